@@ -9,7 +9,16 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
 
 from ullage.api.wire import UsageResult
-from ullage.model.figure import CallsLeft, IdleCompaction, Keeper, PromptCache, Remark, ThresholdSource, WindowSource
+from ullage.model.figure import (
+    CallsLeft,
+    GoodMoment,
+    IdleCompaction,
+    Keeper,
+    PromptCache,
+    Remark,
+    ThresholdSource,
+    WindowSource,
+)
 from ullage.model.updates import Cost, Level
 from ullage.model.usage import Breakdown, UsageSource
 
@@ -128,12 +137,14 @@ class UnreadLine(Struct, frozen=True, kw_only=True):
 
 class ContextReport(Figures, frozen=True, kw_only=True):
     """What `ullage context --json` prints. `name` is the file's path or the session's id. With `--messages`, `system`
-    and `messages` are those of a request to the provider."""
+    and `messages` are those of a request to the provider. `moment` says that now is a good moment to go on in a new
+    session; null if it is not."""
 
     name: str
     title: str
     cwd: str
     unread_lines: tuple[UnreadLine, ...]
+    moment: GoodMoment | None = None
     system: Any | UnsetType = UNSET
     messages: list[Any] | UnsetType = UNSET
 

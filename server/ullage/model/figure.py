@@ -160,6 +160,16 @@ class PromptCache(Struct, frozen=True, kw_only=True):
     miss: CacheMiss | None = None
 
 
+class GoodMoment(Struct, frozen=True, kw_only=True):
+    """A piece of work has ended with the commit that has the subject `work`, and nothing is open: the next piece can
+    begin in a new session. That begins with at most `tokens` tokens, and its first prompt costs `cost` US dollars by
+    list prices, null if the model has none."""
+
+    work: str
+    tokens: int
+    cost: float | None
+
+
 class CallsLeft(Struct, frozen=True, kw_only=True):
     """An estimate of the number of model calls until the context is compacted, if it grows as it did recently. `mean`
     is the tokens left until then divided by the mean growth per call. In at least four of five cases the number is from

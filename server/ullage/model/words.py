@@ -16,7 +16,7 @@ from ullage.model.edits import (
     ShortenEdit,
     compaction_block,
 )
-from ullage.model.figure import CacheMiss, CacheMissCause, CacheSource, PromptCache
+from ullage.model.figure import CacheMiss, CacheMissCause, CacheSource, GoodMoment, PromptCache
 from ullage.model.message import Message, Role
 from ullage.model.usage import UsageSource
 
@@ -396,6 +396,17 @@ def next_prompt(cache: PromptCache, clock: str, now: int) -> str:
     if cost is None or other is None:
         return f"{kept}: {short(cache.tokens)} tokens"
     return f"{kept}; the next prompt costs {dollars(cost)}, {after} {dollars(other)}"
+
+
+def good_moment(moment: GoodMoment, cache: PromptCache | None, now: int) -> str:
+    """Returns that a piece of work has ended, and what a new session costs beside this one. `now` is Unix
+    milliseconds."""
+    ended = f"“{moment.work}” is committed and nothing is open: a new session begins with {short(moment.tokens)}"
+    here = None if cache is None else cache.warm if now < cache.until else cache.cold
+    if moment.cost is None or here is None:
+        return ended
+    then = "" if cache is None or cache.cold is None or now >= cache.until else f", then {dollars(cache.cold)}"
+    return f"{ended} for {dollars(moment.cost)}; here the next prompt costs {dollars(here)}{then}"
 
 
 def last_miss(miss: CacheMiss) -> str:

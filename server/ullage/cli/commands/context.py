@@ -17,6 +17,7 @@ from ullage.cli.reports import EditRow, Report
 from ullage.cli.session_source import Source, open_source, unread_words
 from ullage.cli.this_folder import shown_length
 from ullage.model.words import short
+from ullage.service.conversation.good_moment import good_moment
 
 
 class ContextOptions(ReadingOptions, frozen=True, kw_only=True):
@@ -63,9 +64,10 @@ async def _run(options: ContextOptions, screen: Screen) -> None:
 
 async def _box(source: Source, screen: Screen) -> list[Text]:
     now = source.workspace.ports.clock.now()
-    return context_box(
-        usage_result(source.conversation), now, screen.glyphs, screen.width, await biggest(source.conversation)
-    )
+    conversation = source.conversation
+    big = await biggest(conversation)
+    moment = good_moment(conversation)
+    return context_box(usage_result(conversation), now, screen.glyphs, screen.width, big, moment=moment)
 
 
 def chosen_words(source: Source, screen: Screen) -> Iterator[Text]:

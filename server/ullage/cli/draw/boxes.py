@@ -12,10 +12,10 @@ from ullage.api.wire import UsageResult
 from ullage.cli.draw.parts import Box, bar, level_style
 from ullage.cli.draw.text import Glyphs, clock, fit, percent, plural, source_words
 from ullage.model.blocks import CompactionBlock
-from ullage.model.figure import CallsLeft, KnownThreshold
+from ullage.model.figure import CallsLeft, GoodMoment, KnownThreshold
 from ullage.model.message import number_of
 from ullage.model.updates import UsageMeta
-from ullage.model.words import idles, last_miss, next_prompt, short, shrinking
+from ullage.model.words import good_moment, idles, last_miss, next_prompt, short, shrinking
 
 # Cells of a part's label, its tokens and its share; of the tokens of a message; and of the share next to the bar.
 _LABEL, _TOKENS, _SHARE, _SHORT, _BESIDE = 21, 9, 6, 5, 6
@@ -36,7 +36,15 @@ class Big(Struct, frozen=True, kw_only=True):
     tokens: int
 
 
-def context_box(usage: UsageResult, now: int, glyphs: Glyphs, width: int, biggest: Sequence[Big] = ()) -> list[Text]:
+def context_box(  # noqa: PLR0913 - what is on one screen
+    usage: UsageResult,
+    now: int,
+    glyphs: Glyphs,
+    width: int,
+    biggest: Sequence[Big] = (),
+    *,
+    moment: GoodMoment | None = None,
+) -> list[Text]:
     """Returns the lines of the box of `ullage context`, `width` columns wide. `now` is Unix milliseconds. `biggest` are
     the messages to list; if it is empty, that section is left out. Parts and messages of one per cent of the window or
     less are left out."""
@@ -46,6 +54,8 @@ def context_box(usage: UsageResult, now: int, glyphs: Glyphs, width: int, bigges
     _fullness(box, usage, glyphs)
     box.blank()
     _facts(box, usage, now, glyphs)
+    if moment:
+        box.fact("Moment", good_moment(moment, meta.cache, now))
     if parts := [part for part in _parts(usage) if _is_shown(part[1], usage)]:
         box.head("What it holds")
         for label, tokens in parts:

@@ -1,0 +1,40 @@
+"""When a piece of work is at its end, so that the next one can begin in a new or compacted conversation."""
+
+from ullage.ledger.ledger_entry import Entry, Ledger, Life
+from ullage.model.blocks import ToolUseBlock
+from ullage.model.message import Message, Role
+
+_CHANGED = (Life.CREATED, Life.CHANGED, Life.DELETED)
+# How a question ends in the scripts that have a mark for it.
+_QUESTION = ("?", "？", "؟", ";", "՞")
+_CLOSING = "*_`\"'”’)】」 \n"
+# Characters. A longer answer explains, compares or proposes, and a user replies to it.
+_LONGEST = 400
+
+
+def finished_work(ledger: Ledger, last: Message | None) -> Entry | None:
+    """Returns the commit with which the last turn has ended a piece of work, or None.
+
+    It holds every change of a file in the project, and nothing is open after it: no turn that runs (`last` is its last
+    message), no question to the user, no long answer, no task, no job, no problem, and no check that failed. What an
+    agent or a user says of it counts for nothing, since that depends on the language.
+    """
+    if last is None or last.role is not Role.ASSISTANT or _asks_or_calls(last) or len(last.text) > _LONGEST:
+        return None
+    turn = max((entry.index for entry in ledger.said), default=0)
+    changed = max((one.index for one in ledger.files if one.life in _CHANGED and not one.is_outside), default=-1)
+    is_open = (
+        any(task.life in (Life.OPEN, Life.IN_PROGRESS) for task in ledger.tasks)
+        or any(job.life is Life.RUNNING for job in ledger.jobs)
+        or any(check.life is Life.FAILED and check.index >= changed for check in ledger.checks)
+        or any(problem.life is Life.OPEN and problem.index >= turn for problem in ledger.problems)
+    )
+    commit = next((entry for entry in ledger.commits if entry.life is Life.LAST), None)
+    if is_open or commit is None or commit.index <= turn or commit.index < changed:
+        return None
+    return commit
+
+
+def _asks_or_calls(message: Message) -> bool:
+    text = message.text.rstrip(_CLOSING)
+    return text.endswith(_QUESTION) or any(isinstance(block, ToolUseBlock) for block in message.content)

@@ -1,0 +1,55 @@
+"""`ullage context` says when a piece of work has ended in a long conversation, and what a new session would cost."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from support.claude_log import ClaudeLog
+from ullage.cli.main import main
+
+
+def log(tokens: int, read: int = 130_000) -> ClaudeLog:
+    made = ClaudeLog("claude-sonnet-4-5").ask("Round the prices.").read("/home/me/shop/all.py", "price " * read)
+    made.answer(tokens - 500)
+    made.call("Edit", "ok", file_path="/home/me/shop/prices.py", old_string="x", new_string="y")
+    return made.call("Bash", "[main 4f1c2aa] fix: round", command='git commit -am "fix: round"')
+
+
+def shown(made: ClaudeLog, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Any, str]:
+    path = folder / "log.jsonl"
+    path.write_bytes(made.data)
+    texts: list[str] = []
+    for more in (("--json",), ()):
+        assert main(("context", str(path), "--store", str(folder / "store.db"), *more)) == 0
+        texts.append(capsys.readouterr().out)
+    return msgspec.json.decode(texts[0])["moment"], " ".join(texts[1].replace("│", " ").replace("|", " ").split())
+
+
+def test_after_the_commit_it_is_a_good_moment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    moment, text = shown(log(150_000).answer(150_000, text="Committed."), tmp_path, capsys)
+    assert moment["work"] == "fix: round"
+    # What is hidden, and what `ullage continue` hands over; a new session pays it as input.
+    assert 20_000 < moment["tokens"] < 41_000
+    assert moment["cost"] == pytest.approx(moment["tokens"] * 3 / 1_000_000)
+    assert "“fix: round” is committed and nothing is open: a new session begins with" in text
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        log(150_000),
+        log(150_000).answer(150_000, text="Shall I push it?"),
+        log(90_000, 70_000).answer(90_000, text="Done."),
+        # Nearly all of it is what the agent adds to every request.
+        log(150_000, 1_000).answer(150_000, text="Done."),
+    ],
+    ids=["a turn runs", "a question", "short", "hidden"],
+)
+def test_while_something_is_open_or_nothing_would_be_saved_there_is_none(
+    made: ClaudeLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moment, text = shown(made, tmp_path, capsys)
+    assert moment is None
+    assert "is committed" not in text
