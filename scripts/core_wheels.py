@@ -8,10 +8,16 @@ versions are those of `constraints.txt`. Ends with status 1 if pip cannot get a 
 """
 
 import platform
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from email import message_from_bytes
 from pathlib import Path
+from zipfile import ZipFile
+
+# pip brings it wherever it downloads.
+from pip._vendor.packaging.requirements import Requirement
 
 # The tags of the wheels that run on a platform, as VS Code names it. The oldest systems on which VS Code itself runs
 # have glibc 2.28 and macOS 11.
@@ -25,7 +31,7 @@ TAGS = {
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 # Needed by a package that is needed, but not for what Ullage uses of it: `requests` and its own needs fetch
 # vocabularies for tiktoken, and Ullage includes them; the others are for rich's Markdown and highlighting of code.
-_UNUSED = (
+UNUSED = (
     *("requests", "urllib3", "certifi", "idna", "charset_normalizer"),
     *("pygments", "markdown_it_py", "mdurl"),
 )
@@ -48,10 +54,24 @@ def download(target: str, wheel: Path, folder: Path, pythons: Sequence[str] = PY
     `subprocess.SubprocessError` if pip cannot get them, or not in time."""
     folder.mkdir(parents=True, exist_ok=True)
     for python in pythons:
-        subprocess.run([*_pip(target, python), "--dest", str(folder), str(wheel)], check=True, timeout=_PATIENCE)
+        words = [*_pip(target, python), "--dest", str(folder), *needed(wheel, python)]
+        subprocess.run(words, check=True, timeout=_PATIENCE)
+    if wheel.parent != folder:
+        shutil.copy(wheel, folder)
     for file in folder.iterdir():
-        if file.suffix == ".whl" and file.name.split("-")[0] in _UNUSED:
+        if file.suffix == ".whl" and file.name.split("-")[0] in UNUSED:
             file.unlink()
+
+
+def needed(wheel: Path, python: str) -> list[str]:
+    """Returns what a wheel needs without extras on this Python (`3.14`). pip would ask for what it needs on the Python
+    that pip runs on."""
+    with ZipFile(wheel) as packed:
+        [name] = [name for name in packed.namelist() if name.endswith(".dist-info/METADATA")]
+        stated = message_from_bytes(packed.read(name)).get_all("Requires-Dist", [])
+    there = {"python_version": python, "python_full_version": f"{python}.0", "extra": ""}
+    found = [Requirement(one) for one in stated]
+    return [f"{one.name}{one.specifier}" for one in found if one.marker is None or one.marker.evaluate(there)]
 
 
 def _pip(target: str, python: str) -> list[str]:

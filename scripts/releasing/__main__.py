@@ -12,7 +12,7 @@ from releasing.listings import write_listings
 from releasing.neovim_plugin import build_plugin
 from releasing.outcomes import Failed, Outcome, attempt
 from releasing.project import ROOT, Project, read_project
-from releasing.python_package import build_package
+from releasing.python_package import build_package, build_program
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,6 +39,7 @@ def build_all(project: Project, out: Path) -> list[Outcome]:
     outcomes = [
         attempt("generated files", partial(check_generated, ROOT)),
         package,
+        attempt("one program", partial(_program, project, package, out)),
         attempt("VS Code Marketplace, Open VSX", partial(build_extension, project, ROOT, out)),
         attempt("Neovim's plugin", partial(build_plugin, project, ROOT, out)),
     ]
@@ -52,6 +53,13 @@ def _listings(project: Project, package: Outcome, out: Path) -> list[Path]:
     if not archives:
         raise Failed("there is no source archive to name")
     return write_listings(project, archives[0], out)
+
+
+def _program(project: Project, package: Outcome, out: Path) -> list[Path]:
+    wheels = [path for path in package.made if path.suffix == ".whl"]
+    if not wheels:
+        raise Failed("there is no wheel to make it of")
+    return [build_program(project, wheels[0], out)]
 
 
 def _line(outcome: Outcome, out: Path) -> str:

@@ -1,11 +1,16 @@
-"""The wheel and the source archive, from which `pip`, `pipx`, `uv tool` and `uvx` install."""
+"""The wheel and the source archive, from which `pip`, `pipx`, `uv tool` and `uvx` install, and the server as one
+program for this machine's system."""
 
 import os
+import shutil
+import subprocess
 import sys
 import venv
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import core_wheels
+import program
 from releasing.outcomes import Failed, run
 from releasing.project import Project
 
@@ -36,3 +41,18 @@ def _try_out(wheel: Path, version: str) -> None:
         if said != f"ullage {version}":
             raise Failed(f"the wheel's program says {said!r}, not version {version}")
         run([programs / "ullage", "demo", "--fast"], home, environment)
+
+
+def build_program(project: Project, wheel: Path, out: Path) -> Path:
+    """Makes the server as one program of the wheel, for this machine's system, and asks it for a figure. Returns an
+    archive of its folder."""
+    # In a folder of its own: PyPI gets every archive beside the wheel.
+    name = f"program/{project.name}-{project.version}-{core_wheels.here() or sys.platform}"
+    with TemporaryDirectory(prefix="ullage-program-") as folder:
+        try:
+            made = program.make(wheel, Path(folder))
+        except (subprocess.SubprocessError, RuntimeError) as error:
+            raise Failed(f"no program was made: {error}") from error
+        run([made, "demo", "--fast"], Path(folder), {"HOME": folder, "USERPROFILE": folder})
+        kind = "zip" if os.name == "nt" else "gztar"
+        return Path(shutil.make_archive(str(out / name), kind, folder, "ullage"))

@@ -5,6 +5,7 @@
 
 import asyncio
 import sqlite3
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import aclosing, closing
 from pathlib import Path
@@ -452,7 +453,8 @@ async def _prompt(examples: Examples) -> None:
         failing = build_test_client(live=play(script))
         session_id = await _start(failing, LARGE_MODEL)
         await examples.refusal(failing, "session/prompt", sessionId=session_id, prompt=prompt)
-    missing = SdkMissing(words.sdk_missing("anthropic", "anthropic"))
+    # How Ullage was installed is not the same everywhere.
+    missing = SdkMissing(words.sdk_missing("anthropic", "anthropic").replace(sys.executable, "python3"))
     without_sdk = build_test_client(live=Live(providers=NoProviders(missing)))
     session_id = await _start(without_sdk, LARGE_MODEL)
     await examples.refusal(without_sdk, "session/prompt", sessionId=session_id, prompt=prompt)

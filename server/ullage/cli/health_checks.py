@@ -57,7 +57,6 @@ from ullage.store.store_place import StorePlace, local_path, offline_path
 from ullage.system.team_choices import choices_path, read_choices, read_sent
 from ullage.watch.expiring import Expiring, find_expiring
 from ullage.watch.finder import this_machine
-from ullage.watch.unpacking import reads_zstd
 from ullage.wire.json_files import find_handlers
 
 # Seconds to wait for a provider. Longer than a slow network takes to connect, short enough for a waiting user.
@@ -110,9 +109,8 @@ def provider_checks(given: GivenProvider | None) -> Iterator[Check]:
 def extras_check() -> Check:
     """Returns a check that lists which optional packages (extras) are installed. A missing one is not a failure,
     because only a provider or the keyring needs it."""
-    found = {extra: is_installed(extra) for extra in EXTRAS} | {"zstd": reads_zstd()}
-    installed = [extra for extra, is_there in found.items() if is_there]
-    missing = [f"{extra} ({how_to_install(extra)})" for extra, is_there in found.items() if not is_there]
+    installed = [extra for extra in EXTRAS if is_installed(extra)]
+    missing = [f"{extra} ({how_to_install(extra)})" for extra in EXTRAS if extra not in installed]
     parts = [", ".join(installed), f"not installed: {', '.join(missing)}" if missing else ""]
     return Check(what="extras", found="; ".join(filter(None, parts)))
 

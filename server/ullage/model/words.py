@@ -1,6 +1,9 @@
 """The texts of notices and other lines shown to users: one line each, the same in every editor."""
 
+import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import PurePath
 
 from ullage.model.edits import (
     ClearThinkingEdit,
@@ -20,6 +23,8 @@ from ullage.model.figure import CacheMiss, CacheMissCause, CacheSource, GoodMome
 from ullage.model.message import Message, Role
 from ullage.model.usage import UsageSource
 
+# The folder in which pipx has its environments.
+_PIPX = "venvs"
 # The number of files that a notice names; a longer list would not be read.
 _NAMED = 3
 
@@ -336,8 +341,31 @@ def blobs_not_taken(titles: Sequence[str]) -> str:
 
 
 def how_to_install(extra: str) -> str:
-    """Returns the command that installs one of Ullage's extras, in backticks."""
-    return f"`pip install 'ullage[{extra}]'`"
+    """Returns the command that adds an extra's packages to this installation, in backticks. It names the packages:
+    Ullage itself may be installed from a checkout, and an index may have none or another of its name."""
+    if hasattr(sys, "frozen"):
+        return f"`pipx install '.[{extra}]'` in a checkout of Ullage, in place of this program"
+    packages = " ".join(_packages(extra))
+    environment = PurePath(sys.prefix)
+    if environment.parent.name == _PIPX:
+        return f"`pipx inject {environment.name} {packages}`"
+    if find_spec("pip") is None:
+        # Made by uv, which puts no pip into an environment.
+        return f"`uv pip install --python {sys.executable} {packages}`"
+    return f"`{sys.executable} -m pip install {packages}`"
+
+
+def _packages(extra: str) -> list[str]:
+    """Returns the requirements of an extra, quoted for a shell: as the installed package states them, else by name."""
+    # Takes longer to import than most commands run.
+    from importlib.metadata import PackageNotFoundError, requires  # noqa: PLC0415
+
+    try:
+        stated = requires("ullage") or []
+    except PackageNotFoundError:
+        stated = []
+    found = [one.partition(";") for one in stated]
+    return [f"'{name.strip()}'" for name, _, marker in found if f"extra == '{extra}'" in marker] or [extra]
 
 
 def _full(used: int, window: int) -> str:

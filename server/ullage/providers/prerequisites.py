@@ -1,6 +1,6 @@
 """What a provider needs before it can be asked: its SDK, which is one of Ullage's extras, and a key.
 
-Extras are in pyproject.toml (`pip install 'ullage[anthropic]'`). Keys are found in the environment, else in the
+Extras are in pyproject.toml. Keys are found in the environment, else in the
 operating system's keyring, which is only asked if the extra `keyring` is installed. Keys are never logged, and stored
 nowhere but in the keyring. A key is read once. One that is not there is looked for again, because the user may store it
 while the program runs (`ullage acp --login`).

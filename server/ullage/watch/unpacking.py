@@ -10,6 +10,7 @@ import gzip
 import lzma
 import os
 import re
+import sys
 import zlib
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -18,7 +19,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from ullage.model import words
 from ullage.model.errors import InvalidRequest
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -53,14 +53,8 @@ _MOST_TIMES, _ANY_TIMES = 250, 64 << 20
 # NUL characters that no text has, UTF-16 included. Shorter runs are left to the parser.
 _NULS = bytes(4_096)
 _NUL_RUNS = re.compile(rb"\0{4096,}")
-# Python's own module (from 3.14) and its backport (the extra `zstd`).
-_ZSTD_MODULES = ("compression.zstd", "backports.zstd")
-
-
-def reads_zstd() -> bool:
-    """Returns whether files that are compressed with Zstandard can be read: Python's own module or the extra `zstd` is
-    there."""
-    return _zstd() is not None
+# Python's own module, from 3.14 on, or its backport.
+ZSTD_MODULE = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 
 
 def is_packed(data: bytes) -> bool:
@@ -72,7 +66,7 @@ def is_packed(data: bytes) -> bool:
 def opened(path: Path) -> Generator[BinaryIO]:
     """Opens a file for reading its content from the beginning, unpacked if it is compressed. Closes it after the block.
 
-    Raises `OSError`, and `InvalidRequest` if the file is damaged or needs a package that isn't installed.
+    Raises `OSError`, and `InvalidRequest` if the file is damaged.
     """
     with path.open("rb") as file:
         head = file.read(_LONGEST_MAGIC)
@@ -80,13 +74,13 @@ def opened(path: Path) -> Generator[BinaryIO]:
         opener = next((opener for magic, opener in _OPENERS.items() if head.startswith(magic)), None)
         try:
             if head.startswith(_ZSTD):
-                with _zstd_for(str(path)).ZstdFile(file) as unpacked:
+                with _zstd().ZstdFile(file) as unpacked:
                     yield unpacked
             else:
                 yield opener(file) if opener else file
         except OSError:
             raise
-        except (EOFError, zlib.error, lzma.LZMAError, _zstd_error()) as error:
+        except (EOFError, zlib.error, lzma.LZMAError, *_zstd_error(head)) as error:
             raise InvalidRequest(f"cannot read {path}: {error}") from error
 
 
@@ -100,8 +94,7 @@ def unpack(data: bytes, name: str) -> bytes:
     """Returns the content of a compressed file, and other bytes as they are, but without long runs of NUL characters
     and without lines of more than 64 MiB, in place of which a line says so. `name` is the file's name in errors.
 
-    Raises `InvalidRequest` if the file is damaged, is an archive, holds too much, or needs a package that isn't
-    installed.
+    Raises `InvalidRequest` if the file is damaged, is an archive, or holds too much.
     """
     return _content(BytesIO(data), name)
 
@@ -112,10 +105,10 @@ def _content(file: BinaryIO, name: str) -> bytes:
     opener = next((opener for magic, opener in _OPENERS.items() if head.startswith(magic)), None)
     try:
         if head.startswith(_ZSTD):
-            with _zstd_for(name).ZstdFile(file) as unpacked:
+            with _zstd().ZstdFile(file) as unpacked:
                 return _bounded(unpacked, name, size)
         return _bounded(opener(file), name, size) if opener else _bounded(file, name, None)
-    except (EOFError, OSError, zlib.error, lzma.LZMAError, _zstd_error()) as error:
+    except (EOFError, OSError, zlib.error, lzma.LZMAError, *_zstd_error(head)) as error:
         raise InvalidRequest(f"cannot read {name}: {error}") from error
 
 
@@ -154,26 +147,10 @@ def _refuse_archive(begin: bytes, name: str) -> None:
         raise InvalidRequest(f"{name} is an archive: unpack it with `{command}`, and name the file in it")
 
 
-def _zstd_for(name: str) -> Any:
-    """Returns the module that reads Zstandard. Raises `InvalidRequest`, which names the file, if there is none."""
-    zstd = _zstd()
-    if zstd is None:
-        raise InvalidRequest(
-            f"cannot read {name}: it is compressed with Zstandard. Unpack it with `zstd -d`, or install what reads it: "
-            f"{words.how_to_install('zstd')}"
-        )
-    return zstd
-
-
-def _zstd_error() -> type[Exception]:
-    zstd = _zstd()
-    return zstd.ZstdError if zstd else EOFError
-
-
 def _zstd() -> Any:
-    for module in _ZSTD_MODULES:
-        try:
-            return import_module(module)
-        except ImportError:
-            continue
-    return None
+    # Imported on use: few files need it.
+    return import_module(ZSTD_MODULE)
+
+
+def _zstd_error(head: bytes) -> tuple[type[Exception], ...]:
+    return (_zstd().ZstdError,) if head.startswith(_ZSTD) else ()

@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 
 from ullage.model import words
@@ -124,3 +126,29 @@ def test_each_cause_of_a_miss_has_its_words(cause: CacheMissCause) -> None:
 )
 def test_money_is_said_in_cents(amount: float, text: str) -> None:
     assert words.dollars(amount) == text
+
+
+@pytest.mark.parametrize(
+    ("prefix", "has_pip", "command"),
+    [
+        ("/home/ada/.local/share/pipx/venvs/ullage", True, "pipx inject ullage 'keyring>=25'"),
+        ("/opt/apps/venvs/ullage-next", True, "pipx inject ullage-next 'keyring>=25'"),
+        ("/home/ada/.local/share/uv/tools/ullage", False, f"uv pip install --python {sys.executable} 'keyring>=25'"),
+        ("/home/ada/env", True, f"{sys.executable} -m pip install 'keyring>=25'"),
+    ],
+)
+def test_an_extra_is_added_by_what_ullage_was_installed_with(
+    prefix: str, has_pip: bool, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "prefix", prefix)
+
+    def find(_: str) -> object | None:
+        return object() if has_pip else None
+
+    monkeypatch.setattr(words, "find_spec", find)
+    assert words.how_to_install("keyring") == f"`{command}`"
+
+
+def test_a_program_without_a_python_has_no_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert words.how_to_install("keyring").startswith("`pipx install '.[keyring]'` in a checkout")

@@ -1,5 +1,6 @@
 """Keys in the system's keyring: found, looked for again, and stored."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def test_without_a_keyring_it_is_said_what_to_do_instead(monkeypatch: pytest.Mon
     monkeypatch.setattr(prerequisites, "find_spec", absent)
     forget_keys()
     assert kept_key(VARIABLE) == ""
-    assert keyring_fault(VARIABLE).endswith(f"run `pip install 'ullage[keyring]'`, or set {VARIABLE}.")
+    assert keyring_fault(VARIABLE).endswith(f"run `{sys.executable} -m pip install 'keyring>=25'`, or set {VARIABLE}.")
 
 
 def absent(_: str) -> None:

@@ -111,3 +111,12 @@ def test_the_server_counts_in_an_environment_of_wheels_that_pip_downloads(tmp_pa
     assert json.loads(counted.stdout)["used"] == 38_164
     # 6.0 MB, of which 2.8 are ours. An SDK of a provider alone would add more than the rest.
     assert sum(each.stat().st_size for each in wheels.iterdir()) < 6_500_000
+
+
+@pytest.mark.parametrize("python", core_wheels.PYTHONS)
+def test_what_a_wheel_needs_is_what_it_needs_on_the_python_that_is_asked_for(tmp_path: Path, python: str) -> None:
+    file = tmp_path / "ullage-1-py3-none-any.whl"
+    stated = ["both>=1", "old>=2,<3; python_version < '3.14'", "new; python_full_version >= '3.14'", "x; extra == 'y'"]
+    with zipfile.ZipFile(file, "w") as packed:
+        packed.writestr("ullage-1.dist-info/METADATA", "\n".join(f"Requires-Dist: {one}" for one in stated) + "\n")
+    assert core_wheels.needed(file, python) == ["both>=1", "new" if python == "3.14" else "old<3,>=2"]

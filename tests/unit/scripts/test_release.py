@@ -43,6 +43,7 @@ def test_without_a_source_archive_there_are_no_listings(tmp_path: Path, monkeypa
     ended = {outcome.channel: outcome for outcome in build_all(read_project(), tmp_path)}
     assert ended["PyPI"].fault == "the build failed"
     assert ended["listings"].fault == "there is no source archive to name"
+    assert ended["one program"].fault == "there is no wheel to make it of"
     assert ended["Neovim's plugin"].made
     assert "Homebrew" not in ended
 

@@ -178,7 +178,7 @@ async def test_without_the_extra_one_sentence_says_how_to_get_it(monkeypatch: py
         (fault,) = await session.prepare()
         assert fault.endswith(
             "These MCP servers are not used: small, small. That needs the Python package mcp; run "
-            "`pip install 'ullage[mcp]'`."
+            f"`{sys.executable} -m pip install 'httpx2>=2' 'mcp<3,>=2'`."
         )
         assert await session.prepare() == ()
 

@@ -3,8 +3,8 @@
 import os
 import shutil
 import sqlite3
-import sys
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -55,7 +55,7 @@ def test_every_agent_with_known_places_is_in_the_made_up_home(home: Home) -> Non
 
 
 def test_a_rollout_that_codex_has_compressed_is_found(home: Home) -> None:
-    zstd = pytest.importorskip("backports.zstd" if sys.version_info < (3, 14) else "compression.zstd")
+    zstd = import_module(unpacking.ZSTD_MODULE)
     plain = put_codex(home, title="Rain")
     plain.with_name(plain.name + ".zst").write_bytes(zstd.compress(plain.read_bytes()))
     plain.unlink()
@@ -63,11 +63,10 @@ def test_a_rollout_that_codex_has_compressed_is_found(home: Home) -> None:
     assert (found.title, found.cwd, found.path.endswith(".zst")) == ("Rain", PROJECT, True)
 
 
-def test_a_compressed_rollout_that_cannot_be_unpacked_is_named(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "_ZSTD_MODULES", ("no_such_module",))
-    home.put(".codex/archived_sessions/rollout-2026-11-22T10-00-00-x.jsonl.zst", b"\x28\xb5\x2f\xfd")
+def test_a_compressed_rollout_that_cannot_be_unpacked_is_named(home: Home) -> None:
+    home.put(".codex/archived_sessions/rollout-2026-11-22T10-00-00-x.jsonl.zst", b"\x28\xb5\x2f\xfdnonsense")
     (unread,) = look(home).unread
-    assert "pip install 'ullage[zstd]'" in unread.reason
+    assert unread.path.endswith(".zst")
 
 
 def test_what_is_found_can_be_read_and_says_the_same_then(home: Home) -> None:
