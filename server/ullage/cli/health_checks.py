@@ -101,7 +101,11 @@ def provider_checks(given: GivenProvider | None) -> Iterator[Check]:
         return
     for name, settings in KNOWN.items():
         if find_key(settings) is None:
-            yield Check(what=name, found=f"not set up: {key_source(settings)}", absent=True)
+            yield Check(
+                what=name,
+                found=f"not set up, and only needed for summaries by a model: {key_source(settings)}",
+                absent=True,
+            )
         else:
             yield _check_provider(GivenProvider(name=name, settings=settings))
 

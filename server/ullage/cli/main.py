@@ -203,7 +203,7 @@ def _interrupt(_: int, __: object) -> None:
 
 
 def _fail(reason: str) -> int:
-    from ullage.cli.terminal import visible  # noqa: PLC0415
+    from ullage.cli.terminal import broken, visible  # noqa: PLC0415
 
-    sys.stderr.write(f"ullage: {visible(' '.join(reason.split()))}\n")
+    sys.stderr.write(broken(f"ullage: {visible(' '.join(reason.split()))}") + "\n")
     return _UNUSABLE

@@ -171,7 +171,7 @@ def _known(workspace: Workspace, name: str | None, store: StorePlace | None) -> 
         newest = ThisFolder(workspace, store).newest()
         return newest if isinstance(newest, Found) else newest.session_id
     try:
-        return find_session(workspace.ports.store, name)
+        return find_session(workspace.ports.store, name, by_agents=False)
     except SessionNotFound as error:
         wanted = Wanted(limit=_CANDIDATES, folder=str(Path.cwd()), origin=name)
         found = workspace.ports.transcripts(wanted).conversations if name else ()
@@ -180,7 +180,11 @@ def _known(workspace: Workspace, name: str | None, store: StorePlace | None) -> 
         if found:
             listed = ", ".join(f"{one.origin_id} ({one.agent}: {one.title})" for one in found)
             raise InputError(f"{name!r} begins several conversations of agents: {listed}; type more") from error
-        raise InputError(f"{name}: there is no such file, and {error}") from error
+        try:
+            # Its agent has deleted it since.
+            return find_session(workspace.ports.store, name)
+        except SessionNotFound:
+            raise InputError(f"{name}: there is no such file, and {error}") from error
 
 
 def _as_asked(transcript: ImportedTranscript, options: ReadingOptions) -> ImportedTranscript:

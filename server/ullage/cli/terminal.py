@@ -1,10 +1,15 @@
 """What a terminal shows: colours and foreign text. Imports no code that draws: `--help` must be fast, and errors need
 it everywhere."""
 
+import os
 import re
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 
 _OPTION = "--color"
+# The cells that an error has at least.
+_LEAST = 20
 # SGR sequences (ECMA-48): bold, cyan, and the end of both.
 _BOLD, _CYAN, _END = "\x1b[1m", "\x1b[36m", "\x1b[0m"
 _HEADING = re.compile(r"^(usage:|[a-z][a-z ]*:$)", re.MULTILINE)
@@ -51,3 +56,18 @@ def visible(text: str) -> str:
     r"""Returns the text with an escape such as `\x1b` in place of each character that a terminal would obey or not
     show."""
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
+def broken(text: str) -> str:
+    """Returns a line with breaks between its words where a terminal on standard error would break it inside one."""
+    if not sys.stderr.isatty():
+        return text
+    from textwrap import fill  # noqa: PLC0415  (few commands print an error)
+
+    return fill(text, max(_LEAST, shutil.get_terminal_size().columns), break_long_words=False, break_on_hyphens=False)
+
+
+def at_home(path: str) -> str:
+    """Returns a path with `~` in place of the user's home folder."""
+    home = os.path.expanduser("~")  # noqa: PTH111  (`pathlib` takes 5 ms to import)
+    return f"~{path.removeprefix(home)}" if path.startswith(home + os.sep) else path

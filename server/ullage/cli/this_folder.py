@@ -1,8 +1,8 @@
 """The conversations of the folder in which the user is: those in agents' own files, and stored sessions; and their ids
 where there is little room."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 
 from ullage.agents.discovery import Found, UnreadFile
 from ullage.app.known_conversations import KnownConversations, StoredCopies, belongs, changed_at
-from ullage.app.running_now import followed_now, running_agents
+from ullage.app.running_now import running_agents
 from ullage.cli.output import Screen
 from ullage.model.errors import InputError
 from ullage.model.figure import FollowedRow
@@ -148,20 +148,14 @@ class ThisFolder:
         ]
 
 
-def live_rows(store: StorePlace | None) -> list[FollowedRow]:
-    """Returns the conversations that a process follows now into the store at `store` (None: the user's), the fullest
-    first. Returns an empty list if no process follows."""
-    return fullest_first(followed_now(store))
-
-
-def fullest_first(rows: Iterable[R]) -> list[R]:
-    """Returns the rows, the fullest context first; those with an unknown window or figure last."""
+def _fullest_first(rows: Iterable[R]) -> list[R]:
     return sorted(rows, key=lambda row: (row.percent is None, -(row.percent or 0), -(row.used or 0), -row.updated_at))
 
 
 def running_first(rows: Iterable[R], runs: Callable[[R], bool]) -> list[R]:
-    """Returns the rows as `fullest_first` does, those that run before the others."""
-    return sorted(fullest_first(rows), key=lambda row: not runs(row))
+    """Returns the rows the fullest first, those that run before the others; those with an unknown window or
+    figure last."""
+    return sorted(_fullest_first(rows), key=lambda row: not runs(row))
 
 
 def _stored_row(info: SessionInfo, conversation: Conversation) -> ConversationRow:
@@ -178,25 +172,37 @@ _SHORTEST = 8
 _ALL_IDS = 1_000_000
 
 
+class Shortened:
+    """Shortens ids for display: called with one of them, it returns the whole id on a wide screen, otherwise its
+    beginning that no other has, of at least 8 characters."""
+
+    def __init__(self, ids: Iterable[str], width: int) -> None:
+        # In alphabetical order only neighbours can be alike.
+        self._ids = sorted({*ids})
+        self._is_whole = width >= _ROOMY
+
+    def __call__(self, name: str) -> str:
+        if self._is_whole:
+            return name
+        place = bisect_left(self._ids, name)
+        others = (*self._ids[max(0, place - 1) : place], *self._ids[place + 1 : place + 2])
+        return name[: max([_SHORTEST, *(_shared(name, other) + 1 for other in others)])]
+
+
 class ShortIds:
-    """Shortens session ids for display: called with an id, it returns the whole id on a wide screen, otherwise a
-    beginning of it that no other id in the store has."""
+    """Shortens the ids of sessions for display. A session that was read from an agent's conversation is shown by the
+    agent's own id, as before it was read: a conversation has one name."""
 
     def __init__(self, store: SessionStore, screen: Screen, more: Iterable[str] = ()) -> None:
         """`more` are ids that are shown and not of the store."""
-        self._length = shown_length(sorted({*store.find_ids("", _ALL_IDS), *more}), screen)
+        # The last created first.
+        newest = {one.origin_id: one.session_id for one in reversed(store.imported()) if one.origin_id}
+        self._own = {session_id: origin for origin, session_id in newest.items()}
+        ids = (self._own.get(one, one) for one in (*store.find_ids("", _ALL_IDS), *more))
+        self._short = Shortened(ids, screen.room)
 
     def __call__(self, session_id: str) -> str:
-        return session_id[: self._length]
-
-
-def shown_length(ids: Sequence[str], screen: Screen) -> int | None:
-    """Returns the smallest number of characters, at least 8, in which all ids differ, or None on a wide screen, which
-    shows ids whole. `ids` are in alphabetical order, so only neighbours can be alike."""
-    if screen.room >= _ROOMY:
-        return None
-    shared = (_shared(one, other) for one, other in pairwise(ids))
-    return max([_SHORTEST, *(length + 1 for length in shared)])
+        return self._short(self._own.get(session_id, session_id))
 
 
 def _shared(one: str, other: str) -> int:

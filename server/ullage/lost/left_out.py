@@ -17,7 +17,7 @@ from ullage.model.message import Message
 from ullage.redaction.clean import clean
 
 _NOUNS = {
-    Kind.SAID: ("message of the user", "messages of the user"),
+    Kind.SAID: ("message of yours", "messages of yours"),
     Kind.TASK: ("open task", "open tasks"),
     Kind.PROBLEM: ("problem", "problems"),
     Kind.CHECK: ("check", "checks"),
@@ -97,5 +97,5 @@ def count_kinds(entries: Sequence[Entry]) -> dict[str, int]:
 
 
 def counted_words(counts: dict[str, int]) -> str:
-    """Returns counts of kinds in words: `2 messages of the user, 1 open task`."""
+    """Returns counts of kinds in words: `2 messages of yours, 1 open task`."""
     return ", ".join(f"{count:,} {_NOUNS[Kind(kind)][count != 1]}" for kind, count in counts.items())

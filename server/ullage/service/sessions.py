@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
+from ullage.agents.machine import first_prompt
 from ullage.model.blocks import Block, TextBlock
 from ullage.model.edits import CompactionEdit, DropEdit, Edit, EditTrigger, Replacement, RewriteEdit
 from ullage.model.errors import InvalidRequest, StoreError
@@ -357,14 +358,13 @@ def _titled(messages: Sequence[Message]) -> list[SessionRenamed]:
 
 
 def title_of(events: Sequence[Event]) -> str:
-    """Returns a title for a session: the first line of the first prompt that has a text, cut to 60 characters. Empty if
-    there is none."""
-    for event in events:
-        if isinstance(event, MessageAppended) and is_prompt(event.message):
-            line = next((line.strip() for line in event.message.text.splitlines() if line.strip()), "")
-            if line:
-                return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1] + "…"
-    return ""
+    """Returns a title for a session, cut to 60 characters: the first line that the user typed, as lists of agents' own
+    files have it, else the first line of a prompt. Empty if there is none."""
+    appended = (event.message for event in events if isinstance(event, MessageAppended))
+    prompts = [message.text for message in appended if is_prompt(message)]
+    lines = (line.strip() for text in prompts for line in text.splitlines())
+    line = first_prompt(prompts) or next(filter(None, lines), "")
+    return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1] + "…"
 
 
 def _pins(fork: Conversation, pinned: Set[str]) -> Iterator[MessagePinned]:

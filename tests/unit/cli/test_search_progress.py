@@ -9,4 +9,4 @@ def test_a_search_that_waits_for_the_index_shows_how_much_is_left() -> None:
     listener = IndexingShown(shown.append)
     for left in (4_200, 0):
         listener.indexing(Indexing(id="index", left=left, total=12_000, cancel=lambda: None))
-    assert shown == ["Indexing first: 4,200 of 12,000 records left", "Searching"]
+    assert shown == ["Preparing the search, once: 4,200 of 12,000 left", "Searching"]

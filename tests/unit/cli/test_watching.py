@@ -62,14 +62,15 @@ def test_the_fullest_is_first_and_unknown_figures_are_question_marks_and_last() 
     assert "90%" in lines[1]
 
 
-def test_a_due_compaction_is_marked_by_a_sign_and_an_ended_conversation_is_dim() -> None:
+def test_a_due_compaction_is_marked_by_a_sign_and_an_ended_conversation_is_after_those_that_run() -> None:
     soon = row("soon", 70, nearness=Nearness.IMMINENT)
     shown = board(row("full", 84), row("ended", 83, live=False), soon, row("other", 1, nearness=Nearness.NEAR))
     assert "▲ 84%" in drawn(shown)[1]
-    assert "▲ 70%" in drawn(shown)[3]
-    assert "▲" not in drawn(shown)[4]
+    assert "▲ 70%" in drawn(shown)[2]
+    assert "▲" not in drawn(shown)[3]
     assert "bold red" in styles(shown, "full")
-    assert styles(shown, "ended") == {"dim"}
+    assert "ended" in drawn(shown)[4]
+    assert [" now " in line for line in drawn(shown)[1:5]] == [True, True, True, False]
 
 
 def test_an_estimate_above_the_threshold_alone_is_not_marked() -> None:
@@ -82,8 +83,8 @@ def test_an_estimate_above_the_threshold_alone_is_not_marked() -> None:
 def test_the_calls_left_are_shown_while_the_conversation_is_live() -> None:
     shown = board(row("a", calls_left=(12, 30)), row("b", 40, calls_left=(3, 3)), row("c", 30, live=False))
     lines = drawn(shown)
-    assert "at 167K, 12+ calls" in lines[1]
-    assert "at 167K, 3 calls" in lines[2]
+    assert "167K, 12+ calls" in lines[1]
+    assert "167K, 3 calls" in lines[2]
     assert "in" not in lines[3].split("167K")[1].split()[0]
 
 

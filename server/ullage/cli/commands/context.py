@@ -10,12 +10,12 @@ from ullage.api.wire import usage_result
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_provider, add_target, read_options
 from ullage.cli.draw.boxes import context_box, sizes_of
 from ullage.cli.draw.parts import Column, table
-from ullage.cli.draw.text import Glyphs, ago, clean, plain
+from ullage.cli.draw.text import Glyphs, ago, fit_most, plain
 from ullage.cli.figures import biggest, context_report, edit_rows
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import EditRow, Report
 from ullage.cli.session_source import Source, open_source, unread_words
-from ullage.cli.this_folder import shown_length
+from ullage.cli.this_folder import Shortened, ShortIds
 from ullage.model.words import short
 from ullage.service.conversation.good_moment import good_moment
 
@@ -71,10 +71,11 @@ async def _box(source: Source, screen: Screen) -> list[Text]:
 
 
 def chosen_words(source: Source, screen: Screen) -> Iterator[Text]:
-    """Yields one line with the id and title of the session that was chosen, or nothing if the user named one."""
+    """Yields one line with the id and title of the conversation that was chosen, or nothing if the user named one."""
     if source.chosen:
-        title = clean(source.conversation.transcript.title, screen.glyphs)
-        yield Text.assemble((source.name, "bold"), f"  {title}")
+        name = ShortIds(source.workspace.ports.store, screen)(source.conversation.id)
+        title = fit_most(source.conversation.transcript.title, max(1, screen.room - len(name) - 2), screen.glyphs)
+        yield Text.assemble((name, "bold"), "  ", title)
 
 
 _EDIT_COLUMNS = (
@@ -107,10 +108,10 @@ def _edit_table(edits: Sequence[EditRow], now: int, screen: Screen) -> list[Text
 
     Edits that belong to a larger action are indented, and are listed before the line of that action.
     """
-    length = shown_length(sorted(edit.id for edit in edits), screen)
+    names = Shortened((edit.id for edit in edits), screen.room)
     cells = [
         (
-            edit.id[:length],
+            names(edit.id),
             ago(edit.at, now),
             (f"  {edit.words}" if edit.part_of else edit.words, "" if edit.in_force else "strike dim"),
             _sizes(edit, screen.glyphs),

@@ -15,7 +15,7 @@ from ullage.cli.draw.text import percent, plain, plural
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report
 from ullage.cli.session_source import read_source, throwaway_copy
-from ullage.cli.terminal import visible
+from ullage.cli.terminal import at_home, visible
 from ullage.service.continuing import BUDGET, WantedContext, prepare_continuation
 from ullage.service.ports.world import ContinuingResult
 from ullage.watch.finder import machine_of_paths
@@ -126,14 +126,14 @@ def _report(shown: ContinuingResult, source: str, *, written: bool) -> ContinueR
 def _lines(report: ContinueReport, screen: Screen) -> Iterator[str]:
     share = f" of {report.size:,} ({percent(report.used, report.size)}%)" if report.size else ""
     before = f", {report.before:,} before" if report.before is not None else ""
-    kept = f"{plural(report.messages, 'message')}, {report.left_out:,} left out"
-    what = f"{report.agent}: {report.used:,} tokens{share}{before}; {kept}."
+    kept = f"{plural(report.messages, 'message')}, and {report.left_out:,} left out"
+    what = f"{report.agent} has in it {report.used:,} tokens{share}{before}: {kept}."
     yield from screen.prose(plain(what, screen.glyphs))
     for note in report.notes:
         yield from screen.prose(plain(note, screen.glyphs))
     if report.written:
-        yield f"New session: {visible(report.path)}"
-        yield "Resume it with:"
+        yield f"The new session is {visible(at_home(report.path))}"
+        yield "Go on in it:"
         yield f"  {visible(report.shell)}"
     else:
         yield "Nothing was written."

@@ -19,7 +19,7 @@ from rich.text import Text
 from ullage import __version__
 from ullage.catalog.limits import MODELS
 from ullage.cli.arguments import add_json, read_options
-from ullage.cli.draw.text import fit, wrap
+from ullage.cli.draw.text import fit, plural, wrap
 from ullage.cli.health_checks import (
     Check,
     GivenProvider,
@@ -125,9 +125,11 @@ def run(args: Namespace) -> int:
         found.append(check)
         if not options.json:
             screen.print(_lines(check, screen))
-    failed = any(check.remedy for check in found)
+    failed = sum(bool(check.remedy) for check in found)
     if options.json:
         print_json(DoctorReport(ok=not failed, checks=tuple(map(_row, found))))
+    else:
+        screen.print([f"{plural(failed, 'thing')} to mend: see FIX above." if failed else "All is well."])
     return 1 if failed else 0
 
 

@@ -10,9 +10,11 @@ from msgspec import Struct
 
 from ullage.app.compose import SystemClock, open_originals, open_workspace
 from ullage.cli.arguments import StoreOptions, add_json, days, read_options, size
-from ullage.cli.draw.text import clean, in_bytes, plural
+from ullage.cli.draw.parts import Column, table
+from ullage.cli.draw.text import in_bytes, plural
 from ullage.cli.output import Screen, agreed, print_json, working
 from ullage.cli.reports import Report
+from ullage.cli.this_folder import ShortIds
 from ullage.model.errors import InputError
 from ullage.service.archive.forgetting import (
     Known,
@@ -81,6 +83,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 _DAY = 86_400_000
+_COLUMNS = (
+    Column(name="Id"),
+    Column(name="Title", flexible=True),
+    Column(name="Changed", rank=1),
+    Column(name="Messages", rank=2, right=True),
+    Column(name="Files kept", rank=3, right=True),
+)
 # Conversations that are listed before the user is asked, and agents' files that are named.
 _LISTED, _NAMED = 20, 5
 
@@ -124,24 +133,28 @@ def _found(workspace: Workspace, originals: Originals | None, options: ForgetOpt
 
 def _question(workspace: Workspace, originals: Originals | None, found: Sequence[Known], screen: Screen) -> str:
     """Returns what the user is asked, with the conversations that it is about."""
-    lines = [f"  {one.name}  {_told(with_facts(one, originals), screen)}" for one in found[-_LISTED:]]
+    names = ShortIds(workspace.ports.store, screen)
+    rows = [_cells(with_facts(one, originals), names) for one in found[-_LISTED:]]
+    lines = [line.plain for line in table(_COLUMNS, rows, screen.room, screen.glyphs)]
     if len(found) > _LISTED:
-        lines = [f"  {len(found) - _LISTED:,} older ones, and", *lines]
+        lines.append(f"and {len(found) - _LISTED:,} older ones")
     alone = sum(not files_left(workspace, [one]) for one in found)
     if alone:
-        lines.append(f"  {plural(alone, 'conversation')} of these {'is' if alone == 1 else 'are'} nowhere else")
+        lines.append(f"{plural(alone, 'conversation')} of these {'is' if alone == 1 else 'are'} nowhere else")
     return "\n".join([*lines, f"Forget {plural(len(found), 'conversation')} for good?"])
 
 
-def _told(one: Known, screen: Screen) -> str:
+def _cells(one: Known, names: ShortIds) -> Sequence[str]:
+    """Returns a conversation's cells, one for each of `_COLUMNS`."""
     day = datetime.fromtimestamp(one.updated_at / 1000, UTC).astimezone().strftime("%Y-%m-%d")
-    title = one.sessions[0].title if one.sessions else one.title
-    parts = [clean(title, screen.glyphs), day]
-    if one.sessions:
-        parts.append(plural(sum(info.messages for info in one.sessions), "message"))
-    if one.kept:
-        parts.append(f"{plural(sum(kept.files for kept in one.kept), 'file')} kept")
-    return "  ".join(filter(None, parts))
+    messages, files = sum(info.messages for info in one.sessions), sum(kept.files for kept in one.kept)
+    return (
+        names(one.sessions[0].session_id) if one.sessions else one.name,
+        one.sessions[0].title if one.sessions else one.title,
+        day,
+        f"{messages:,}" if messages else "",
+        f"{files:,}" if files else "",
+    )
 
 
 def _size(store: str | None) -> int:

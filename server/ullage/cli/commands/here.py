@@ -15,14 +15,14 @@ from ullage.app.agent_wiring import has_plugin, read_receipt
 from ullage.app.compose import open_workspace
 from ullage.app.known_conversations import rows_of_sessions
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
-from ullage.cli.draw.parts import Cell, Column, bar, table
-from ullage.cli.draw.text import Glyphs, ago, clean, clock, fit_most, plural, wrap
+from ullage.cli.draw.conversations import calls, conversation_table, folder_of
+from ullage.cli.draw.parts import Column, step_lines, table
+from ullage.cli.draw.text import ago, clean, clock, plural, wrap
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report
 from ullage.cli.this_folder import ConversationRow, Here, ShortIds, ThisFolder
 from ullage.model.errors import InputError, UllageError
 from ullage.model.figure import FollowedRow
-from ullage.model.usage import UsageSource
 from ullage.model.words import short
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import row_of
@@ -81,20 +81,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_drawing(parser)
 
 
-_BAR_CELLS = 12
-# Columns of a terminal from which on an agent has its whole name.
-_ROOMY = 110
-COLUMNS = (
-    Column(name="Full", right=True),
-    Column(name="", rank=5, style="dim"),
-    Column(name="Tokens", rank=3, right=True),
-    Column(name="Compacts", rank=4, right=True, style="dim"),
-    Column(name="Title", flexible=True),
-    Column(name="Agent", style="dim"),
-    Column(name="Model", rank=6, style="dim"),
-    Column(name="When", rank=2, style="dim"),
-    Column(name="Id", style="bold"),
-)
 # Bytes of the longest file that is read for what its last compaction left out: half a second's work.
 _LONGEST = 6_000_000
 # Kinds of what was left out that are named.
@@ -103,7 +89,7 @@ _KINDS = 3
 _LABEL, _LEAST = 17, 20
 # What to do where there is no conversation yet.
 _FIRST_STEPS = (
-    ("ullage demo", "a conversation that fills up and comes back"),
+    ("ullage demo", "a conversation that fills and comes back"),
     ("ullage wire", "agents get back what compactions lose"),
     ("ullage watch", "live, who compacts next"),
     ("ullage lost", "what a compaction left out"),
@@ -143,18 +129,22 @@ def run(args: Namespace) -> int:
 
 def _lines(here: Here, names: ShortIds, now: int, screen: Screen) -> Iterator[Text | str]:
     folder = clean(str(here.folder), screen.glyphs)
+    # One table, so that the columns of both lists are the same.
+    rows = [(row, names(row.session_id)) for row in (*here.rows, *here.elsewhere)]
+    heading, *drawn = conversation_table(rows, now, screen.room, screen.glyphs, str(here.folder))
     if here.rows:
         yield Text.assemble((folder, "bold"), f"  {_count(len(here.rows), here.count)}")
-        yield from _figure_table(here.rows, names, now, screen)
+        yield from (heading, *drawn[: len(here.rows)])
     elif here.elsewhere:
         yield f"No conversation of {folder}."
     else:
         yield from screen.prose("No conversation was found on this machine. Once an agent has one, it is here.")
     if here.elsewhere:
-        heading = "Running elsewhere" if any(row.live for row in here.elsewhere) else "Elsewhere"
         yield ""
-        yield Text(f"{heading}  {plural(len(here.elsewhere), 'conversation')}", "bold")
-        yield from _figure_table(here.elsewhere, names, now, screen)
+        yield Text(
+            "Running in other folders" if any(row.live for row in here.elsewhere) else "In other folders", "bold"
+        )
+        yield from (*([] if here.rows else [heading]), *drawn[len(here.rows) :])
     for row in here.rows:
         if row.reason:
             yield f"No figure of {names(row.session_id)}: {clean(row.reason, screen.glyphs)}"
@@ -166,36 +156,34 @@ def _count(shown: int, count: int) -> str:
     return plural(count, "conversation") if shown == count else f"{shown} of {count:,} conversations (all: --all)"
 
 
-def _figure_table(rows: Sequence[ConversationRow], names: ShortIds, now: int, screen: Screen) -> Iterator[Text]:
-    is_short = screen.room < _ROOMY
-    yield from table(
-        COLUMNS, [_cells(row, names, now, screen.glyphs, is_short=is_short) for row in rows], screen.room, screen.glyphs
-    )
-
-
 def _answers(here: Here, names: ShortIds, now: int, screen: Screen, store: Path) -> Iterator[Text | str]:
     """Yields what a user asks first: which agent compacts next, what the last compaction left out, what to do now."""
     rows = [*here.rows, *here.elsewhere]
     yield ""
     if not rows:
-        yield from _labelled(screen, "", _FIRST_STEPS)
+        yield from step_lines(_FIRST_STEPS, screen.room, screen.glyphs)
         return
     running = [row for row in rows if row.live and row.used is not None and (row.compacts_at or row.window)]
     nearest = max(running, key=lambda row: (row.used or 0) / (row.compacts_at or row.window or 1), default=None)
-    yield from _labelled(screen, "Compacts next", ((_due(nearest, now, names), ""),))
+    yield from _told(screen, "Compacts next", _due(nearest, here, now, names))
     newest = max(rows, key=lambda row: row.updated_at)
     with working("Reading the last compaction"):
         left, at = _left_by_last(newest, store)
     if left:
-        told = f"{names(newest.session_id)}{f', {ago(at, now)}' if at else ''}: {left}"
-        yield from _labelled(screen, "Last compaction", ((told, ""),))
+        yield from _told(
+            screen, "Last compaction", f"{names(newest.session_id)}{f', {ago(at, now)}' if at else ''}, {left}"
+        )
     chosen = names((newest if left else nearest or newest).session_id)
     steps = [(f"ullage context {chosen}", "of what it is full, and until when")]
     if left:
-        steps = [(f"ullage lost {chosen}", "what was left out"), (f"ullage continue {chosen}", "a new session")]
+        steps = [
+            (f"ullage lost {chosen}", "all that it left out"),
+            (f"ullage continue {chosen} --before-compaction", "as before it"),
+        ]
     if word := _unwired(newest.agent, store):
-        steps.append((f"ullage wire {word}", "it is given back"))
-    yield from _labelled(screen, "What to do", steps)
+        steps.append((f"ullage wire {word}", "it is given back by itself"))
+    yield Text("What to do", "dim")
+    yield from step_lines(steps, screen.room, screen.glyphs)
 
 
 def _unwired(name: str, store: Path) -> str:
@@ -207,28 +195,27 @@ def _unwired(name: str, store: Path) -> str:
         return ""
 
 
-def _labelled(screen: Screen, label: str, told: Sequence[tuple[str, str]]) -> Iterator[Text]:
-    """Yields lines with a label before the first one: a text alone is wrapped, one with a remark is a command."""
-    before = _LABEL if label else 2
-    room = max(_LEAST, screen.room - before)
-    widest = max(len(text) for text, _ in told)
-    for text, remark in told:
-        for line in wrap(text, room, screen.glyphs) if not remark else (f"{text:<{widest}}  {remark}",):
-            yield Text.assemble((f"{label:<{before}}", "dim"), fit_most(line, room, screen.glyphs))
-            label = ""
+def _told(screen: Screen, label: str, text: str) -> Iterator[Text]:
+    """Yields the lines of a text, with a label before the first one."""
+    for line in wrap(text, max(_LEAST, screen.room - _LABEL), screen.glyphs):
+        yield Text.assemble((f"{label:<{_LABEL}}", "dim"), line)
+        label = ""
 
 
-def _due(row: ConversationRow | None, now: int, names: ShortIds) -> str:
+def _due(row: ConversationRow | None, here: Here, now: int, names: ShortIds) -> str:
     """Returns how far the conversation that is nearest to its compaction is from it."""
     if row is None:
         return "none: no agent runs now"
-    place = f"{row.agent}, {names(row.session_id)}"
+    folder = "" if row.cwd == str(here.folder) else f" in {folder_of(row)}"
+    place = f"{names(row.session_id)}, {row.agent}{folder}"
     if row.idle and row.idle.at > now:
         return f"{place}: at {clock(row.idle.at)}, because it idles"
     if not row.compacts_at:
-        return f"{place}: its threshold is not known, {row.percent}% of the window is full"
+        return f"{place}: it is not known when, the window is {row.percent}% full"
     left = row.compacts_at - (row.used or 0)
-    return f"{place}: at {short(row.compacts_at)}, {f'{short(left)} left' if left > 0 else 'due now'}"
+    after = f", {number}" if (number := calls(row)) else ""
+    due = f"{short(left)} tokens left{after}" if left > 0 else "due now"
+    return f"{place}: at {short(row.compacts_at)}, {due}"
 
 
 def _left_by_last(row: ConversationRow, store: Path) -> tuple[str, int]:
@@ -250,25 +237,11 @@ def _left_by_last(row: ConversationRow, store: Path) -> tuple[str, int]:
     if found is None:
         return "", 0
     block, counts = found.compaction.block, dict(list(found.counts.items())[:_KINDS])
-    size = f"at {short(block.context_size_before)}, " if block.context_size_before else ""
+    size = f"at {short(block.context_size_before)}: " if block.context_size_before else ""
     given = any(one.at >= found.compaction.timestamp for one in Receipts(store)(row.agent_session_id))
     more = " and more" if len(found.counts) > _KINDS else ""
     left = f"left out {counted_words(counts)}{more}" if counts else "nothing that Ullage knows was left out"
     return f"{size}{left}{'; given back to the agent' if given and counts else ''}", found.compaction.timestamp
-
-
-def _cells(row: ConversationRow, names: ShortIds, now: int, glyphs: Glyphs, *, is_short: bool) -> Sequence[Cell]:
-    """Returns a conversation's cells, one for each of `COLUMNS`. With `is_short` the agent has its short name."""
-    about = glyphs.about if row.used_source is UsageSource.ESTIMATED else ""
-    full = "?" if row.percent is None else f"{about}{row.percent}%"
-    used = row.used or 0
-    style = "bold red" if row.compacts_at is not None and used >= row.compacts_at else ""
-    compacts = short(row.compacts_at) if row.compacts_at else ""
-    drawn = bar(used, row.window, row.compacts_at, _BAR_CELLS, glyphs) if row.window else ""
-    tokens = "?" if row.used is None else f"{short(used)}/{short(row.window) if row.window else '?'}"
-    agent = row.agent_short if is_short else row.agent
-    when = ("now", "bold green") if row.live else ago(row.updated_at, now)
-    return (full, style), drawn, tokens, compacts, row.title, agent, row.model, when, names(row.session_id)
 
 
 _STORED_COLUMNS = (

@@ -3,12 +3,14 @@
 import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from shlex import quote
 
 from msgspec import Struct
 from rich.text import Text
 
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
 from ullage.cli.commands.context import chosen_words
+from ullage.cli.draw.parts import step_lines
 from ullage.cli.draw.text import ago, plain, plural
 from ullage.cli.output import Screen, print_bytes, print_json, working
 from ullage.cli.reports import Report
@@ -108,7 +110,7 @@ async def _run(options: LostOptions, screen: Screen) -> None:
                 print_json(_report(source.name, found, options.limit))
                 return
             now = source.workspace.ports.clock.now()
-            lines = [*chosen_words(source, screen), *_lines(found, options.limit or _SHOWN, now, screen)]
+            lines = [*chosen_words(source, screen), *_lines(found, options, now, screen)]
             lines += unread_words(source.unread, screen)
     screen.print(lines)
 
@@ -151,7 +153,8 @@ def _ranked(entries: list[Entry]) -> list[Entry]:
     )
 
 
-def _lines(found: LeftOut, limit: int, now: int, screen: Screen) -> Iterator[Text | str]:
+def _lines(found: LeftOut, options: LostOptions, now: int, screen: Screen) -> Iterator[Text | str]:
+    limit, which = options.limit or _SHOWN, f" {quote(options.target)}" if options.target else ""
     yield from screen.prose(plain(_opening(found, now), screen.glyphs))
     for kind, entries in _by_kind(found):
         yield from ("", Text(f"{_HEADINGS[kind]} ({len(entries):,})", "bold"))
@@ -160,20 +163,20 @@ def _lines(found: LeftOut, limit: int, now: int, screen: Screen) -> Iterator[Tex
         if len(entries) > limit:
             yield f"  and {len(entries) - limit:,} more, most of them older"
     most = max(found.counts.values(), default=0)
-    if most > limit:
-        yield from ("", f"To list all: ullage lost --limit {most}")
+    steps = [(f"ullage lost{which} --limit {most}", "the whole list")] if most > limit else []
     if found.entries:
-        yield from (
-            "",
-            *screen.prose("For the agent: ullage lost --brief; before it: ullage continue --before-compaction"),
-        )
+        steps.append((f"ullage lost{which} --brief", "a text for the agent"))
+        steps.append((f"ullage continue{which} --before-compaction", "as before it"))
+        yield ""
+        yield from step_lines(steps, screen.room, screen.glyphs)
 
 
 def _opening(found: LeftOut, now: int) -> str:
     compaction = found.compaction
     when = f", {ago(compaction.timestamp, now)}" if compaction.timestamp else ""
     begun = f"Of {plural(len(compaction.before), 'message')} before the last compaction{when}"
-    kept = f"{'a' if compaction.has_summary else 'no'} summary and {plural(compaction.kept, 'message')}"
+    more = plural(compaction.kept, "message") if compaction.kept else "no message"
+    kept = f"{'a' if compaction.has_summary else 'no'} summary and {more}"
     return f"{begun}, the agent kept {kept}. {_left(found)}"
 
 
@@ -191,6 +194,7 @@ def _told(entry: Entry, cwd: str) -> str:
     text = " ".join(text_of(entry, cwd).split())
     text = text if len(text) <= _LINE else f"{text[: _LINE - 1].rstrip()}…"
     beside = " ".join(detail_of(entry).split())
+    beside = beside if len(beside) <= _LINE else f"{beside[: _LINE - 1].rstrip()}…"
     return f"{state}{text}{f' ({beside})' if beside else ''}"
 
 
@@ -201,7 +205,7 @@ def left_out(source: Source) -> LeftOut:
     found = left_out_of(source.workspace.ports.store.read(conversation.id), conversation.transcript.cwd)
     if found is None:
         raise InputError(
-            f"{source.name}: no compaction is in force, so nothing was left out; `ullage context` shows how full it is"
+            "this conversation was not compacted, so nothing was left out; `ullage context` shows how full it is"
         )
     if not found.compaction.is_readable:
         raise InputError(

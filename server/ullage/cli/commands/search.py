@@ -122,7 +122,7 @@ class IndexingShown:
 
     def indexing(self, progress: Indexing) -> None:
         """Shows the progress of indexing, or at its end that the search runs."""
-        left = f"Indexing first: {progress.left:,} of {progress.total:,} records left"
+        left = f"Preparing the search, once: {progress.left:,} of {progress.total:,} left"
         self._show(left if progress.left else "Searching")
 
 
@@ -238,13 +238,13 @@ def _search(workspace: Workspace, options: SearchOptions, screen: Screen) -> int
     session, query = find_session(workspace.ports.store, options.session) if options.session else None, options.query
     # A query without a word is refused before anything is read.
     read_query(query or "")
-    heading: Sequence[str] = ()
+    shown = set[str]()
     with working("Searching") as show:
         workspace.indexing_listeners.append(IndexingShown(show))
         if session is None and may_write(options.store):
             everything = _Everything(workspace, options, screen, show)
             found = asyncio.run(everything.search())
-            heading = ("", "The best of all:") if everything.shown else ()
+            shown = everything.shown
         else:
             found = asyncio.run(search_to_end(workspace, session, query or "", options.limit))
     hits, note = found.hits, found.note
@@ -253,7 +253,10 @@ def _search(workspace: Workspace, options: SearchOptions, screen: Screen) -> int
         return 0 if hits else 1
     none = () if hits else (f"Nothing found for {options.query!r}.",)
     doubt = _doubt(hits, options, screen) if hits else ()
-    screen.print([*none, *screen.prose(note), *heading, *doubt, *hit_lines(hits, workspace, screen)])
+    # What was printed while it was read is printed again only if that was not the best.
+    again = () if shown and shown >= {hit.message_id for hit in hits} else hits
+    heading = ("", "The best of all:") if shown and again else ()
+    screen.print([*none, *screen.prose(note), *heading, *doubt, *hit_lines(again, workspace, screen)])
     return 0 if hits else 1
 
 

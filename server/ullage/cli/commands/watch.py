@@ -27,16 +27,15 @@ from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.commands.messages import message_rows, message_table
 from ullage.cli.commands.search import hit_lines
 from ullage.cli.draw.boxes import context_box
-from ullage.cli.draw.parts import Cell, Column, bar, table
-from ullage.cli.draw.text import Glyphs, ago, clock, fit_most, in_bytes, plural
+from ullage.cli.draw.conversations import conversation_table
+from ullage.cli.draw.text import Glyphs, fit_most, in_bytes, plural
 from ullage.cli.figures import biggest
 from ullage.cli.output import Screen, agreed, print_json_line
-from ullage.cli.this_folder import fullest_first
+from ullage.cli.terminal import at_home
+from ullage.cli.this_folder import Shortened, running_first
 from ullage.model.errors import StoreError, UllageError
-from ullage.model.figure import FollowedRow, Nearness, without_children
+from ullage.model.figure import FollowedRow, without_children
 from ullage.model.settings import ArchiveSettings
-from ullage.model.usage import UsageSource
-from ullage.model.words import short, warm
 from ullage.service.archive.search import search
 from ullage.service.conversation.workspace import Workspace
 from ullage.store.originals.archive_tables import archive_path
@@ -44,21 +43,6 @@ from ullage.store.sqlite.catalogue_notes import Keeping
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.transcript_files import AgentOriginals
 
-_BAR_CELLS = 12
-# Columns of a terminal from which on an agent has its whole name.
-_ROOMY = 110
-_COLUMNS = (
-    Column(name="Full", right=True),
-    Column(name="", rank=5, style="dim"),
-    Column(name="Tokens", rank=3, right=True),
-    Column(name="Compacts", rank=2),
-    Column(name="Title", flexible=True),
-    Column(name="Agent", rank=1),
-    Column(name="Cache", rank=6, style="dim"),
-    Column(name="Messages", rank=8, right=True, style="dim"),
-    Column(name="When", rank=4, style="dim"),
-    Column(name="Folder", rank=7, style="dim"),
-)
 _TABLE_KEYS = ("↑↓ choose", "Enter messages", "c context", "/ search", "p pause", "q quit")
 _PAGE_KEYS = ("↑↓ scroll", "/ search", "q back")
 # Lines that are no rows: the heading, and below the rows what is kept, the warning and the keys.
@@ -146,9 +130,9 @@ class Board:
         place = self._place(rows)
         room = max(1, height - _AROUND)
         first = max(0, min(place - room // 2, len(rows) - room))
-        drawn: list[Text] = table(
-            _COLUMNS, [_cells(row, now, glyphs, is_short=width < _ROOMY) for row in rows], width, glyphs
-        )
+        short = Shortened((row.agent_session_id or row.session_id for row in rows), width)
+        named = [(row, short(row.agent_session_id or row.session_id)) for row in rows]
+        drawn = conversation_table(named, now, width, glyphs)
         chosen = drawn[1 + place]
         chosen.pad_right(max(0, width - chosen.cell_len))
         chosen.stylize("reverse")
@@ -171,7 +155,7 @@ class Board:
         return between.join(words)
 
     def _ordered(self) -> list[FollowedRow]:
-        return fullest_first(without_children(self._rows.values()))
+        return running_first(without_children(self._rows.values()), lambda row: row.live)
 
     def _place(self, rows: Sequence[FollowedRow]) -> int:
         """Returns the index of the chosen row; the first one if none was chosen."""
@@ -228,46 +212,6 @@ def _moved(key: str, place: int, last: int) -> int | None:
     return None if moved is None else max(0, min(last, moved))
 
 
-def _cells(row: FollowedRow, now: int, glyphs: Glyphs, *, is_short: bool) -> Sequence[Cell]:
-    """Returns a row's cells, one for each of `_COLUMNS`. An ended conversation is dim. With `is_short` the agent has
-    its short name."""
-    about = glyphs.about if row.used_source is UsageSource.ESTIMATED else ""
-    full = "?" if row.percent is None else f"{about}{row.percent}%"
-    due = row.used is not None and row.compacts_at is not None and row.used >= row.compacts_at
-    # Where it is known how near the compaction is, that decides: an estimate alone is no reason to warn.
-    soon = row.nearness is Nearness.IMMINENT if row.nearness else due
-    warns = f"{glyphs.warning} " if soon else ""
-    texts = [
-        f"{warns}{full}",
-        bar(row.used or 0, row.window, row.compacts_at, _BAR_CELLS, glyphs) if row.window else "",
-        f"{'?' if row.used is None else short(row.used)}/{short(row.window) if row.window else '?'}",
-        _compacts(row, now),
-        row.title,
-        row.agent_short or row.agent if is_short else row.agent,
-        warm(row.cache, now) if row.live and row.cache else "",
-        "?" if row.messages is None else f"{row.messages:,}",
-        ago(row.updated_at, now),
-        row.cwd.replace("\\", "/").rstrip("/").rpartition("/")[2],
-    ]
-    if not row.live:
-        return [(text, "dim") for text in texts]
-    style = "bold" if not soon else "bold red" if due else "bold yellow"
-    return [(texts[0], style), *texts[1:]]
-
-
-def _compacts(row: FollowedRow, now: int) -> str:
-    """Returns where the context is compacted, and in how many calls, or when if that is because it idles."""
-    if row.live and row.idle and row.idle.at > now:
-        return f"idle: at {clock(row.idle.at)}"
-    if row.compacts_at is None:
-        return "?"
-    if row.calls_left is None or not row.live:
-        return f"at {short(row.compacts_at)}"
-    low, high = row.calls_left
-    calls = str(low) if low == high else f"{low}+" if low else f"0-{high}"
-    return f"at {short(row.compacts_at)}, {calls} {'call' if high == 1 else 'calls'}"
-
-
 class WatchOptions(StoreOptions, frozen=True, kw_only=True):
     """The arguments of `ullage watch`. `since` is in seconds."""
 
@@ -308,7 +252,7 @@ def run(args: Namespace) -> int:
     `--json`, prints a `WatchReport` per change."""
     options = read_options(args, WatchOptions)
     if not options.json:
-        ask_once(options.store)
+        ask_once(options.store, Screen.of(args))
     with open_workspace(options.store) as workspace:
         try:
             asyncio.run(_until_terminated(workspace, options, args))
@@ -317,7 +261,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def ask_once(store: StorePlace | None) -> None:
+def ask_once(store: StorePlace | None, screen: Screen) -> None:
     """Asks the user on the terminal whether agents' files are kept, unless the user has answered that before."""
     keeping = Keeping(local_path(store))
     if keeping.wanted is not None or not sys.stdin.isatty():
@@ -329,11 +273,11 @@ def ask_once(store: StorePlace | None) -> None:
         "Agents delete old conversations, some after a month. Ullage can keep them.\n"
         f"  what:   {plural(len(sources), 'conversation')} on this machine ({in_bytes(size)}) and what is added, all "
         "that was said and read\n"
-        f"  where:  {place}, which only you may read, compressed; at most {_LIMIT:g} GB\n"
+        f"  where:  {at_home(str(place))}, which only you may read, compressed; at most {_LIMIT:g} GB\n"
         "  stop:   ullage keep off; remove: ullage forget\n"
         "Keep them?"
     )
-    keeping.answer(keep=agreed(question, by_enter=True))
+    keeping.answer(keep=agreed("\n".join(screen.prose(question)), by_enter=True))
 
 
 async def _until_terminated(workspace: Workspace, options: WatchOptions, args: Namespace) -> None:

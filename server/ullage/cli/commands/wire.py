@@ -1,11 +1,9 @@
 """`ullage wire` and `ullage unwire`: add Ullage to agents' settings, and take it out again."""
 
 import difflib
-import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
 from msgspec import Struct
 from rich.text import Text
@@ -14,6 +12,7 @@ from ullage.app.agent_wiring import AgentWiring, known_words
 from ullage.cli.arguments import read_options
 from ullage.cli.draw.text import clean, plural
 from ullage.cli.output import Screen, agreed
+from ullage.cli.terminal import at_home
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.wire.plan import AgentChange, FileChange
 
@@ -89,7 +88,7 @@ def run_unwire(args: Namespace) -> int:
             if options.agents:
                 screen.print([f"{change.agent}: nothing was added"])
             continue
-        places = " and ".join(_at_home(file.path) for file in change.files)
+        places = " and ".join(at_home(file.path) for file in change.files)
         if places and not options.yes:
             screen.print(screen.prose(f"{change.agent} loses what `ullage wire` has added to {places}."))
             if not agreed("Take it out?", details=partial(_show, change, screen)):
@@ -124,18 +123,13 @@ def _sentence(change: AgentChange) -> str:
     gained = [line for file in change.files for line in _compared(file) if line.startswith("+")]
     hooks = sum(f"hook {change.word}" in line for line in gained)
     parts = {
-        f"what a compaction leaves out is given back ({plural(hooks, 'hook')})": hooks,
-        "it can search its own conversations (MCP server)": any('"mcp"' in line for line in gained),
-        "its status line shows the figure": any("ullage statusline" in line for line in gained),
+        f"gets back what a compaction leaves out ({plural(hooks, 'hook')})": hooks,
+        "can search its own conversations (an MCP server)": any('"mcp"' in line for line in gained),
+        "shows the figure in its status line": any("ullage statusline" in line for line in gained),
     }
-    told = ", ".join(part for part, is_there in parts.items() if is_there)
-    places = ", ".join(_at_home(file.path) for file in change.files)
-    return f"{change.agent}: {told or 'the lines are others'}; in {places}. `ullage unwire` undoes it."
-
-
-def _at_home(path: str) -> str:
-    home = str(Path.home())
-    return f"~{path.removeprefix(home)}" if path.startswith(home + os.sep) else path
+    told = " and ".join(part for part, is_there in parts.items() if is_there) or "gets other lines"
+    places = ", ".join(at_home(file.path) for file in change.files)
+    return f"{change.agent} {told}. Changed is {places}; `ullage unwire` undoes it."
 
 
 def _show(change: AgentChange, screen: Screen) -> None:

@@ -12,7 +12,7 @@ from ullage.api.wire import UsageResult
 from ullage.cli.draw.parts import Box, bar, level_style
 from ullage.cli.draw.text import Glyphs, clock, fit, percent, plural, source_words
 from ullage.model.blocks import CompactionBlock
-from ullage.model.figure import CallsLeft, GoodMoment, KnownThreshold
+from ullage.model.figure import GoodMoment, KnownThreshold
 from ullage.model.message import number_of
 from ullage.model.updates import UsageMeta
 from ullage.model.words import good_moment, idles, last_miss, next_prompt, short, shrinking
@@ -75,15 +75,14 @@ def _facts(box: Box, usage: UsageResult, now: int, glyphs: Glyphs) -> None:
     else:
         box.fact("Window", f"{usage.size:,}{_why(meta.window.basis if meta.window else '')}")
     if meta.threshold:
-        left = "" if meta.left is None else f", {meta.left:,} left" if meta.left else ", due now"
+        left = "" if meta.left is None else f", {meta.left:,} left{_in_calls(meta)}" if meta.left else ", due now"
         place = f"{glyphs.mark} at {meta.threshold.tokens:,}{left}"
         box.fact("Compacts", f"{place}{_why(meta.threshold.basis + _seen(meta.threshold))}")
     _clock(box, meta, now)
     for remark in meta.remarks:
         box.fact("Note", remark.text)
-    if meta.calls_left and meta.left:
-        until = "until then" if meta.threshold else "until it is full"
-        box.fact("Calls", f"{_calls(meta.calls_left)} {until}")
+    if not meta.threshold and meta.left:
+        box.fact("Full", f"in {meta.left:,} tokens{_in_calls(meta)}")
     total = meta.messages_active + meta.messages_archived
     times = f", compacted {plural(meta.compactions, 'time')}" if meta.compactions else ""
     of = f"{meta.messages_active:,} of {total:,}" if meta.messages_archived else f"{total:,}"
@@ -101,9 +100,12 @@ def _clock(box: Box, meta: UsageMeta, now: int) -> None:
         box.fact("Cache", f"{next_prompt(meta.cache, clock(meta.cache.until), now)}{missed}")
 
 
-def _calls(left: CallsLeft) -> str:
+def _in_calls(meta: UsageMeta) -> str:
     """Returns the number of calls that is likely, and the least: the most is far above both and says nothing."""
-    return f"about {left.mean:,}" + (f", at least {left.low:,}," if left.low else "")
+    left = meta.calls_left
+    if left is None:
+        return ""
+    return f", about {plural(left.mean, 'call')}{f', at least {left.low:,}' if left.low else ''}"
 
 
 def _seen(threshold: KnownThreshold) -> str:

@@ -1,6 +1,6 @@
 """The elements of drawings: a box, the bar that shows the used share of a window, and tables."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from rich.cells import cell_len
@@ -105,6 +105,13 @@ def level_style(used: int, meta: UsageMeta) -> str:
     if meta.warn_at is not None and used >= meta.warn_at:
         return "bold yellow"
     return "green"
+
+
+def step_lines(steps: Sequence[tuple[str, str]], width: int, glyphs: Glyphs) -> Iterator[str]:
+    """Yields a line for each command that a user may run next, with a remark; in columns if all of both fit."""
+    first, second = (max((cell_len(step[place]) for step in steps), default=0) for place in (0, 1))
+    column = first if 4 + first + second <= width else 0
+    yield from (fit_most(f"  {command:<{column}}  {remark}", width, glyphs) for command, remark in steps)
 
 
 _BETWEEN = "  "

@@ -192,15 +192,17 @@ def clock(at: int) -> str:
     return datetime.fromtimestamp(at / 1000, UTC).astimezone().strftime("%H:%M")
 
 
-def ago(then: int, now: int) -> str:
-    """Returns how long before `now` the time `then` was, in words: `12 s ago`, `2 hours ago`. Both are Unix
-    milliseconds."""
+def ago(then: int, now: int, *, is_short: bool = False) -> str:
+    """Returns how long before `now` the time `then` was, in words: `12 s ago`, `2 hours ago`, or `2h` if `is_short` is
+    true. Both are Unix milliseconds."""
     seconds = max(0, now - then) // 1000
     for length, unit in _STEPS:
         if seconds >= length:
             count = seconds // length
+            if is_short:
+                return f"{count}{'mo' if unit == 'month' else unit[0]}"
             return f"{count} {unit}{'s' if count > 1 else ''} ago"
-    return f"{seconds} s ago"
+    return f"{seconds}s" if is_short else f"{seconds} s ago"
 
 
 def percent(part: int, whole: int) -> int:

@@ -190,10 +190,10 @@ def draw(
 ) -> str:
     """Returns the line for a figure, in at most `width` columns if they are known: the most important part is kept.
 
-    `style` is `ansi`, `tmux` or `plain`. `named` puts the agent's name first. The line is `?` if nothing is known.
+    `style` is `ansi`, `tmux` or `plain`. `named` puts the agent's name first. The line is a dash if nothing is known.
     """
     if figure.used is None and figure.window is None:
-        return "?"
+        return "-" if ascii_only else "–"
     level, sign = _level(figure), _sign(figure, ascii_only=ascii_only)
     head = f"{figure.agent} {sign}" if named and figure.agent else sign
     parts = [head, *_rest(figure)]

@@ -22,12 +22,16 @@ _SESSION_PREFIX = "s_"
 _LISTED = 5
 
 
-def find_session(store: SessionStore, name: str) -> str:
-    """Returns the id of the one session whose id is `name` or begins with it; the prefix `s_` may be left out. Raises
+def find_session(store: SessionStore, name: str, *, by_agents: bool = True) -> str:
+    """Returns the id of the one session whose id is `name` or begins with it; the prefix `s_` may be left out. With
+    `by_agents`, the agent's own id of a conversation means the session that was read from it last. Raises
     `SessionNotFound`, with the candidates if there are several and with the closest id if there is none."""
     found = store.find_ids(name) or store.find_ids(_SESSION_PREFIX + name) if name else ()
     if name in found:
         return name
+    if not found and name and by_agents:
+        own = {one.origin_id: one.session_id for one in reversed(store.imported()) if one.origin_id.startswith(name)}
+        found = (own[name],) if name in own else tuple(own.values())
     if len(found) == 1:
         return found[0]
     if found:
