@@ -110,7 +110,7 @@ def test_it_asks_once_whether_to_keep_what_agents_write(tmp_path: Path, typed: s
                 assert b"1 conversation on this machine" in terminal.seen
                 assert not (tmp_path / "s.db.archive").exists()
                 terminal.press(typed)
-            terminal.until("Kept: 1 conversation, " if keeps else "Nothing is kept (ullage keep on)")
+            terminal.until("Kept: 1 conversation, " if keeps else "Nothing is kept; to keep conversations: ullage keep on")
             terminal.press("q")
             assert terminal.end() == 0
         finally:
@@ -151,7 +151,7 @@ def test_keys_open_a_conversation_search_it_and_quit(terminal: Terminal) -> None
 def test_another_size_is_drawn_at_once(terminal: Terminal) -> None:
     terminal.until("q quit")
     terminal.resize(40)
-    terminal.until("Full  Compacts  Title")
+    terminal.until("Full  Title")
     terminal.press("q")
     assert terminal.end() == 0
 

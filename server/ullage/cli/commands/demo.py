@@ -414,10 +414,11 @@ That was the real server, with no model and no network. With your own agents:
   ullage           who compacts next, what was lost last
   ullage watch     the same, live
   ullage wire      they get back what compactions lose
-  ullage lost      what the last one left out
-  ullage continue  a new session, as before it
+  ullage lost      what the last compaction left out
+  ullage continue  a new session, as before a compaction
 
-In VS Code and Neovim: docs/guide/editors.md. All commands: ullage help
+Editors: https://github.com/ullage/ullage/blob/main/docs/guide/editors.md
+All commands: ullage help
 """
 # Seconds on a terminal: for all messages together, the longest pause after one, and pauses after updates and actions
 # that take longer to read.

@@ -20,11 +20,11 @@ _COLUMNS = (
     Column(name="Compacts", rank=3, style="dim"),
     Column(name="Title", flexible=True),
     Column(name="Agent", rank=1, style="dim"),
+    Column(name="Model", rank=7, style="dim"),
     Column(name="Cache", rank=6, style="dim"),
+    Column(name="Messages", rank=8, right=True, style="dim"),
     Column(name="When", rank=2, style="dim"),
     Column(name="Id", style="bold"),
-    Column(name="Model", rank=7, style="dim"),
-    Column(name="Messages", rank=8, right=True, style="dim"),
 )
 
 
@@ -81,11 +81,11 @@ def _cells(row: FollowedRow, called: tuple[str, str], now: int, glyphs: Glyphs, 
         _compacts(row, now, is_short=is_short),
         title,
         row.agent_short or row.agent if is_short else row.agent,
+        row.model,
         warm(row.cache, now) if row.live and row.cache else "",
+        "" if row.messages is None else f"{row.messages:,}",
         ("now", "bold green") if row.live else ago(row.updated_at, now, is_short=is_short),
         name,
-        row.model,
-        "" if row.messages is None else f"{row.messages:,}",
     )
 
 

@@ -1,0 +1,190 @@
+"""`docs/pictures` is what the program shows; `./scripts/test tests/e2e/test_pictures.py --update-golden` renews it."""
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Never
+from uuid import UUID
+
+import pytest
+
+from support.agent_homes import Conversation, environment
+from support.command_line import ullage_bytes
+from support.documents import ROOT, region
+from support.panes import Pane
+
+PICTURES = ROOT / "docs" / "pictures"
+_ASKED = "Refunds in two currencies. Never touch the table of rates, and use pnpm, not npm."
+# As long as the folder that a test has: lines break at the same words.
+_HOME = "/home/meredith"
+_IDS = ("0c1f7a2e-95b3-4d20-8f61-2b7c9e0a4d18", "b93d5e60-17c8-4f42-a0d9-63e1f5b7c2a4")
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+# What differs from run to run, and what is shown for it.
+_CHANGING = (
+    (r"\b\d\d:\d\d\b", "14:32"),
+    (r"\b\d{4}-\d\d-\d\d\b", "2026-11-29"),
+    (r"within \d\.\d s", "within 0.3 s"),
+    (r"Ullage \S+ on Python \S+ \(.*\)", "Ullage 0.1.0 on Python 3.13.5 (/usr/bin/python3)"),
+    (r"limits of \d+ models", "limits of 368 models"),
+    (r"\d+\.\d MB, schema version \d+ of \d+", "0.4 MB, schema version 6 of 6"),
+    (r"extras +[^\n]*(\n {18}[^\n]*)*", "extras       anthropic, openai, keyring, mcp"),
+)
+_COMMANDS = {
+    "ullage-60": (60, ""),
+    "ullage": (80, ""),
+    "ullage-120": (120, ""),
+    "context": (80, "context"),
+    "context-60": (60, "context"),
+    "lost": (80, "lost 0c1f7a2e"),
+    "brief": (80, "lost 0c1f7a2e --brief"),
+    "search": (80, "search pnpm"),
+    "messages": (80, "messages 0c1f7a2e"),
+    "continue": (80, "continue 0c1f7a2e --before-compaction"),
+    "doctor": (100, "doctor"),
+    "help": (80, "--help"),
+    "help-60": (60, "--help"),
+}
+_ASKING = {"wire": "wire claude-code", "forget": "forget b93d5e60", "watch-asks": "watch"}
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="u", dir="/tmp"))
+    assert len(str(folder)) == len(_HOME)
+    yield folder
+    shutil.rmtree(folder)
+
+
+class Shop:
+    """A user's folder, in which two conversations with Claude Code are: one runs, and was compacted."""
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.folder = home, home / "shop"
+        self.folder.mkdir()
+        running, older = Conversation(home, self.folder), Conversation(home, self.folder)
+        older.say("Why does the login test fail on Mondays?", 93_000)
+        running.say(_ASKED, 60_000)
+        running.say("Round half to even.", 166_900)
+        running.compact(167_100, "The user wants refunds to work.")
+        running.say("Go on with the invoices.", 154_000)
+        running.open_in(os.getpid())
+        for one, age in ((running, 125), (older, 3 * 86_400)):
+            _age(next(home.rglob(f"{one.id}.jsonl")), time.time() - age)
+        self._ids = dict(zip((running.id, older.id), _IDS, strict=True))
+
+    def run(self, columns: int, words: str) -> str:
+        ended = ullage_bytes(*self.real(words).split(), env=self.env(columns), cwd=self.folder)
+        return self.named(ended.out)
+
+    def real(self, words: str) -> str:
+        for own, shown in self._ids.items():
+            words = words.replace(shown[:8], own[:8])
+        return words
+
+    def env(self, columns: int) -> dict[str, str]:
+        keys = {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": "", "XDG_DATA_HOME": "", "PYTHONUTF8": "1", "TERM": "xterm"}
+        return {**environment(self.home), "COLUMNS": str(columns), "LC_ALL": "C.UTF-8", "PAGER": "cat", **keys}
+
+    def named(self, shown: str | bytes) -> str:
+        """Returns what is shown with the names that the pictures have."""
+        text = shown.decode() if isinstance(shown, bytes) else shown
+        for own, name in self._ids.items():
+            text = text.replace(own, name).replace(own[:8], name[:8])
+        text = _ID.sub(lambda found: found[0] if found[0] in _IDS else str(UUID(int=1 << 96)), text)
+        text = text.replace(str(self.home), _HOME).replace(re.sub(r"\W|_", "-", str(self.home)), _HOME.replace("/", "-"))
+        for changing, fixed in _CHANGING:
+            text = re.sub(changing, fixed, text)
+        return "".join(f"{line.rstrip()}\n" for line in text.rstrip().splitlines())
+
+
+@pytest.fixture
+def keep(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compares a picture with the one that is kept, or keeps it."""
+
+    def keep(name: str, shown: str) -> None:
+        file = PICTURES / f"{name}.txt"
+        if request.config.getoption("--update-golden"):
+            PICTURES.mkdir(exist_ok=True)
+            file.write_text(shown, encoding="utf-8")
+        assert shown == file.read_text(encoding="utf-8"), f"if that is meant: {__doc__}"
+
+    return keep
+
+
+def test_commands_show_what_the_pictures_show(home: Path, keep: Callable[[str, str], None]) -> None:
+    shop = Shop(home)
+    shown = {name: shop.run(columns, words) for name, (columns, words) in _COMMANDS.items()}
+    for name, text in shown.items():
+        keep(name, text)
+    told = region((ROOT / "README.md").read_text(encoding="utf-8"), "screen")
+    assert told == f"```\n{shown['ullage']}```\n"
+
+
+def test_a_user_who_has_nothing_is_told_where_to_begin(home: Path, keep: Callable[[str, str], None]) -> None:
+    env = {"HOME": str(home), "CLAUDE_CONFIG_DIR": "", "COLUMNS": "60", "PYTHONUTF8": "1", "LC_ALL": "C.UTF-8"}
+    keep("first-run-60", ullage_bytes(env=env, cwd=home).out.decode())
+    demo = ullage_bytes("demo", "--fast", env=env, cwd=home).out.decode()
+    keep("demo-end", demo[demo.index("That was") :])
+
+
+@pytest.fixture
+def pane(home: Path, lacking: Callable[[str], Never]) -> Iterator[Pane]:
+    if not shutil.which("tmux"):
+        lacking("tmux")
+    pane = Pane(home / "tmux")
+    yield pane
+    pane.stop()
+
+
+@pytest.mark.parametrize("name", _ASKING)
+def test_questions_are_what_the_pictures_show(
+    name: str, home: Path, pane: Pane, keep: Callable[[str, str], None]
+) -> None:
+    shop = Shop(home)
+    if name == "forget":
+        shop.run(80, "search pnpm")
+    env = {name: value for name, value in shop.env(80).items() if name != "COLUMNS"}
+    words = shop.real(_ASKING[name]).split()
+    pane.start([sys.executable, "-m", "ullage", *words], env, (80, 24), shop.folder)
+    keep(name, shop.named(pane.wait(lambda text: "/" in text and text.rstrip().endswith(("]", "details]")))))
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_the_live_table_is_what_the_picture_shows(
+    columns: int, home: Path, pane: Pane, keep: Callable[[str, str], None]
+) -> None:
+    shop = Shop(home)
+    shop.run(80, "keep off")
+    env = {name: value for name, value in shop.env(80).items() if name != "COLUMNS"}
+    pane.start([sys.executable, "-m", "ullage", "watch", "--since", "999999"], env, (columns, 8), shop.folder)
+    keep(f"watch-{columns}", shop.named(pane.wait(lambda text: "47%" in text and "77%" in text and "kept" in text)))
+    pane.type("q")
+
+
+def test_emacs_shows_the_figure_in_its_mode_line(
+    home: Path, pane: Pane, keep: Callable[[str, str], None], lacking: Callable[[str], Never]
+) -> None:
+    emacs = shutil.which("emacs") or lacking("Emacs 28.1 or newer (Debian: emacs-nox)")
+    shop, code = Shop(home), ROOT / "editors" / "examples" / "ullage.el"
+    command = f'(setq ullage-command (list "{sys.executable}" "-m" "ullage" "lsp") inhibit-startup-screen t)'
+    words = [emacs, "-nw", "-Q", "-l", str(code), "--eval", command, "--eval", "(ullage-mode 1)", "refunds.py"]
+    env = {name: value for name, value in shop.env(80).items() if name != "COLUMNS"}
+    pane.start(words, env | {"TERM": "screen"}, (80, 6), shop.folder)
+    shown = shop.named(pane.wait(lambda text: "CC 77%" in text))
+    line = next(line for line in shown.splitlines() if "CC 77%" in line)
+    keep("emacs", f"{line}\n")
+    told = region((ROOT / "docs" / "guide" / "emacs.md").read_text(encoding="utf-8"), "screen")
+    assert told == f"```\n{line}\n```\n"
+
+
+def _age(path: Path, at: float) -> None:
+    """Sets all times of a conversation, and that of its file."""
+    past = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at))
+    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", past, path.read_text(encoding="utf-8"))
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, (at, at))
