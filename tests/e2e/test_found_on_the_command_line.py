@@ -163,10 +163,10 @@ def test_what_runs_now_is_first_and_what_runs_elsewhere_is_listed(place: Place) 
     (row,) = place.json("here")["elsewhere"]
     assert (row["title"], row["live"], row["process_id"]) == ("Fog", True, os.getpid())
     shown = place.run().out.decode()
-    assert "Running elsewhere  1 conversation" in shown
+    assert "Running in other folders" in shown
     put_claude(place.home, IDS[1][::-1], "Snow", str(place.project), tokens=90_000)
     shown = place.run().out.decode()
-    assert shown.index("Snow") < shown.index("Running elsewhere") < shown.index("Fog")
+    assert shown.index("Snow") < shown.index("Running in other") < shown.index("Fog")
     put_claude(place.home, IDS[0], "Hail", str(place.project), tokens=7_000)
     run_now(place, IDS[0])
     report = place.json("here")
@@ -193,7 +193,7 @@ def test_a_folder_without_conversations_shows_those_of_the_machine(place: Place)
     assert [(row["title"], row["used"]) for row in report["elsewhere"]] == [("Snow", 90_050), ("Rain", 9_007)]
     shown = place.run().out.decode()
     assert f"No conversation of {place.project}." in shown.replace("\n", " ")
-    assert shown.index("Elsewhere  2 conversations") < shown.index("Snow") < shown.index("Rain")
+    assert shown.index("In other folders") < shown.index("Snow") < shown.index("Rain")
 
 
 def test_below_the_list_is_what_to_do_now(place: Place) -> None:
@@ -280,3 +280,9 @@ def test_a_conversation_that_cannot_be_read_keeps_a_search_from_no_other(place: 
     broken.rename(broken.with_name(broken.name + ".zst")).write_bytes(b"\x28\xb5\x2f\xfd no frame")
     assert [hit["snippet"] for hit in place.json("search", "wet")["hits"]] == ["Why is it **wet**?"]
     assert place.run("search", "?").status == 2
+
+
+def test_an_agent_that_runs_and_has_no_answer_yet_is_not_said_to_be_none(place: Place) -> None:
+    place.home.put(f".claude/projects/weather/{IDS[1]}.jsonl", b'{"cwd": "%s"}\n' % bytes(place.project))
+    run_now(place, IDS[1])
+    assert "Compacts next    not known before a model has answered" in place.run().out.decode()

@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> Path:
 def test_what_was_left_out_is_listed_by_kind_with_its_message(path: Path) -> None:
     ran = ullage("lost", path)
     assert (ran.status, ran.err) == (0, "")
-    assert "Left out: 1 message of the user, 1 open task, 1 problem, 2 files." in ran.out
+    assert "Left out: 1 message of yours, 1 open task, 1 problem, 2 files." in ran.out
     assert f"What you said (1)\n- #1 {ASKED}" in ran.out
     assert "[open] Rename the index" in ran.out
     assert "[open] `npm run check:prices`: ValueError: rounding of 17 baskets failed" in ran.out
@@ -70,13 +70,16 @@ def test_the_newest_are_listed_first_and_what_the_summary_contradicts_before_the
     said = [line for line in lines if "Rename column" in line]
     assert [line.split(" of the table")[0].rsplit(" ", 1)[1] for line in said] == [str(13 - at) for at in range(10)]
     assert "  and 4 more, most of them older" in lines
-    assert lines[-3] == "To list all: ullage lost --limit 14"
-    assert lines[-1] == "For the agent: ullage lost --brief; before it: ullage continue --before-compaction"
+    assert [line.split("  ")[1] for line in lines[-3:]] == [
+        f"ullage lost {path} --limit 14",
+        f"ullage lost {path} --brief",
+        f"ullage continue {path} --before-compaction",
+    ]
     tasks = [line for line in lines if "[open] Check table" in line]
     assert "Check table 1 (the summary says: - Check table 1: done)" in tasks[0]
     everything = ullage("lost", path, "--limit", "14").out
     assert everything.count("Rename column") == 14
-    assert "To list all" not in everything
+    assert "the whole list" not in everything
     # A program gets the same ones, in the order of the conversation.
     rows = [row["text"] for row in ullage("lost", path, "--json", "--limit", "2").json["lost"] if row["kind"] == "said"]
     assert rows == [f"Rename column {number} of the table as the plan says." for number in (12, 13)]
@@ -103,7 +106,7 @@ def test_without_a_compaction_the_error_says_so_in_one_line(tmp_path: Path) -> N
     path.write_bytes(shop(compacted=False).data)
     ran = ullage("lost", path)
     assert (ran.status, ran.out, len(ran.err.splitlines())) == (2, "", 1)
-    assert "no compaction" in ran.err
+    assert "was not compacted" in ran.err
     assert "ullage context" in ran.err
 
 
@@ -133,5 +136,5 @@ def test_every_recorded_compaction_tells_what_it_left_out_or_why_not() -> None:
         if path.parent.name.startswith("claude_code_"):
             ran = ullage("lost", path, "--json")
             told += ran.status == 0
-            assert ran.status == 0 or "no compaction" in ran.err, (path, ran.err)
+            assert ran.status == 0 or "was not compacted" in ran.err, (path, ran.err)
     assert told

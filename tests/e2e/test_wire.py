@@ -59,7 +59,7 @@ def test_nothing_is_changed_without_a_yes(home: Home) -> None:
     ran = home.run("wire", AGENT)
     assert ran.status == 2
     told = " ".join(ran.out.split())
-    assert told.startswith("Claude Code: what a compaction leaves out is given back (4 hooks), it can search its own ")
+    assert told.startswith("Claude Code gets back what a compaction leaves out (4 hooks) and can search its own ")
     assert "settings.json" in told
     assert "--yes" in ran.err
     assert home.path.read_text() == "{}"

@@ -165,7 +165,8 @@ def _answers(here: Here, names: ShortIds, now: int, screen: Screen, store: Path)
         return
     running = [row for row in rows if row.live and row.used is not None and (row.compacts_at or row.window)]
     nearest = max(running, key=lambda row: (row.used or 0) / (row.compacts_at or row.window or 1), default=None)
-    yield from _told(screen, "Compacts next", _due(nearest, here, now, names))
+    none = "not known before a model has answered" if any(row.live for row in rows) else "none: no agent runs now"
+    yield from _told(screen, "Compacts next", _due(nearest, here, now, names) if nearest else none)
     newest = max(rows, key=lambda row: row.updated_at)
     with working("Reading the last compaction"):
         left, at = _left_by_last(newest, store)
@@ -202,10 +203,8 @@ def _told(screen: Screen, label: str, text: str) -> Iterator[Text]:
         label = ""
 
 
-def _due(row: ConversationRow | None, here: Here, now: int, names: ShortIds) -> str:
+def _due(row: ConversationRow, here: Here, now: int, names: ShortIds) -> str:
     """Returns how far the conversation that is nearest to its compaction is from it."""
-    if row is None:
-        return "none: no agent runs now"
     folder = "" if row.cwd == str(here.folder) else f" in {folder_of(row)}"
     place = f"{names(row.session_id)}, {row.agent}{folder}"
     if row.idle and row.idle.at > now:

@@ -121,7 +121,7 @@ def _planned(
 def _sentence(change: AgentChange) -> str:
     """Returns what an agent gets, in one sentence: what its changed files have more."""
     gained = [line for file in change.files for line in _compared(file) if line.startswith("+")]
-    hooks = sum(f"hook {change.word}" in line for line in gained)
+    hooks = sum(line.count(f"hook {change.word}") for line in gained)
     parts = {
         f"gets back what a compaction leaves out ({plural(hooks, 'hook')})": hooks,
         "can search its own conversations (an MCP server)": any('"mcp"' in line for line in gained),
