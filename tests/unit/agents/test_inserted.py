@@ -41,6 +41,8 @@ def test_what_is_around_the_users_words_is_left_out(text: str, typed: str) -> No
         "<command-name>/clear</command-name>",
         " [Request interrupted by user]",
         "<bash-stdout>x</bash-stdout>",
+        "/compact",
+        "/compact keep the ports\n",
         "## Context Usage\n\n**Model:** claude-opus-4-8  \n**Tokens:** 22.9k / 1m (2%)",
         "Base directory for this skill: /skills/review\n\n# Review",
         "Please always provide EXACTLY ONE action in triple backticks, found 2 actions.",
@@ -88,3 +90,8 @@ def test_what_claude_code_appends_to_an_approved_plan_is_not_the_users() -> None
         "Implement the following plan:\n\n# Plan"
     )
     assert without_inserted(f"I read this: {appended}") == f"I read this: {appended}"
+
+
+def test_a_message_that_only_begins_with_the_command_to_compact_is_typed() -> None:
+    assert is_typed("/compact fails here:\nTraceback (most recent call last)")
+    assert is_typed("/compacting is slow")

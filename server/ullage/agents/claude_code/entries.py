@@ -110,6 +110,8 @@ INSERTED = Inserted(
         # The text of a skill, which Claude Code sends as a message of its own.
         r"Base directory for this skill: ",
         r"(?:[A-Z]\w+ hook feedback|Operation stopped by hook):",
+        # What was typed to compact by hand, as 2.1.318 writes it before it compacts.
+        r"/compact(?:\s[^\n]*)?\s*\Z",
         # The answer to `/context` where there is no terminal.
         r"## Context Usage\s+\*\*Model:",
     ),
