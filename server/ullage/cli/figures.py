@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ullage.api.wire import UsageResult, usage_result
 from ullage.cli.draw.boxes import Big
-from ullage.cli.reports import ContextReport, EditRow, UnreadLine
+from ullage.cli.reports import ContextReport, EditRow, UnreadLine, filled
 from ullage.cli.session_source import Source
 from ullage.model.blocks import (
     Block,
@@ -64,19 +64,15 @@ async def facts_beside(source: Source, provider: str | None) -> dict[str, Any]:
 def edit_rows(conversation: Conversation) -> tuple[EditRow, ...]:
     """Returns one row for every edit of the conversation, undone ones included, oldest first."""
     return tuple(
-        EditRow(
-            id=entry.id,
-            kind=entry.kind,
+        filled(
+            EditRow,
+            (entry,),
             trigger=entry.trigger.value,
             at=entry.timestamp,
-            words=entry.words,
-            messages=entry.messages,
-            tokens_saved=entry.tokens_saved,
             before=entry.context_size_before,
             after=entry.context_size_after,
             in_force=not entry.reverted,
             undone_at=(entry.reverted_at or 0) if entry.reverted else None,
-            part_of=entry.part_of,
         )
         for entry in history(conversation)
     )

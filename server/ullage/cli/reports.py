@@ -3,7 +3,8 @@
 Programs read these objects. A new field may be added at any time; removing or changing one needs a new `version`. Times
 are Unix milliseconds, sizes are tokens."""
 
-from typing import Any, Literal, Self
+from collections.abc import Sequence
+from typing import Any, Literal, Self, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
@@ -20,7 +21,21 @@ from ullage.model.figure import (
     WindowSource,
 )
 from ullage.model.updates import Cost, Level
-from ullage.model.usage import Breakdown, UsageSource
+from ullage.model.usage import UsageSource
+
+T = TypeVar("T", bound=Struct)
+
+
+def filled(kind: type[T], sources: Sequence[object], **beside: Any) -> T:
+    """Returns a value of a struct: the fields of `beside`, and each other one as the first source has it that has an
+    attribute of this name. Raises `TypeError` if a field has no value."""
+    found = {
+        name: getattr(source, name)
+        for name in kind.__struct_fields__
+        for source in reversed(sources)
+        if name != "version" and hasattr(source, name)
+    }
+    return kind(**found | beside)
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -40,19 +55,6 @@ class Parts(Struct, frozen=True, kw_only=True):
     tool_results: int
     summary: int
     hidden: int
-
-    @classmethod
-    def of(cls, parts: Breakdown) -> Self:
-        """Returns the same figures for a `Breakdown`."""
-        return cls(
-            system_prompt=parts.system_prompt,
-            tools=parts.tools,
-            memory=parts.memory,
-            messages=parts.messages,
-            tool_results=parts.tool_results,
-            summary=parts.summary,
-            hidden=parts.overhead,
-        )
 
 
 class Figures(Report, frozen=True, kw_only=True):
@@ -99,32 +101,18 @@ class Figures(Report, frozen=True, kw_only=True):
 def figures_of(usage: UsageResult) -> Figures:
     """Returns the figures of a context in the form that `--json` prints."""
     meta = usage.meta.ullage
-    return Figures(
-        agent=meta.agent,
-        model=meta.model,
-        used=usage.used,
-        source=meta.source,
-        as_of=meta.as_of,
-        percent=meta.percent,
-        level=meta.level,
+    return filled(
+        Figures,
+        (meta, usage),
+        cost=usage.cost or None,
         window=usage.size,
         window_source=meta.window.source if meta.window else None,
         warns_at=meta.warn_at,
         compacts_at=meta.compact_at,
         compacts_at_source=meta.threshold.source if meta.threshold else None,
         compacts_at_times=meta.threshold.times if meta.threshold else 0,
-        left=meta.left,
-        calls_left=meta.calls_left,
-        idle=meta.idle,
-        cache=meta.cache,
-        remarks=meta.remarks,
-        managed_by=meta.managed_by,
         hidden=meta.breakdown.overhead,
-        breakdown=Parts.of(meta.breakdown),
-        messages_active=meta.messages_active,
-        messages_archived=meta.messages_archived,
-        compactions=meta.compactions,
-        cost=usage.cost or None,
+        breakdown=filled(Parts, (meta.breakdown,), hidden=meta.breakdown.overhead),
     )
 
 

@@ -13,7 +13,7 @@ from ullage.app.session_continuing import create_file
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
 from ullage.cli.draw.text import percent, plain, plural
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.reports import Report
+from ullage.cli.reports import Report, filled
 from ullage.cli.session_source import read_source, throwaway_copy
 from ullage.cli.terminal import at_home, visible
 from ullage.service.continuing import BUDGET, WantedContext, prepare_continuation
@@ -107,14 +107,7 @@ def run(args: Namespace) -> int:
 
 
 def _wanted(options: ContinueOptions) -> WantedContext:
-    return WantedContext(
-        agent=options.agent,
-        before_compaction=options.before_compaction,
-        from_message=options.from_message,
-        compacted=options.is_compacted,
-        budget=options.budget or BUDGET,
-        focus=options.focus,
-    )
+    return filled(WantedContext, (options,), compacted=options.is_compacted, budget=options.budget or BUDGET)
 
 
 def _report(shown: ContinuingResult, source: str, *, written: bool) -> ContinueReport:

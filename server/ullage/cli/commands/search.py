@@ -19,7 +19,7 @@ from ullage.cli.arguments import StoreOptions, add_drawing, add_embeddings, numb
 from ullage.cli.draw.parts import bar
 from ullage.cli.draw.text import clean, fit_most, plural
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.reports import Report
+from ullage.cli.reports import Report, filled
 from ullage.cli.this_folder import ShortIds
 from ullage.model.errors import InvalidRequest
 from ullage.model.message import index_of, number_of
@@ -286,15 +286,7 @@ def _show(workspace: Workspace, options: SearchOptions, screen: Screen) -> int:
 
 
 def _row(hit: SearchHit) -> HitRow:
-    return HitRow(
-        session_id=hit.session_id,
-        number=number_of(hit.index),
-        message_id=hit.message_id,
-        role=hit.role,
-        score=hit.score,
-        snippet=hit.snippet,
-        fits=hit.fits,
-    )
+    return filled(HitRow, (hit,), number=number_of(hit.index))
 
 
 def _message(entry: Entry, session_id: str) -> MessageReport:
@@ -393,18 +385,7 @@ def _show_of_team(session: str, shown: str, archive: str, options: SearchOptions
 
 
 def _team_row(hit: "TeamHit") -> TeamHitRow:
-    found = hit.passage.hit
-    return TeamHitRow(
-        owner=hit.owner,
-        folder=hit.folder,
-        title=hit.title,
-        session_id=found.session_id,
-        number=number_of(found.index),
-        role=found.role,
-        score=found.score,
-        snippet=found.snippet,
-        fits=found.fits,
-    )
+    return filled(TeamHitRow, (hit, hit.passage.hit), number=number_of(hit.passage.hit.index))
 
 
 def _team_lines(hits: "Sequence[TeamHit]", screen: Screen) -> Iterator[Text]:

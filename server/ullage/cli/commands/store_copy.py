@@ -8,7 +8,7 @@ from msgspec import Struct
 from ullage.cli.arguments import add_json, read_options
 from ullage.cli.draw.text import plural
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.reports import Report
+from ullage.cli.reports import Report, filled
 from ullage.cli.store_choice import chosen_store
 from ullage.model.errors import InputError
 from ullage.model.store_address import is_address
@@ -84,16 +84,7 @@ def _place(given: str) -> str:
 
 
 def _report(copied: CopiedStore) -> StoreCopyReport:
-    return StoreCopyReport(
-        new=copied.new,
-        grown=copied.grown,
-        unchanged=copied.unchanged,
-        differing=copied.differing,
-        deleted=copied.deleted,
-        written=copied.written,
-        records=copied.records,
-        sha256=copied.digest,
-    )
+    return filled(StoreCopyReport, (copied,), sha256=copied.digest)
 
 
 def _words(copied: CopiedStore) -> Iterator[str]:
