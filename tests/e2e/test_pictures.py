@@ -96,7 +96,9 @@ class Shop:
         for own, name in self._ids.items():
             text = text.replace(own, name).replace(own[:8], name[:8])
         text = _ID.sub(lambda found: found[0] if found[0] in _IDS else str(UUID(int=1 << 96)), text)
-        text = text.replace(str(self.home), _HOME).replace(re.sub(r"\W|_", "-", str(self.home)), _HOME.replace("/", "-"))
+        text = text.replace(str(self.home), _HOME).replace(
+            re.sub(r"\W|_", "-", str(self.home)), _HOME.replace("/", "-")
+        )
         for changing, fixed in _CHANGING:
             text = re.sub(changing, fixed, text)
         return "".join(f"{line.rstrip()}\n" for line in text.rstrip().splitlines())
