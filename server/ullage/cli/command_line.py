@@ -19,7 +19,7 @@ from ullage.cli.terminal import asked_color, color_help, wants_color
 class Command(NamedTuple):
     """A command of `ullage`: its name, what it takes as the help shows it, one sentence that says what a user gets, and
     its module in `commands`. An empty `module` has the command's name. `work` and `arguments` are the module's
-    functions that run it and add its arguments; "" if there are none."""
+    functions that run it and add its arguments to its parser; "" if there are none."""
 
     name: str
     takes: str

@@ -20,7 +20,6 @@ _THEN = "--then"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     parser.add_argument("--settings", metavar="JSON|FILE", help="settings, as editors send them: JSON, or its file")
     parser.add_argument("--model", metavar="NAME", help="the model of sessions that name none")
     parser.add_argument(

@@ -54,7 +54,6 @@ class CompactReport(ContextReport, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     add_target(parser, optional=False)
     parser.add_argument("--budget", type=number, metavar="TOKENS", help="the most the resulting context may count")
     parser.add_argument("--from", dest="first", metavar="MESSAGE", help="only from this message on (number or id)")

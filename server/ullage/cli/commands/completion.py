@@ -10,7 +10,6 @@ from ullage.cli.output import print_bytes
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     parser.add_argument(
         "shell", choices=["bash", "zsh", "fish"], help='the shell; for bash: eval "$(ullage completion bash)"'
     )

@@ -36,7 +36,6 @@ class HistoryReport(Report, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     add_target(parser)
     add_drawing(parser)
     add_provider(parser)

@@ -40,7 +40,6 @@ class ContinueOptions(ReadingOptions, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     add_target(parser)
     what = parser.add_mutually_exclusive_group()
     parser.add_argument("--in", dest="agent", default="", metavar="AGENT", help="the agent that resumes it; its own")

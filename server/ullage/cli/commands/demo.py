@@ -397,7 +397,6 @@ def _fitting_window(model: str, transcript: ImportedTranscript, steps: tuple[Ste
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="play this transcript, not the sample")
     add_file(parser)
     parser.add_argument("--window", type=number, metavar="TOKENS", help="the window to play it in")

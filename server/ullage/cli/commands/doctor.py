@@ -60,7 +60,6 @@ class DoctorReport(Report, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     parser.add_argument("--provider", metavar="NAME", help="check this provider: anthropic, openai, or one of your own")
     parser.add_argument(
         "--kind",

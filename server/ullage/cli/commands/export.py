@@ -40,7 +40,6 @@ class ExportOptions(StoreOptions, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     add_conversation(parser)
     parser.add_argument(
         "--original",

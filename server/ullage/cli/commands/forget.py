@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.app.compose import SystemClock, open_originals, open_workspace
 from ullage.cli.arguments import StoreOptions, add_json, days, read_options, size
@@ -64,8 +64,10 @@ class ForgetReport(Report, frozen=True, kw_only=True):
     left: tuple[str, ...]
 
 
+_NOTHING = ForgetReport(deleted=(), removed=(), files=0, freed=0, forks=(), left=())
+
+
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     parser.add_argument(
         "names",
         nargs="*",
@@ -107,7 +109,7 @@ def run(args: Namespace) -> int:
     with open_workspace(options.store) as workspace, open_originals(options.store) as originals:
         found = _found(workspace, originals, options)
         if not found:
-            return _report((), _After(), options, screen)
+            return _report((), _NOTHING, options, screen)
         if not options.yes and not agreed(_question(workspace, originals, found, screen)):
             return 1
         forks = tuple(info.session_id for info in forks_of(found, workspace.ports.store))
@@ -115,7 +117,7 @@ def run(args: Namespace) -> int:
         with working("Removing") as show:
             asyncio.run(forget(workspace, originals, found, show))
         freed = max(0, before - _size(options.store))
-        after = _After(forks=forks, left=tuple(files_left(workspace, found)), freed=freed)
+        after = replace(_NOTHING, forks=forks, left=tuple(files_left(workspace, found)), freed=freed)
     return _report(found, after, options, screen)
 
 
@@ -162,36 +164,26 @@ def _size(store: str | None) -> int:
     return sum(path.stat().st_size for path in paths if path.exists())
 
 
-class _After(Struct, frozen=True, kw_only=True):
-    """What there is after the conversations were removed: the forks of them and the agents' files, and the bytes by
-    which the store and the archive have shrunk."""
-
-    forks: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
-    freed: int = 0
-
-
-def _report(found: Sequence[Known], after: _After, options: ForgetOptions, screen: Screen) -> int:
+def _report(found: Sequence[Known], after: ForgetReport, options: ForgetOptions, screen: Screen) -> int:
     kept = [kept for one in found for kept in one.kept]
-    files = sum(one.files for one in kept)
-    deleted = tuple(info.session_id for one in found for info in one.sessions)
+    report = replace(
+        after,
+        deleted=tuple(info.session_id for one in found for info in one.sessions),
+        removed=tuple(one.path for one in kept),
+        files=sum(one.files for one in kept),
+    )
     if options.json:
-        removed = tuple(one.path for one in kept)
-        print_json(
-            ForgetReport(
-                deleted=deleted, removed=removed, files=files, freed=after.freed, forks=after.forks, left=after.left
-            )
-        )
+        print_json(report)
     elif found:
-        screen.print(line for text in _words(found, files, after) for line in screen.prose(text))
+        screen.print(line for text in _words(found, report) for line in screen.prose(text))
     else:
         screen.print(["No such conversation: nothing was removed."])
     return 0
 
 
-def _words(found: Sequence[Known], files: int, after: _After) -> Iterator[str]:
-    left, sessions = after.left, sum(len(one.sessions) for one in found)
-    places = f"{plural(sessions, 'conversation')} read into the store, {plural(files, 'kept file')}"
+def _words(found: Sequence[Known], after: ForgetReport) -> Iterator[str]:
+    left, sessions = after.left, len(after.deleted)
+    places = f"{plural(sessions, 'conversation')} read into the store, {plural(after.files, 'kept file')}"
     yield f"Forgot {plural(len(found), 'conversation')}: {places}, {in_bytes(after.freed)} freed."
     if after.forks:
         yield f"Its forks begin with the same messages and stay: {', '.join(after.forks)}"

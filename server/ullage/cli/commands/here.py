@@ -70,7 +70,6 @@ class HereReport(Report, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     parser.add_argument("--limit", type=number, default=20, metavar="N", help="how many of each list")
     parser.add_argument("--all", action="store_true", help="all of each list")
     parser.add_argument("--cwd", metavar="FOLDER", help="the conversations of this folder, not of the working one")

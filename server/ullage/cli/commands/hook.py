@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: "ArgumentParser") -> None:
-    """Adds the command's arguments to its parser."""
     parser.add_argument("agent", metavar="AGENT", help="the agent that runs the hook, as `ullage wire` names it")
     mark = "what the summaries in the agent's file begin with, for an agent that runs no hook after a compaction"
     parser.add_argument("--mark", metavar="TEXT", help=mark)

@@ -61,7 +61,6 @@ class ImportsReport(Report, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     parser.add_argument("file", metavar="FILE", help="the transcript, a folder of them, or `-` for standard input")
     add_file(parser)
     add_drawing(parser)

@@ -48,7 +48,6 @@ class ArchiveReport(Report, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     parser.add_argument(
         "action",
         nargs="?",

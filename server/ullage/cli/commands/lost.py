@@ -32,7 +32,6 @@ class LostOptions(ReadingOptions, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     add_target(parser)
     parser.add_argument(
         "--limit",

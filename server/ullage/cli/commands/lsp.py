@@ -14,7 +14,6 @@ _DEBUGGER_PORT = 5678
 
 
 def add_arguments(parser: "ArgumentParser") -> None:
-    """Adds the command's arguments to its parser."""
     from pathlib import Path  # noqa: PLC0415
 
     from ullage.cli.arguments import port  # noqa: PLC0415

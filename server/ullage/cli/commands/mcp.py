@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: "ArgumentParser") -> None:
-    """Adds the command's arguments to its parser."""
     from ullage.cli.arguments import add_embeddings  # noqa: PLC0415
 
     parser.add_argument("--session", metavar="WHICH", help="the conversation, if not the starting agent's")

@@ -56,7 +56,6 @@ class MessagesReport(Report, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     add_target(parser)
     parser.add_argument("--context", action="store_true", help="only messages in the context, not archived ones")
     parser.add_argument("--biggest", action="store_true", help="the biggest first")

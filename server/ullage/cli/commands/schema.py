@@ -27,7 +27,6 @@ from ullage.cli.reports import ContextReport
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     parser.add_argument(
         "what",
         nargs="?",

@@ -86,7 +86,6 @@ class SearchReport(Report, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     parser.add_argument("query", nargs="*", metavar="WORDS", help="words, names or a question; archived messages count")
     parser.add_argument("--conversation", dest="session", metavar="WHICH", help="only in this conversation")
     parser.add_argument("--limit", type=number, default=10, metavar="N", help="how many, the best first")

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: "ArgumentParser") -> None:
-    """Adds the command's arguments to its parser."""
     from ullage.cli.arguments import number  # noqa: PLC0415  (imports `argparse`)
 
     parser.add_argument("--tmux", action="store_true", help="for tmux: with its colours, nothing on standard input")

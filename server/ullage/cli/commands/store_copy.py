@@ -41,7 +41,6 @@ class StoreCopyReport(Report, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     parser.add_argument("action", choices=["copy"], help="copy: add what is new, compare the rest, change nothing else")
     parser.add_argument("source", metavar="FROM", help="a store: a file, or postgresql://HOST/DATABASE")
     parser.add_argument("target", metavar="TO", help="the store that gets the conversations, made if it is missing")

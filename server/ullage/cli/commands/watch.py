@@ -226,7 +226,6 @@ class WatchReport(FollowedRow, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     parser.add_argument(
         "--since",
         type=number,

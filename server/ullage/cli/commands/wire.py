@@ -34,7 +34,6 @@ class WireOptions(UnwireOptions, frozen=True, kw_only=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     add_unwire_arguments(parser)
     line = "set the status line, too; the line of the command of before comes after Ullage's"
     parser.add_argument("--statusline", action="store_true", help=line)
@@ -45,7 +44,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def add_unwire_arguments(parser: ArgumentParser) -> None:
-    """Adds the command's arguments to its parser."""
     parser.add_argument("agents", nargs="*", metavar="AGENT", help="the agents; without any, all that are known here")
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
 
