@@ -172,6 +172,26 @@ async def test_the_warning_of_a_copy_names_the_agent_that_compacts_it() -> None:
     assert all("Compacts by itself" not in notice for notice in notices)
 
 
+async def test_a_hidden_part_is_named_as_far_as_the_log_lists_it_also_when_it_is_opened_again() -> None:
+    text = "Sound the depth first, and say what you will do before you do it. " * 40
+    log = ClaudeLog(model=SMALL_MODEL, version="2.1.332").ask()
+    log.attach("instructions", files=[{"path": "/home/me/shop/CLAUDE.md", "type": "Project", "content": text}])
+    log.attach(
+        "prompt_snapshot", systemPrompt=[text, text], tools=[{"name": "mcp__harbour__depth", "description": text}]
+    )
+    client = build_test_client()
+    session_id, usage = await brought_in(client, log.answer(26_000))
+    opened = await now(build_test_client(store=client.workspace.ports.store, ids=client.ids), session_id)
+    hidden = figures(usage)["hidden"]
+    sizes = {(part["kind"], part.get("name", "")): part["tokens"] for part in hidden["parts"]}
+    assert sum(sizes.values()) == hidden["tokens"]
+    assert (
+        400 < sizes["memory", "/home/me/shop/CLAUDE.md"] < sizes["mcp", "harbour"] < sizes["system_prompt", ""] < 2_000
+    )
+    assert sizes["unknown", ""] > 20_000
+    assert figures(opened)["hidden"] == hidden
+
+
 async def test_what_an_agent_hides_is_named_and_is_no_part_of_another_session() -> None:
     client = build_test_client()
     _, usage = await brought_in(client, ClaudeLog(model=SMALL_MODEL).ask().answer(26_000))

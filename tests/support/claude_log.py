@@ -29,6 +29,10 @@ class ClaudeLog:
         """Adds a prompt of the user."""
         return self._add("user", {"role": "user", "content": text})
 
+    def attach(self, kind: str, **given: object) -> "ClaudeLog":
+        """Adds an attachment, which the program adds by itself."""
+        return self._add("attachment", None, attachment={"type": kind, **given})
+
     def answer(self, tokens: int, output: int = 50, text: str = "Done, and the tests pass.") -> "ClaudeLog":
         """Adds an answer whose prompt had `tokens` tokens."""
         usage = {"input_tokens": 3, "cache_read_input_tokens": tokens - 3, "output_tokens": output}

@@ -415,10 +415,21 @@
 ---@field tokens integer
 ---@field text string
 
---- The tokens of the context that the conversation does not contain: the system prompt and the tools of its agent or client. `tokens` equals the breakdown's `overhead`. `name` is what users see this part called.
+--- The tokens of the context that the conversation does not contain: the system prompt and the tools of its agent or client. `tokens` equals the breakdown's `overhead`. `name` is what users see this part called. `parts` name what is known to be in it and sum to `tokens`; empty if nothing is.
 ---@class (exact) ullage.Hidden
 ---@field tokens integer
 ---@field name string
+---@field parts ullage.HiddenPart[]
+
+--- What an agent adds to each request before the conversation. `memory` are files with instructions, such as `CLAUDE.md`, `mcp` are the tools of one MCP server, and `unknown` is what the agent's log does not contain.
+---@alias ullage.HiddenKind "system_prompt"|"tools"|"mcp"|"memory"|"skills"|"unknown"
+
+--- Tokens that an agent adds to each request. `name` is the path of a file or the name of an MCP server, empty for other kinds. `estimated` is false if the agent itself says the number.
+---@class (exact) ullage.HiddenPart
+---@field kind ullage.HiddenKind
+---@field tokens integer
+---@field name? string
+---@field estimated? boolean Default true.
 
 --- An edit as the user sees it in a list. `words` say what the edit did, to how many `messages`. Sizes are tokens of the whole context before and after the edit, 0 if unknown. `position` is the edit's place in the log. `revertedAt` is the time of its undo in Unix milliseconds, null if it is in force. `files` are those whose repeated reads it replaced, with the tokens that this saved.
 ---@class (exact) ullage.HistoryEntry

@@ -680,11 +680,31 @@ export interface GivenBackRow {
 
 /**
  * The tokens of the context that the conversation does not contain: the system prompt and the tools of its agent or
- * client. `tokens` equals the breakdown's `overhead`. `name` is what users see this part called.
+ * client. `tokens` equals the breakdown's `overhead`. `name` is what users see this part called. `parts` name what is
+ * known to be in it and sum to `tokens`; empty if nothing is.
  */
 export interface Hidden {
   readonly tokens: number;
   readonly name: string;
+  readonly parts: readonly HiddenPart[];
+}
+
+/**
+ * What an agent adds to each request before the conversation. `memory` are files with instructions, such as
+ * `CLAUDE.md`, `mcp` are the tools of one MCP server, and `unknown` is what the agent's log does not contain.
+ */
+export type HiddenKind = "system_prompt" | "tools" | "mcp" | "memory" | "skills" | "unknown";
+
+/**
+ * Tokens that an agent adds to each request. `name` is the path of a file or the name of an MCP server, empty for other
+ * kinds. `estimated` is false if the agent itself says the number.
+ */
+export interface HiddenPart {
+  readonly kind: HiddenKind;
+  readonly tokens: number;
+  readonly name?: string;
+  /** @default true */
+  readonly estimated?: boolean;
 }
 
 /**

@@ -21,7 +21,7 @@ from ullage.model.figure import (
     WindowSource,
 )
 from ullage.model.updates import Cost, Level
-from ullage.model.usage import UsageSource
+from ullage.model.usage import HiddenPart, UsageSource
 
 T = TypeVar("T", bound=Struct)
 
@@ -68,6 +68,7 @@ class Figures(Report, frozen=True, kw_only=True):
     - `idle`: when the agent compacts because the conversation idles, and the setting that stops it.
     - `cache`: until when the provider keeps the last prompt, and what the next one costs; null if that is not known.
     - `remarks`: why no threshold is known, that it has changed, or that a setting of the agent has no effect.
+    - `hidden_parts`: what is known of the `hidden` tokens, which they sum to; empty if nothing is.
     - `cost`: by list prices; null if a price is unknown.
     """
 
@@ -91,6 +92,7 @@ class Figures(Report, frozen=True, kw_only=True):
     remarks: tuple[Remark, ...]
     managed_by: Keeper
     hidden: int
+    hidden_parts: tuple[HiddenPart, ...]
     breakdown: Parts
     messages_active: int
     messages_archived: int
@@ -112,6 +114,7 @@ def figures_of(usage: UsageResult) -> Figures:
         compacts_at_source=meta.threshold.source if meta.threshold else None,
         compacts_at_times=meta.threshold.times if meta.threshold else 0,
         hidden=meta.breakdown.overhead,
+        hidden_parts=meta.hidden.parts,
         breakdown=filled(Parts, (meta.breakdown,), hidden=meta.breakdown.overhead),
     )
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from ullage.model.edits import CompactionEdit, Edit
 from ullage.model.message import Message, ToolDefinition
 from ullage.model.settings import ContextSettings, overridden
-from ullage.model.usage import MessageCount, Pass, Usage
+from ullage.model.usage import HiddenPart, MessageCount, Pass, Usage
 
 # `gc=False`, here and at what events hold: frozen values form no cycles. Looking for cycles in the values of a long
 # log stops all threads for up to a second, so also the requests of others.
@@ -66,6 +66,15 @@ class ToolsDeclared(_Event, frozen=True, kw_only=True, tag="tools_declared"):
     """The tools offered to the model from here on. Replaces the tools declared before."""
 
     tools: tuple[ToolDefinition, ...]
+
+
+class PromptListed(_Event, frozen=True, kw_only=True, tag="prompt_listed"):
+    """What the agent adds to each request before the conversation, as far as its log contains it. `parts` replace
+    earlier ones of their kinds. `texts` are those of the parts that are not counted yet, in their order; an event in a
+    store has none."""
+
+    parts: tuple[HiddenPart, ...]
+    texts: tuple[str, ...] = ()
 
 
 class MessageAppended(_Event, frozen=True, kw_only=True, tag="message_appended"):
@@ -195,6 +204,7 @@ Event = (
     | ModelChanged
     | SessionConfigured
     | ToolsDeclared
+    | PromptListed
     | MessageAppended
     | UsageReported
     | ContextEstimated

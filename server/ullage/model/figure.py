@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
-from ullage.model.usage import UsageSource
+from ullage.model.usage import HiddenPart, UsageSource
 
 
 class WindowSource(StrEnum):
@@ -191,10 +191,12 @@ class Nearness(StrEnum):
 
 class Hidden(Struct, frozen=True, kw_only=True):
     """The tokens of the context that the conversation does not contain: the system prompt and the tools of its agent or
-    client. `tokens` equals the breakdown's `overhead`. `name` is what users see this part called."""
+    client. `tokens` equals the breakdown's `overhead`. `name` is what users see this part called. `parts` name what is
+    known to be in it and sum to `tokens`; empty if nothing is."""
 
     tokens: int
     name: str
+    parts: tuple[HiddenPart, ...] = ()
 
 
 R = TypeVar("R", bound="FollowedRow")

@@ -107,6 +107,28 @@ class Breakdown(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True)
         )
 
 
+class HiddenKind(StrEnum):
+    """What an agent adds to each request before the conversation. `memory` are files with instructions, such as
+    `CLAUDE.md`, `mcp` are the tools of one MCP server, and `unknown` is what the agent's log does not contain."""
+
+    SYSTEM_PROMPT = "system_prompt"
+    TOOLS = "tools"
+    MCP = "mcp"
+    MEMORY = "memory"
+    SKILLS = "skills"
+    UNKNOWN = "unknown"
+
+
+class HiddenPart(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """Tokens that an agent adds to each request. `name` is the path of a file or the name of an MCP server, empty for
+    other kinds. `estimated` is false if the agent itself says the number."""
+
+    kind: HiddenKind
+    tokens: int
+    name: str = ""
+    estimated: bool = True
+
+
 class BudgetShares(Struct, frozen=True, kw_only=True, rename="camel"):
     """How a window is shared out, in tokens. `system_prompt` and `tools` are the tokens that they take (an agent's
     hidden prompt counts with the system prompt), `reserve` is kept for the answer, and `conversation` may take the

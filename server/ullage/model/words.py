@@ -21,12 +21,14 @@ from ullage.model.edits import (
 )
 from ullage.model.figure import CacheMiss, CacheMissCause, CacheSource, GoodMoment, PromptCache
 from ullage.model.message import Message, Role
-from ullage.model.usage import UsageSource
+from ullage.model.usage import HiddenKind, HiddenPart, UsageSource
 
 # The folder in which pipx has its environments.
 _PIPX = "venvs"
 # The number of files that a notice names; a longer list would not be read.
 _NAMED = 3
+# Parts of what an agent adds to each request that a box names.
+_PARTS = 8
 
 
 def short(tokens: int) -> str:
@@ -52,6 +54,23 @@ def hidden_part(holder: str) -> str:
     is the name of the agent that has the conversation, or `the agent` if its name is not known; empty means a client of
     Ullage."""
     return f"{holder or 'the client'}'s own prompt and tools"
+
+
+def hidden_rows(parts: Sequence[HiddenPart]) -> list[tuple[str, int]]:
+    """Returns the names of what an agent adds to each request with its tokens, the largest first and what is not known
+    last. All but the largest eight are summed. An estimate is marked by `~`."""
+    known = sorted((part for part in parts if part.kind is not HiddenKind.UNKNOWN), key=lambda part: -part.tokens)
+    rows = [(f"{'~' if part.estimated else ''}{_hidden_name(part)}", part.tokens) for part in known[:_PARTS]]
+    if others := known[_PARTS:]:
+        rows.append((f"~{len(others)} more", sum(part.tokens for part in others)))
+    return rows + [("not in the log", part.tokens) for part in parts if part.kind is HiddenKind.UNKNOWN]
+
+
+def _hidden_name(part: HiddenPart) -> str:
+    # The end of a path says more than its beginning.
+    name = "/".join(part.name.replace("\\", "/").rsplit("/", 2)[-2:])
+    kinds = {HiddenKind.SYSTEM_PROMPT: "system prompt", HiddenKind.TOOLS: "built-in tools", HiddenKind.SKILLS: "skills"}
+    return f"MCP {name}" if part.kind is HiddenKind.MCP else kinds.get(part.kind, name or "memory files")
 
 
 def shrinking(before: int, after: int) -> str:

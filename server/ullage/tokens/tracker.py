@@ -1,13 +1,13 @@
 """Tracks the size of a context: the last reported usage plus the calibrated count of everything appended after it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model.message import Role
-from ullage.model.usage import Breakdown, Usage, UsageSource
+from ullage.model.usage import Breakdown, HiddenKind, HiddenPart, Usage, UsageSource
 from ullage.model.usage_report import can_be_true, confirms
 from ullage.tokens.calibration import LOWEST, Calibration, Step
 
@@ -47,6 +47,19 @@ def apportion(counted: Breakdown, ratio: float, used: int) -> Breakdown:
         overhead=int(counted.overhead * fitting),
     )
     return replace(parts, overhead=parts.overhead + used - parts.total)
+
+
+def split_hidden(listed: Sequence[HiddenPart], ratio: float, hidden: int) -> tuple[HiddenPart, ...]:
+    """Returns the parts of `hidden` tokens that an agent's log lists, and what it does not contain as the last one.
+    `listed` has local counts, and `ratio` is as in `apportion`. If the scaled parts exceed `hidden`, they share it in
+    proportion. Returns nothing if nothing is listed."""
+    counted = sum(part.tokens for part in listed)
+    if not counted or not hidden:
+        return ()
+    fitting = min(ratio, hidden / counted)
+    parts = [replace(part, tokens=int(part.tokens * fitting)) for part in listed]
+    rest = hidden - sum(part.tokens for part in parts)
+    return (*parts, HiddenPart(kind=HiddenKind.UNKNOWN, tokens=rest)) if rest else tuple(parts)
 
 
 # The number of messages that a late report may still belong to. Older messages are only part of the sums.

@@ -24,6 +24,7 @@ from ullage.model.events import (
     MessageAppended,
     MessagePinned,
     ModelChanged,
+    PromptListed,
     Record,
     RecordUnread,
     SessionConfigured,
@@ -184,7 +185,14 @@ class Transcript:
                 self._edit(event.edit)
             case MessagePinned():
                 (self.pinned.add if event.pinned else self.pinned.discard)(event.message_id)
-            case RecordUnread() | SummaryReported() | EditReverted() | ContextWarned() | WindowReported():
+            case (
+                RecordUnread()
+                | SummaryReported()
+                | EditReverted()
+                | ContextWarned()
+                | WindowReported()
+                | PromptListed()
+            ):
                 pass
             case _:
                 self._apply_session_event(event)

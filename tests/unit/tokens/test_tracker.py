@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.model.message import Role
-from ullage.model.usage import Breakdown, Usage, UsageSource
+from ullage.model.usage import Breakdown, HiddenKind, HiddenPart, Usage, UsageSource
 from ullage.tokens.calibration import HIGHEST, LOWEST, Calibration, Step
-from ullage.tokens.tracker import REMEMBERED, ContextTracker, Ending, TrackerState
+from ullage.tokens.tracker import REMEMBERED, ContextTracker, Ending, TrackerState, split_hidden
 
 
 def text(tokens: int) -> Breakdown:
@@ -466,3 +466,22 @@ def test_an_agents_own_estimate_is_the_figure_until_the_next_report_and_teaches_
     tracker.report(prompt(11_000, 10), "a2", at=9)
     assert (tracker.reading.used, tracker.reading.source) == (11_010, UsageSource.REPORTED)
     assert tracker.calibration.ratio == taught.ratio
+
+
+@given(st.lists(st.integers(0, 50_000), max_size=6), st.floats(LOWEST, HIGHEST), st.integers(0, 200_000))
+def test_the_parts_of_a_hidden_prompt_sum_to_it(listed: list[int], ratio: float, hidden: int) -> None:
+    counted = [HiddenPart(kind=HiddenKind.MEMORY, name=str(place), tokens=one) for place, one in enumerate(listed)]
+    parts = split_hidden(counted, ratio, hidden)
+    assert all(part.tokens >= 0 for part in parts)
+    assert sum(part.tokens for part in parts) == (hidden if sum(listed) and hidden else 0)
+
+
+def test_what_a_log_lists_is_named_and_the_rest_is_not_in_the_log() -> None:
+    listed = [HiddenPart(kind=HiddenKind.SYSTEM_PROMPT, tokens=2_000), HiddenPart(kind=HiddenKind.TOOLS, tokens=8_000)]
+    assert [(part.kind, part.tokens) for part in split_hidden(listed, 1.2, 15_000)] == [
+        (HiddenKind.SYSTEM_PROMPT, 2_400),
+        (HiddenKind.TOOLS, 9_600),
+        (HiddenKind.UNKNOWN, 3_000),
+    ]
+    # More is listed than can be in it: the parts share what there is.
+    assert [part.tokens for part in split_hidden(listed, 1.2, 5_000)] == [1_000, 4_000]

@@ -24,6 +24,7 @@ from ullage.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, T
 from ullage.model.edits import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role
+from ullage.model.usage import HiddenKind
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -137,7 +138,7 @@ def is_listed_again(text: str) -> bool:
 # are facts about the session, which the model is sent in every session and which count with what the agent adds to
 # each request, the system prompt (`prompt_snapshot`), and the tools that a search has found.
 _WITHOUT_TEXT = {
-    *("date", "deferred_tools_record", "environment", "prompt_snapshot", "remote_session_change", "session_context"),
+    *("date", "deferred_tools_record", "environment", "remote_session_change", "session_context"),
     *("agent_mention", "auto_mode", "budget_usd", "command_permissions", "compact_file_reference", "delegate_mode"),
     *("delegate_mode_exit", "dynamic_skill", "edited_image_file", "hook_cancelled", "hook_error_during_execution"),
     *("hook_non_blocking_error", "hook_permission_decision", "hook_progress", "hook_system_message", "output_style"),
@@ -151,6 +152,8 @@ _WITHOUT_TEXT = {
     *("whole_texts_withdrawn",),
 }
 _FILES = ("file", "already_read_file")
+# Facts of the session that the model is sent before the conversation; `listed` returns what they contain.
+_LISTED_KINDS = ("prompt_snapshot", "instructions")
 
 
 def attached(entry: Entry) -> tuple[Block, ...]:
@@ -162,14 +165,33 @@ def attached(entry: Entry) -> tuple[Block, ...]:
         return read_blocks(attachment.get("prompt"))
     if kind in _FILES:
         return _file(attachment)
-    text = _TEXTS.get(kind, _any_text)(attachment).strip() if kind not in _WITHOUT_TEXT else ""
+    has_text = kind not in _WITHOUT_TEXT and kind not in _LISTED_KINDS
+    text = _TEXTS.get(kind, _any_text)(attachment).strip() if has_text else ""
     return (reminder(text),) if text else ()
+
+
+def listed(entry: Entry) -> list[tuple[HiddenKind, str, str]]:
+    """Returns what an `attachment` line says of the part of each request before the conversation: kind, name and text.
+    Since 2.1.316 these are the system prompt and the tools that are not deferred, since 2.1.332 files of
+    instructions, too."""
+    attachment = as_object(entry.value.get("attachment"))
+    prompt = "\n".join(map(as_text, as_list(attachment.get("systemPrompt"))))
+    found = [(HiddenKind.SYSTEM_PROMPT, "", prompt)] if prompt else []
+    files = as_objects(attachment.get("files"))
+    found += [(HiddenKind.MEMORY, as_text(file.get("path")), as_text(file.get("content"))) for file in files]
+    tools: dict[str, str] = {}
+    for tool in as_objects(attachment.get("tools")):
+        name = as_text(tool.get("name"))
+        server = name.split("__")[1] if name.startswith("mcp__") and name.count("__") > 1 else ""
+        sent = {key: tool.get(key) for key in ("name", "description", "input_schema")}
+        tools[server] = tools.get(server, "") + to_json(sent)
+    return found + [(HiddenKind.MCP if name else HiddenKind.TOOLS, name, text) for name, text in tools.items()]
 
 
 def is_known(entry: Entry) -> bool:
     """Returns whether the kind of an `attachment` line is one that this module knows."""
     kind = as_text(as_object(entry.value.get("attachment")).get("type"))
-    return kind in _TEXTS or kind in _WITHOUT_TEXT or kind in ("queued_command", *_FILES)
+    return kind in _TEXTS or kind in _WITHOUT_TEXT or kind in ("queued_command", *_FILES, *_LISTED_KINDS)
 
 
 def reminder(text: str) -> TextBlock:

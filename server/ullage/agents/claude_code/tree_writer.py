@@ -1,5 +1,6 @@
 """Writes the lines of a log's tree into a transcript: finds the place of each line, and goes back there if needed."""
 
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 
@@ -13,6 +14,7 @@ from ullage.agents.claude_code.entries import (
     Written,
     attached,
     is_known,
+    listed,
     read_boundary,
 )
 from ullage.agents.inserted import by_program
@@ -31,6 +33,8 @@ _NOTICES = {
     *("microcompact_boundary", "model_refusal_fallback", "session_start", "status"),
 }
 _CLEARED = "[cleared]"
+# The answer to `/context` as it is drawn on a terminal. The model is sent the same as Markdown (2.1.332).
+_DRAWN = re.compile(r"<local-command-stdout>\s*\x1b\[1mContext usage", re.IGNORECASE)
 # How messages of the user's role begin that ask for no answer: local commands' output, and a turn that the user ended.
 _ASK_NOTHING = ("<local-command-", "[Request interrupted")
 # What identifies a block, together with the time or the answer that it belongs to.
@@ -118,7 +122,7 @@ class TreeWriter:
             self._write_answer(entry, place)
         elif entry.kind == "attachment":
             self._write_attachment(entry, place)
-        elif entry.subtype == "local_command" and as_text(entry.value.get("content")):
+        elif entry.subtype == "local_command" and _is_sent(as_text(entry.value.get("content"))):
             # The model is sent the user's local commands and their output.
             self._write_message(entry, place, read_blocks(entry.value.get("content")))
         else:
@@ -329,6 +333,7 @@ class TreeWriter:
 
     def _write_attachment(self, entry: Entry, place: Place) -> None:
         kind = as_text(as_object(entry.value.get("attachment")).get("type"))
+        self._builder.list_prompt(listed(entry))
         blocks = attached(entry)
         keys = [_key(entry, block) for block in blocks]
         if entry.timestamp and keys and all(key in self._known for key in keys):
@@ -373,6 +378,10 @@ class TreeWriter:
         if self._answer:
             self._add_answer(self._answer)
             self._answer.write_rest(self._builder, self._written, ended=False)
+
+
+def _is_sent(output: str) -> bool:
+    return bool(output) and not _DRAWN.match(output)
 
 
 def _key(entry: Entry, block: Block) -> _Key:

@@ -15,7 +15,7 @@ from ullage.model.blocks import CompactionBlock
 from ullage.model.figure import GoodMoment, KnownThreshold
 from ullage.model.message import number_of
 from ullage.model.updates import UsageMeta
-from ullage.model.words import good_moment, idles, last_miss, next_prompt, short, shrinking
+from ullage.model.words import good_moment, hidden_rows, idles, last_miss, next_prompt, short, shrinking
 
 # Cells of a part's label, its tokens and its share; of the tokens of a message; and of the share next to the bar.
 _LABEL, _TOKENS, _SHARE, _SHORT, _BESIDE = 21, 9, 6, 5, 6
@@ -60,6 +60,9 @@ def context_box(  # noqa: PLR0913 - what is on one screen
         box.head("What it holds")
         for label, tokens in parts:
             _row(box, label, tokens, usage, glyphs)
+            if label in (_ADDED, _PROMPT):
+                for name, count in hidden_rows(meta.hidden.parts):
+                    _row(box, f"  {name}", count, usage, glyphs)
     if shown := [big for big in biggest if _is_shown(big.tokens, usage)]:
         box.head("Its biggest messages")
         for big in shown:

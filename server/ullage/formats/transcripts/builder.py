@@ -28,6 +28,7 @@ from ullage.model.events import (
     Event,
     MessageAppended,
     ModelChanged,
+    PromptListed,
     RecordUnread,
     ToolsDeclared,
     UsageReported,
@@ -35,7 +36,7 @@ from ullage.model.events import (
 )
 from ullage.model.json_values import JsonObject
 from ullage.model.message import Message, Role, ToolDefinition
-from ullage.model.usage import Pass, Usage
+from ullage.model.usage import HiddenKind, HiddenPart, Pass, Usage
 
 
 class Rewind(Struct, frozen=True, kw_only=True):
@@ -231,6 +232,7 @@ class TranscriptBuilder:
         self._origin: ConversationImported | None = None
         self._window: tuple[int | None, int | None] = None, None
         self._times: dict[str, int] = {}
+        self._listed: dict[HiddenKind, list[tuple[HiddenKind, str, str]]] = {}
         # What is sent in place of exchanged messages: the ids of the notices, by edit.
         self._notices: dict[str, str] = {}
         self.cwd = ""
@@ -310,6 +312,15 @@ class TranscriptBuilder:
         """Appends the tools that are offered to the model from here on. An empty list is ignored."""
         if tools:
             self._events.append(ToolsDeclared(tools=tuple(tools)))
+
+    def list_prompt(self, texts: Sequence[tuple[HiddenKind, str, str]]) -> None:
+        """Appends what the agent adds to each request before the conversation, unless that is listed already: the kind,
+        the name and the text of each part."""
+        kinds = {kind for kind, _, _ in texts}
+        if texts and any(self._listed.get(kind) != [one for one in texts if one[0] is kind] for kind in kinds):
+            self._listed |= {kind: [one for one in texts if one[0] is kind] for kind in kinds}
+            parts = tuple(HiddenPart(kind=kind, name=name, tokens=0) for kind, name, _ in texts)
+            self._events.append(PromptListed(parts=parts, texts=tuple(text for _, _, text in texts)))
 
     def use_model(self, model: str) -> None:
         """Sets the model that answers from here on. An empty name is ignored."""

@@ -26,6 +26,7 @@ from ullage.model.events import (
     Event,
     MessageAppended,
     ModelChanged,
+    PromptListed,
     Record,
     RecordUnread,
     SummaryReported,
@@ -34,7 +35,7 @@ from ullage.model.events import (
 )
 from ullage.model.json_values import JsonObject, decode_json, encode_json
 from ullage.model.message import Message
-from ullage.model.usage import Bill, Breakdown, MessageCount, Usage
+from ullage.model.usage import Bill, Breakdown, HiddenPart, MessageCount, Usage
 from ullage.policy.alarm import Alarm, lowered
 from ullage.policy.evidence import Compacted, Evidence, ending
 from ullage.policy.prompt_cache import CachedPrompt
@@ -70,6 +71,7 @@ class ProjectionState(Struct, frozen=True, kw_only=True):
     alarm: Alarm = Alarm()
     evidence: Evidence = Evidence()
     cached: CachedPrompt = CachedPrompt()
+    listed: tuple[HiddenPart, ...] = ()
     # A snapshot written before prices were recorded has no bill. None means that the cost is unknown.
     bill: Bill = Bill(amount=None)
 
@@ -78,7 +80,7 @@ class Projection:
     """The state that follows from a session's log alone. `apply` folds new records into it.
 
     `counts`: tokens of the view's messages by id. `evidence`: what the log shows of the window and of growth.
-    `cached`: what the provider's cache holds.
+    `cached`: what the provider's cache holds. `listed`: what the agent's log says of its own prompt, in local counts.
     `tool_uses`: tool calls since the last clearing or compaction. `bill`: what the session's requests have cost.
     `others(format)` returns the saved compactions of the agent that writes this transcript format. `cost(model, usage)`
     returns the price of one usage in dollars, or None if the price is unknown. `tokenizer(model)`
@@ -102,6 +104,7 @@ class Projection:
         self.alarm = Alarm()
         self.evidence = Evidence()
         self.cached = CachedPrompt()
+        self.listed: tuple[HiddenPart, ...] = ()
         self.tool_uses = 0
         self.bill = Bill()
         self._cost = cost
@@ -143,6 +146,7 @@ class Projection:
             self.bill = state.bill
             self.evidence = state.evidence
             self.cached = state.cached
+            self.listed = state.listed
             if state.counter == self.counter.name:
                 self.counts = state.counts
             else:
@@ -179,6 +183,7 @@ class Projection:
                 bill=self.bill,
                 evidence=self.evidence,
                 cached=self.cached,
+                listed=self.listed,
             )
         )
 
@@ -269,6 +274,13 @@ class Projection:
     def count(self, message: Message) -> MessageCount:
         return MessageCount(counter=self.counter.name, parts=self._break_down(message))
 
+    def count_listed(self, event: PromptListed) -> PromptListed:
+        """Returns the event with the local counts of its parts in place of their texts."""
+        if not event.texts:
+            return event
+        pairs = zip(event.parts, event.texts, strict=True)
+        return PromptListed(parts=tuple(replace(part, tokens=self.counter.count(text)) for part, text in pairs))
+
     def counted_view(self) -> CountedView:
         """Returns the view with calibrated counts, for planning an edit.
 
@@ -304,6 +316,10 @@ class Projection:
         match event:
             case ToolsDeclared(tools=tools):
                 self.tracker.declare_tools(self.counter.count_tools(tools))
+            case PromptListed():
+                parts = self.count_listed(event).parts
+                kinds = {part.kind for part in parts}
+                self.listed = (*(part for part in self.listed if part.kind not in kinds), *parts)
             case ContextWarned(used=used, again_below=again_below):
                 self.alarm = Alarm(used=used, again_below=again_below)
             case UsageReported(usage=usage, message_id=message_id, timestamp=reported):
@@ -375,16 +391,19 @@ _CHARS_OF_BLOCK = 100
 async def counted(projection: Projection, events: Sequence[Event]) -> list[Event]:
     """Returns the events, each message with its local count. Long messages are counted in a thread."""
     chars = sum(counting_work(event.message) for event in events if isinstance(event, MessageAppended))
+    chars += sum(len(text) for event in events if isinstance(event, PromptListed) for text in event.texts)
     if chars > _COUNT_INLINE_CHARS:
         return await asyncio.to_thread(_with_counts, projection, events)
     return _with_counts(projection, events)
 
 
 def _with_counts(projection: Projection, events: Sequence[Event]) -> list[Event]:
-    return [
-        replace(event, count=projection.count(event.message)) if isinstance(event, MessageAppended) else event
-        for event in events
-    ]
+    counted_ones: list[Event] = []
+    for event in events:
+        if isinstance(event, MessageAppended):
+            event = replace(event, count=projection.count(event.message))  # noqa: PLW2901
+        counted_ones.append(projection.count_listed(event) if isinstance(event, PromptListed) else event)
+    return counted_ones
 
 
 def counting_work(message: Message) -> int:

@@ -20,6 +20,7 @@ from ullage.policy.limits import passed
 from ullage.policy.prompt_cache import idle_compaction, prompt_cache
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Rules
+from ullage.tokens.tracker import split_hidden
 
 # Characters of a title that an error shows.
 _TITLE = 60
@@ -97,7 +98,11 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
         left=left,
         remarks=(*rules.remarks, *_limits(conversation, rules, reading.used)),
         calls_left=None if left is None else calls_left(left, projection.evidence.growths),
-        hidden=Hidden(tokens=reading.breakdown.overhead, name=rules.hidden_name),
+        hidden=Hidden(
+            tokens=reading.breakdown.overhead,
+            name=rules.hidden_name,
+            parts=split_hidden(projection.listed, projection.tracker.calibration.ratio, reading.breakdown.overhead),
+        ),
         managed_by=keeper,
         agent=rules.agent,
         followed=kept_by_agent(conversation),
