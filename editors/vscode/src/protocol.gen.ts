@@ -691,9 +691,10 @@ export interface Hidden {
 
 /**
  * What an agent adds to each request before the conversation. `memory` are files with instructions, such as
- * `CLAUDE.md`, `mcp` are the tools of one MCP server, and `unknown` is what the agent's log does not contain.
+ * `CLAUDE.md`, `mcp` are the tools of one MCP server, `history` are earlier messages that the log lacks, whose size it
+ * does not say, and `unknown` is what else the log does not contain.
  */
-export type HiddenKind = "system_prompt" | "tools" | "mcp" | "memory" | "skills" | "unknown";
+export type HiddenKind = "system_prompt" | "tools" | "mcp" | "memory" | "skills" | "history" | "unknown";
 
 /**
  * Tokens that an agent adds to each request. `name` is the path of a file or the name of an MCP server, empty for other

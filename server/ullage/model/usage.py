@@ -109,13 +109,15 @@ class Breakdown(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True)
 
 class HiddenKind(StrEnum):
     """What an agent adds to each request before the conversation. `memory` are files with instructions, such as
-    `CLAUDE.md`, `mcp` are the tools of one MCP server, and `unknown` is what the agent's log does not contain."""
+    `CLAUDE.md`, `mcp` are the tools of one MCP server, `history` are earlier messages that the log lacks, whose size it
+    does not say, and `unknown` is what else the log does not contain."""
 
     SYSTEM_PROMPT = "system_prompt"
     TOOLS = "tools"
     MCP = "mcp"
     MEMORY = "memory"
     SKILLS = "skills"
+    HISTORY = "history"
     UNKNOWN = "unknown"
 
 

@@ -285,15 +285,20 @@ class ContextTracker:
         self._anchor = Anchor(usage=Usage(input_tokens=prompt), answer=end, at=at)
         self._smallest = prompt, self._counted
 
-    def compacted(self, carried: int | None, ending: Ending | None = None) -> None:
+    def compacted(self, carried: int | None, ending: Ending | None = None, *, lacks_history: bool = False) -> None:
         """Notes that the edit just given to `edited` is a compaction by the conversation's agent. `carried` is the
         local count of the text that the agent attached to the context again, None if unknown, and `ending` what other
         compactions have shown, None if too few are known. Until the next report the figure includes it, and its error
-        share is at least the mean error of such figures."""
+        share is at least the mean error of such figures. `lacks_history` says that the log lacks messages before its
+        first one: then none, or all, of the hidden part may have been such messages, which the compaction removed."""
         self._reading = None
         if ending is None:
             self._carried = round(self.scale(carried or 0))
             self._doubt = AFTER_COMPACTION if carried is None else AFTER_REATTACHING
+            if lacks_history:
+                half = self.overhead // 2
+                self._carried -= half
+                self._doubt = max(self._doubt, half / max(self.overhead + self.scale(self._counted) + self._carried, 1))
             return
         hidden = self.overhead
         kept = min(hidden, ending.hidden) if hidden > _RESUMED * ending.hidden else hidden

@@ -485,3 +485,17 @@ def test_what_a_log_lists_is_named_and_the_rest_is_not_in_the_log() -> None:
     ]
     # More is listed than can be in it: the parts share what there is.
     assert [part.tokens for part in split_hidden(listed, 1.2, 5_000)] == [1_000, 4_000]
+
+
+def test_after_a_compaction_a_log_without_its_beginning_may_have_lost_none_or_all_of_the_hidden_part() -> None:
+    tracker = asked_and_answered()
+    whole = asked_and_answered()
+    for each, lacks_history in ((tracker, True), (whole, False)):
+        each.edited([("summary", Role.USER, text(2_000))])
+        each.compacted(3_000, lacks_history=lacks_history)
+    hidden = tracker.overhead
+    assert whole.reading.used - tracker.reading.used == hidden // 2
+    # Its error includes both ends.
+    reading = tracker.reading
+    assert reading.used * reading.error_share == pytest.approx(hidden / 2, abs=2)
+    assert whole.reading.error_share < 0.2 < reading.error_share

@@ -23,6 +23,7 @@ from ullage.formats.transcripts.chat import read_blocks
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import as_list, as_object, as_text, encode_json
 from ullage.model.message import Role
+from ullage.model.usage import HiddenKind
 from ullage.model.usage_report import input_counts
 
 # System lines after which no line of the same answer comes.
@@ -89,8 +90,10 @@ class TreeWriter:
 
     def assume(self, uuid: str) -> None:
         """Gives the line with this id, which is missing from the log, the place of the last line written, so that its
-        children continue from there."""
+        children continue from there. If it is missing at the beginning, the session was resumed in a new file."""
         self._places[uuid] = self._end
+        if not self._builder.messages:
+            self._builder.list_prompt([(HiddenKind.HISTORY, "", "")])
 
     def repeat(self, entry: Entry) -> bool:
         """Notes that a line was written again, and returns whether it is the last line of the conversation.

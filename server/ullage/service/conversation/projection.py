@@ -35,7 +35,7 @@ from ullage.model.events import (
 )
 from ullage.model.json_values import JsonObject, decode_json, encode_json
 from ullage.model.message import Message
-from ullage.model.usage import Bill, Breakdown, HiddenPart, MessageCount, Usage
+from ullage.model.usage import Bill, Breakdown, HiddenKind, HiddenPart, MessageCount, Usage
 from ullage.policy.alarm import Alarm, lowered
 from ullage.policy.evidence import Compacted, Evidence, ending
 from ullage.policy.prompt_cache import CachedPrompt
@@ -214,7 +214,9 @@ class Projection:
             self._take(event, record.timestamp)
             if by_agent:
                 self._ended = self._ending()
-                self._tracker.compacted(carried, self._ended)
+                lacks_history = any(part.kind is HiddenKind.HISTORY for part in self.listed)
+                self._tracker.compacted(carried, self._ended, lacks_history=lacks_history)
+                self.listed = tuple(part for part in self.listed if part.kind is not HiddenKind.HISTORY)
             if isinstance(event, UsageReported) and self.tracker.doubts:
                 continue
             origin = self.transcript.origin
