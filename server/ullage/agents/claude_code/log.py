@@ -43,6 +43,8 @@ _OWN_LINES = {
     # Those of 2.1.332. What `content-replacement` leaves out of old results shows in the next usage.
     *("api-request-resumed", "artifact-autoreact-ledger", "artifact-comment-monitor", "content-replacement"),
     *("data-flow-incomplete", "data-flow-records", "derived-from", "ended-by-model", "fork-context-ref", "repl-mode"),
+    *("data-flow-handover", "file-history-delta", "history-suppression", "host-row", "hybrid-organization"),
+    *("isolation-latch", "memory-mode", "observer-ref", "resume-head-vouch", "session-owner"),
 }
 # Lines. A child that is written before its parent is in the same batch of lines: in recorded sessions at most two lines
 # before it. After so many lines the parent is missing from the file.
