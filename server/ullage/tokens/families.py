@@ -205,11 +205,13 @@ _REGION_DASHED = re.compile(r"^(?:us|eu|apac|jp|au|global)-(?:anthropic|meta|ama
 _BEDROCK_VERSION = re.compile(r"-v\d+(?::\d+)?$|:\d+$")
 _VERTEX_DATE = re.compile(r"@(\d{8}|latest|default)$")
 _DATE = re.compile(r"-(?:20\d{2}-?[01]\d-?[0-3]\d|latest)$")
+# Cursor and Snowflake name the version first: `claude-4.6-opus`. Anthropic itself did so until 3.7.
+_VERSION_FIRST = re.compile(r"^claude-([4-9](?:[.-]\d)?)-(opus|sonnet|haiku|fable)\b")
 # `claude-sonnet-4-5[1m]` in Claude Code asks for the million-token window; `:free`, `:thinking` are OpenRouter's.
 _VARIANT = re.compile(r"\[[^\[\]]*\]$|:(?:free|thinking|nitro|floor|online|beta|extended)$")
 # What routers, proxies and editors write after a model's name: routes, efforts and other settings.
 _SETTING = re.compile(
-    r"(?:[:](?!\d+b\b)[a-z][\w.-]*|[-:](?:1m|thinking|reasoning|minimal|low|medium|high|xhigh|max|fast|maas|preview|exp))$"
+    r"(?:[:#](?!\d+b\b)[a-z][\w.-]*|[-:](?:1m|thinking(?:-\d+k?)?|reasoning|minimal|low|medium|high|xhigh|max|fast|maas|preview|exp))$"
     r"|\s*\([^()]*\)$"
 )
 _MILLION = re.compile(r"(?:\[1m\]|[-:]1m)$")
@@ -252,13 +254,15 @@ def series_of(bare_name: str) -> tuple[str, tuple[int, ...]]:
 
 def without_provider(model: str) -> str:
     """Returns a model's name in lower case without the prefixes of routers, providers and regions, and without
-    deployment versions and variants (`[1m]`, `:free`). A date stays."""
+    deployment versions and variants (`[1m]`, `:free`), with the version of a Claude model after its kind. A date
+    stays."""
     name = _VARIANT.sub("", model.strip().lower().rsplit("/", 1)[-1])
     if name.startswith("ft:"):
         # OpenAI's fine-tuned models: `ft:BASE:organisation:suffix:id`
         name = name.split(":")[1]
     name = _REGION_DASHED.sub("", _REGION.sub("", name))
-    return _VERTEX_DATE.sub(r"-\1", _BEDROCK_VERSION.sub("", name)).removesuffix("-default")
+    name = _VERTEX_DATE.sub(r"-\1", _BEDROCK_VERSION.sub("", name)).removesuffix("-default")
+    return _VERSION_FIRST.sub(r"claude-\2-\1", name)
 
 
 def without_date(name: str) -> str:
