@@ -56,11 +56,13 @@ class Given(Struct, frozen=True, kw_only=True):
 
 class Texts(Struct, frozen=True, kw_only=True):
     """The settings of one agent. `files` are the contents of its files as objects, later ones override earlier ones,
-    and `variables` are environment variables."""
+    and `variables` are environment variables. `model` is the conversation's, and `definition` is the head of the user's
+    file that defines the conversation's sub-agent."""
 
     files: Sequence[JsonObject] = ()
     variables: Mapping[str, str] = {}
     model: str = ""
+    definition: JsonObject = {}
 
 
 class OwnSettings(Struct, frozen=True, kw_only=True):
@@ -70,6 +72,8 @@ class OwnSettings(Struct, frozen=True, kw_only=True):
       folder of the conversation.
     - `named`: returns paths of files that its settings files name, such as a list of models. Their contents come before
       those of the settings.
+    - `definitions`: returns paths of files that may define the sub-agent of this name, those that others override
+      first.
     - `read`: returns what the settings say.
     - `known`: settings about compaction that Ullage knows, by their names without what is around them: those that
       `read` reads, and those that do not change when the agent compacts.
@@ -81,6 +85,7 @@ class OwnSettings(Struct, frozen=True, kw_only=True):
     files: Callable[[Machine], tuple[str, ...]]
     read: Callable[[Texts], Given]
     named: Callable[[Sequence[JsonObject]], tuple[str, ...]] = lambda _: ()
+    definitions: Callable[[Machine, str], tuple[str, ...]] = lambda _machine, _name: ()
     known: frozenset[str] = frozenset()
     prefix: str = ""
     programs_own: int = 0

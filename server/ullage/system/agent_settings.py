@@ -15,6 +15,8 @@ from ullage.watch.finder import this_machine
 _MOST = 4 << 20
 _ESCAPED = re.compile(r"\[([*?[])\]")
 _STRING_OR_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_NAME = re.compile(r"\w[\w-]*")
+_FRONT_MATTER = re.compile(r"---\s*\n(.*?)\n---", re.DOTALL)
 _TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', re.DOTALL)
 _FLAT_LINE = re.compile(r"""^([A-Za-z_]\w*):\s*["']?([^"'#\n]*?)["']?\s*(?:#.*)?$""", re.MULTILINE)
 
@@ -28,9 +30,9 @@ class LocalAgentSettings:
         # The paths by agent and folder, as they are with these variables of the environment.
         self._paths: dict[tuple[str, str], list[str]] = {}
         self._variables: dict[str, str] = {}
-        self._given: dict[tuple[str, str, str], tuple[Texts, Given]] = {}
+        self._given: dict[tuple[str, str, str, str], tuple[Texts, Given]] = {}
 
-    def read(self, agent: Agent, cwd: str, model: str) -> Given:
+    def read(self, agent: Agent, cwd: str, model: str, definition: str = "") -> Given:
         own = agent.own_settings
         if own is None:
             return Given()
@@ -45,8 +47,12 @@ class LocalAgentSettings:
             self._paths[agent.name, cwd] = paths
         files = [self._file(path) for path in paths]
         named = [self._file(str(Path(path).expanduser())) for path in own.named(files)]
-        texts = Texts(files=[*named, *files], variables=variables, model=model)
-        key = agent.name, cwd, model
+        # A name with other characters could lead out of the folder.
+        name = definition if _NAME.fullmatch(definition) else ""
+        defined = [self._file(_ESCAPED.sub(r"\1", path)) for path in own.definitions(this_machine(cwd), name) if name]
+        found = next((file for file in reversed(defined) if file), JsonObject())
+        texts = Texts(files=[*named, *files], variables=variables, model=model, definition=found)
+        key = agent.name, cwd, model, definition
         known = self._given.get(key)
         if known is None or known[0] != texts:
             known = self._given[key] = (texts, own.given(texts))
@@ -67,13 +73,17 @@ class LocalAgentSettings:
 
 def parse_settings(path: str, text: str) -> JsonObject:
     """Returns the contents of a settings file as an object: TOML or YAML by the ending of its name, else JSON, which
-    may have comments and trailing commas. Of YAML only the lines `key: value` at the top are read. Returns an empty
+    may have comments and trailing commas. Of YAML, also before the text of a Markdown file,
+    only the lines `key: value` at the top are read. Returns an empty
     object if the text can't be understood."""
     try:
         if path.endswith(".toml"):
             return tomllib.loads(text)
         if path.endswith((".yaml", ".yml")):
             return {key: value.strip() for key, value in _FLAT_LINE.findall(text)}
+        if path.endswith(".md"):
+            front = _FRONT_MATTER.match(text)
+            return {key: value.strip() for key, value in _FLAT_LINE.findall(front[1] if front else "")}
         bare = _STRING_OR_COMMENT.sub(lambda found: found[1] or " ", text)
         return as_object(json.loads(_TRAILING_COMMA.sub(lambda found: found[1] or "", bare)))
     except (ValueError, RecursionError):

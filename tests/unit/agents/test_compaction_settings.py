@@ -152,6 +152,31 @@ def test_files_with_comments_are_read_and_read_again_when_they_change(
     assert reader.read(CLAUDE, "", "m").window is None
 
 
+def test_the_file_that_defines_a_sub_agent_of_claude_code_lowers_its_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home"))
+    monkeypatch.delenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", raising=False)
+    project = tmp_path / "project"
+    for folder, size in ((tmp_path / "home", 120_000), (project / ".claude", 150_000)):
+        (folder / "agents").mkdir(parents=True)
+        text = f"---\nname: diver\nmodel: haiku\nautoCompactWindow: {size}\n---\nautoCompactWindow: 7\n"
+        (folder / "agents" / "diver.md").write_text(text)
+    reader = LocalAgentSettings()
+
+    def window(definition: str, cwd: Path = project) -> int | None:
+        return reader.read(CLAUDE, str(cwd), "claude-haiku-5-5", definition).window
+
+    assert (window("diver"), window("diver", tmp_path), window("digger"), window("")) == (150_000, 120_000, None, None)
+    (project / ".claude" / "settings.json").write_text(json.dumps({"autoCompactWindow": 110_000}))
+    # It only lowers the window.
+    assert window("diver") == 110_000
+    (tmp_path / "secret.md").write_text("---\nautoCompactWindow: 100000\n---\n")
+    assert window("../../../secret") == 110_000
+    said = reader.read(CLAUDE, str(tmp_path), "claude-haiku-5-5", "diver")
+    assert threshold("Claude Code", said, 1_000_000, "2.1.332", "claude-haiku-5-5") == 87_000
+
+
 def test_toml_and_flat_yaml_are_read() -> None:
     assert parse_settings("config.toml", "model_auto_compact_token_limit = 5\n") == {
         "model_auto_compact_token_limit": 5

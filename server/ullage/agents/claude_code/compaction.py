@@ -129,6 +129,11 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (state, f"{own}/settings.json", *(project if machine.cwd else ()))
 
 
+def _definitions(machine: Machine, name: str) -> tuple[str, ...]:
+    project = (f"{machine.cwd}/.claude/agents/{name}.md",) if machine.cwd else ()
+    return (f"{machine.folder('CLAUDE_CONFIG_DIR', '.claude')}/agents/{name}.md", *project)
+
+
 def _read(texts: Texts) -> Given:
     reading = Reading()
     _take_variables(reading, texts.variables)
@@ -149,6 +154,10 @@ def _read(texts: Texts) -> Given:
         reading.take("idle_least", _IDLE, number(variables.get(_IDLE)))
     for file in texts.files:
         _take_served(reading, file, model)
+    # A sub-agent's definition only lowers the window that it has otherwise (2.1.332).
+    own, inherited = number(texts.definition.get(_SIZE)), reading.given().window
+    if own and (inherited is None or own < inherited):
+        reading.take("window", f"{_SIZE} of the sub-agent", own)
     _take_model_window(reading, dict(chain.from_iterable(each.items() for each in all_environments)), model)
     return reading.given()
 
@@ -205,7 +214,9 @@ _KNOWN = frozenset(
         _IDLE,
     }
 )
-SETTINGS = OwnSettings(files=_files, read=_read, known=_KNOWN, prefix="CLAUDE", programs_own=1)
+SETTINGS = OwnSettings(
+    files=_files, definitions=_definitions, read=_read, known=_KNOWN, prefix="CLAUDE", programs_own=1
+)
 
 _FIRST_MEASURED = (1, 0, 53)
 # Up to a version before this one the threshold was a share of the window less the answer.

@@ -164,6 +164,7 @@ class Reader:
         session = as_text(value.get("sessionId"))
         if self._is_side:
             builder.is_sub_agent = True
+            builder.definition = as_text(value.get("attributionAgent")) or builder.definition
             builder.session_id = as_text(value.get("agentId")) or builder.session_id
             builder.parent = session or builder.parent
         else:

@@ -209,7 +209,8 @@ class TranscriptBuilder:
     """Collects events while a reader reads a transcript file; `finish` returns the transcript.
 
     `new_id` makes the ids of messages that have none; by default they are numbered. The reader sets `cwd`, `title` and
-    the other public attributes; they have the meaning of the fields of `ImportedTranscript`.
+    the other public attributes; they have the meaning of the fields of `ImportedTranscript`, `definition` that of
+    `ConversationImported`.
     """
 
     def __init__(self, format_name: str, name: str, new_id: Callable[[], str] | None = None) -> None:
@@ -242,6 +243,7 @@ class TranscriptBuilder:
         self.session_id = ""
         self.parent = ""
         self.is_sub_agent = False
+        self.definition = ""
         # Whether the agent is due to make a request: the last message is not an answer that ends a turn. And whether
         # this was so before the last message.
         self.is_due = self.was_due = False
@@ -536,6 +538,7 @@ class TranscriptBuilder:
             origin_id=self.session_id,
             parent_id=self.parent,
             is_sub_agent=self.is_sub_agent,
+            definition=self.definition,
         )
         if origin != self._origin:
             self._origin = origin

@@ -213,10 +213,10 @@ class Environment:
         kept = self.ports.store.load_calibration(_COMPACTIONS + format_name)
         return msgspec.json.decode(kept, type=tuple[Compacted, ...]) if kept else ()
 
-    def given(self, agent: Agent | None, cwd: str, model: str) -> Given:
+    def given(self, agent: Agent | None, cwd: str, model: str, definition: str = "") -> Given:
         """Returns what the user's settings of an agent say about compaction in a folder. Nothing, if the agent is not
         known."""
-        return _NOTHING_GIVEN if agent is None else self.ports.agent_settings(agent, cwd, model)
+        return _NOTHING_GIVEN if agent is None else self.ports.agent_settings(agent, cwd, model, definition)
 
     def records(self, position: int, events: Iterable[Event]) -> list[Record]:
         """Returns the events as records with the present time, at consecutive positions from `position` on."""
@@ -379,7 +379,8 @@ def given_of(workspace: Environment, transcript: Transcript) -> Given:
     conversations."""
     if transcript.origin is None:
         return Given()
-    return workspace.given(agent_of(transcript), transcript.cwd, transcript.model)
+    definition = transcript.origin.definition
+    return workspace.given(agent_of(transcript), transcript.cwd, transcript.model, definition)
 
 
 def _keeper(transcript: Transcript, settings: ContextSettings, window: KnownWindow | None) -> Keeper:

@@ -128,10 +128,10 @@ FindTranscripts = Callable[[Wanted], Discovery]
 
 # Returns what the user's settings of an agent on this machine say about compaction in a folder ("" if unknown), for a
 # model. Blocks on the disk for about a millisecond; never raises.
-ReadAgentSettings = Callable[[Agent, str, str], Given]
+ReadAgentSettings = Callable[[Agent, str, str, str], Given]
 
 
-def _no_agent_settings(_: Agent, __: str, ___: str) -> Given:
+def _no_agent_settings(_: Agent, __: str, ___: str, ____: str) -> Given:
     return _NOTHING_GIVEN
 
 
