@@ -13,7 +13,8 @@ export default defineConfig(
     languageOptions: { parserOptions: { projectService: true } },
     rules: {
       'no-console': 'error',
-      'max-lines': ['error', 400],
+      // A file answers one question whole: see docs/STYLE.md.
+      'max-lines': ['error', { max: 600, skipBlankLines: true }],
       'max-lines-per-function': ['error', 50],
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true }],

@@ -8,7 +8,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Of `expect.poll`, as `PATIENCE` is of the others.
     expect: { poll: { timeout: 60_000, interval: 10 } },
-    include: ['test/unit/**/*.test.ts', 'src/**/*.test.ts'],
+    include: ['test/unit/**/*.test.ts'],
     alias: [{ find: /^vscode$/, replacement: new URL('test/unit/vscode.ts', import.meta.url).pathname }],
   },
 });

@@ -35,8 +35,7 @@ _ESBUILD = _EXTENSION / "node_modules" / ".bin" / "esbuild"
 _PATIENCE = 600.0
 _VSCODE = """
 import { readFileSync } from 'node:fs';
-import { statusView } from 'SRC/statusText';
-import { tooltipMarkdown } from 'SRC/tooltip';
+import { statusView, tooltipMarkdown } from 'SRC/statusBar';
 const shown = JSON.parse(readFileSync(0, 'utf8')).map((wire) => {
   const { used, size, cost, _meta } = wire;
   const usage = { sessionId: 's', title: 'A title', used, size, meta: _meta.ullage, cost, at: 0 };
@@ -218,7 +217,10 @@ def in_neovim(nvim: Path, paths: Sequence[Path], folder: Path) -> dict[Path, Jso
 def in_vscode(usages: Sequence[Json], folder: Path) -> list[Json]:
     """Returns the status item and the tooltip that the extension's own functions make of each usage."""
     (folder / "surface.ts").write_text(_VSCODE.replace("SRC", (_EXTENSION / "src").as_posix()))
-    bundle = [_ESBUILD, "surface.ts", "--bundle", "--platform=node", "--format=cjs", "--outfile=surface.js"]
+    # There is no VS Code around them, and they need none.
+    (folder / "vscode.cjs").write_text("")
+    bundle = [_ESBUILD, "surface.ts", "--bundle", "--platform=node", "--format=cjs", "--alias:vscode=./vscode.cjs"]
+    bundle += ["--outfile=surface.js"]
     subprocess.run(bundle, cwd=folder, capture_output=True, timeout=_PATIENCE, check=True)
     given = msgspec.json.encode(usages)
     done = subprocess.run(

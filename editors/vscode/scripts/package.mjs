@@ -8,10 +8,15 @@
  * them with pip.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import * as path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-import { extension, python, repository } from './python.mjs';
+const extension = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const repository = path.resolve(extension, '..', '..');
+/** The Python that builds parts of the package: of the repository's .venv (scripts/lib.sh makes it), or else the system's. */
+const own = ['.venv/bin/python', '.venv/Scripts/python.exe'].map((file) => path.join(repository, file)).find(existsSync);
+const python = own ?? (process.platform === 'win32' ? 'python' : 'python3');
 
 const UNIVERSAL = 'universal';
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64', UNIVERSAL];
@@ -47,11 +52,32 @@ function bundle(target) {
   return target;
 }
 
+/**
+ * Takes the pictures out of the README of a package. On an extension's page VS Code shows only pictures of web sites: for
+ * any other there is an empty frame. The walkthrough shows the package's own.
+ */
+const WITHOUT_PICTURES = `
+import io, re, sys, zipfile
+
+package = sys.argv[1]
+before = zipfile.ZipFile(io.BytesIO(open(package, "rb").read()))
+
+with zipfile.ZipFile(package, "w", zipfile.ZIP_DEFLATED) as after:
+    for entry in before.infolist():
+        data = before.read(entry)
+        if entry.filename.lower() == "extension/readme.md":
+            text = re.sub(r"!\\[[^\\]]*\\]\\(images/[^)]+\\)\\n+", "", data.decode())
+            if "![" in text:
+                sys.exit("a picture is left in the README of the package")
+            data = text.encode()
+        after.writestr(entry, data)
+`;
+
 function pack(file, target) {
   const vsce = path.join(extension, 'node_modules', '@vscode', 'vsce', 'vsce');
   const options = ['--no-dependencies', '--allow-missing-repository', '--no-rewrite-relative-links', '-o', file];
   run(process.execPath, vsce, 'package', ...(target === UNIVERSAL ? [] : ['--target', target]), ...options);
-  run(process.execPath, 'scripts/readme.mjs', file);
+  run(python, '-c', WITHOUT_PICTURES, file);
   process.stdout.write(`${file}: ${(statSync(path.join(extension, file)).size / 1e6).toFixed(1)} MB\n`);
 }
 

@@ -4,11 +4,11 @@
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs';
 import * as path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { getL10nJson } from '@vscode/l10n-dev';
 
-import { extension } from './python.mjs';
-
+const extension = fileURLToPath(new URL('..', import.meta.url));
 const source = path.join(extension, 'src');
 const bundle = path.join(extension, 'l10n', 'bundle.l10n.json');
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts') && !/\.(?:test|gen)\.ts$/.test(file)).sort();

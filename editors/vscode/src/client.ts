@@ -2,20 +2,26 @@
  * The client of the server: LSP's handshake and end, settings, messages and progress, and requests both ways. Ullage has
  * no documents, so nothing else of LSP is here. It shows no failure to the user; `Connection` does that.
  */
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
-import { createMessageConnection, StreamMessageReader, StreamMessageWriter, Trace, type Logger, type MessageConnection } from 'vscode-jsonrpc/node';
+import {
+  createMessageConnection,
+  type Logger,
+  type MessageConnection,
+  StreamMessageReader,
+  StreamMessageWriter,
+  Trace,
+} from 'vscode-jsonrpc/node';
 
-import type { ServerIntroduction } from './connection';
-import { EditorModels } from './editorModels';
-import { NotConnected } from './errors';
-import { asMessage } from './labels';
-import type { Launch } from './privateEnvironment';
+import { NotConnected, type ServerIntroduction } from './connection';
+import { EditorModels } from './languageModels';
 import type { ClientAbilities, Method, NotificationMethod } from './protocol.gen';
+import type { Launch } from './server';
 import type { Settings } from './settings';
+import { asMessage } from './words';
 
 /** Milliseconds in which the server must answer that it shuts down. */
 const SHUTDOWN = 2_000;

@@ -1,16 +1,27 @@
-/** The server's life: found, started, restarted after a crash, stopped. All steps run one after another. */
+/** The server's life: found, started, restarted after a crash, stopped, one step after another; and what its errors are for users. */
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
+import { CancellationError } from 'vscode';
 import type { MessageConnection } from 'vscode-jsonrpc/node';
 
 import type { UllageClient } from './client';
-import type { EditorModels } from './editorModels';
-import { errorText, isCancelled, NotConnected } from './errors';
 import { describe, type Health } from './health';
-import type { Keys } from './keys';
-import { FollowingChanged, methodNames, ModelsComplete, ModelsCount, SessionUpdate, type CompleteParams, type CountParams, type FollowingChange, type Method, type NotificationMethod, type SessionNotification } from './protocol.gen';
-import { OWN_ENVIRONMENT, type Found, type NotFound, type ServerLocator } from './server';
-import type { Settings } from './settings';
+import type { EditorModels } from './languageModels';
+import {
+  type CompleteParams,
+  type CountParams,
+  type FollowingChange,
+  FollowingChanged,
+  type Method,
+  methodNames,
+  ModelsComplete,
+  ModelsCount,
+  type NotificationMethod,
+  type SessionNotification,
+  SessionUpdate,
+} from './protocol.gen';
+import { type Found, type NotFound, OWN_ENVIRONMENT, type ServerLocator } from './server';
+import type { Keys, Settings } from './settings';
 
 /** A server that crashes more often than this within `CRASH_PERIOD` ms is not restarted until the user asks for it. */
 const MAX_CRASHES = 4;
@@ -331,4 +342,45 @@ function methodsOf(experimental: unknown): readonly unknown[] | undefined {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
+}
+
+/**
+ * The codes of JSON-RPC's library for requests that were not answered, or could not even be written, because the server had
+ * gone: rejected, not written, and a connection that is closed or disposed. The library is not loaded for them.
+ */
+const LOST: readonly number[] = [-32_097, -32_099, 1, 2];
+/** The code of a request that was cancelled. */
+const CANCELLED = -32_800;
+
+/** Thrown when the server cannot be reached now. */
+export class NotConnected extends Error {}
+
+/** Returns the `kind` of a server's error, or undefined for any other error. */
+export function errorKind(error: unknown): string | undefined {
+  const data: unknown = codeOf(error) !== undefined && 'data' in (error as object) ? (error as { readonly data: unknown }).data : undefined;
+  if (typeof data !== 'object' || data === null || !('kind' in data)) return undefined;
+  return typeof data.kind === 'string' ? data.kind : undefined;
+}
+
+/** Whether the error means that the request was cancelled. */
+export function isCancelled(error: unknown): boolean {
+  return error instanceof CancellationError || errorKind(error) === 'Cancelled' || codeOf(error) === CANCELLED;
+}
+
+/** Whether the server ended, or was stopped, before it answered. */
+export function isLost(error: unknown): boolean {
+  if (error instanceof NotConnected) return true;
+  const code = codeOf(error);
+  return code !== undefined && LOST.includes(code);
+}
+
+/** Returns the code of an error of JSON-RPC's library. Those of Node are words. */
+function codeOf(error: unknown): number | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : undefined;
+}
+
+/** Returns the error as one line. */
+export function errorText(error: unknown): string {
+  if (isLost(error) && !(error instanceof NotConnected)) return l10n.t('The server ended before it answered.');
+  return error instanceof Error ? error.message : String(error);
 }

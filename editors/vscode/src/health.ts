@@ -1,5 +1,8 @@
-/** The server's state as a value. */
+/** The server's state as a value, in the language status item, and as text for a bug report. */
 import * as l10n from '@vscode/l10n';
+import * as vscode from 'vscode';
+
+import type { Connection } from './connection';
 
 export type Health =
   /** Nothing has needed the server yet; the first request starts it. */
@@ -28,9 +31,10 @@ export function isTrouble(health: Health): health is Extract<Health, { reason: s
 }
 
 /** A server that is not set up yet is no error: it is the state of the first day. */
-export function severityOf(health: Health): 'information' | 'warning' | 'error' {
-  if (health.kind === 'stopped') return 'error';
-  return health.kind === 'running' && health.misfit !== '' ? 'warning' : 'information';
+function severityOf(health: Health): vscode.LanguageStatusSeverity {
+  const { Error: error, Warning: warning, Information: information } = vscode.LanguageStatusSeverity;
+  if (health.kind === 'stopped') return error;
+  return health.kind === 'running' && health.misfit !== '' ? warning : information;
 }
 
 /** Describes the state in one line for the user. */
@@ -49,4 +53,83 @@ export function describe(health: Health): string {
     default:
       return health.reason;
   }
+}
+
+const STATES: Readonly<Record<Health['kind'], string>> = {
+  idle: l10n.t('Ullage: idle'),
+  starting: l10n.t('Ullage: starting'),
+  running: l10n.t('Ullage: running'),
+  restarting: l10n.t('Ullage: restarting'),
+  installing: l10n.t('Ullage: installing'),
+  missing: l10n.t('Ullage: missing'),
+  stopped: l10n.t('Ullage: stopped'),
+};
+
+export class HealthItem implements vscode.Disposable {
+  readonly #item = vscode.languages.createLanguageStatusItem('ullage.health', { scheme: '*' });
+  readonly #subscription: vscode.Disposable;
+
+  constructor(connection: Connection) {
+    this.#item.name = 'Ullage';
+    this.#show(connection.health);
+    this.#subscription = connection.onDidChangeHealth((health) => { this.#show(health); });
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(this.#item, this.#subscription).dispose();
+  }
+
+  #show(health: Health): void {
+    this.#item.text = STATES[health.kind];
+    this.#item.detail = vscode.workspace.isTrusted ? describe(health) : `${describe(health)} ${l10n.t('Restricted: the folder is not trusted.')}`;
+    this.#item.busy = !isTrouble(health) && health.kind !== 'running' && health.kind !== 'idle';
+    this.#item.severity = severityOf(health);
+    const fixable = (health.kind === 'missing' && health.fixable) || (health.kind === 'running' && health.misfit !== '');
+    this.#item.command =
+      fixable
+        ? { title: health.kind === 'missing' && health.lacksPython ? GET_PYTHON : l10n.t('Set it up for me'), command: 'ullage.setUpServer' }
+        : { title: l10n.t('Show log'), command: 'ullage.showLogs' };
+  }
+}
+
+
+export interface Facts {
+  readonly extension: string;
+  readonly editor: string;
+  readonly platform: string;
+  readonly trusted: boolean;
+  readonly health: Health;
+  readonly server: { readonly command: string; readonly how: string } | undefined;
+  readonly usage: { readonly used: number; readonly size: number | null; readonly meta: unknown } | undefined;
+  readonly settings: unknown;
+}
+
+/* eslint-disable texts/untranslated -- the report is in English, for those who read it */
+/** Collects what a bug report needs, without messages, titles or keys. */
+export function diagnosticsText(facts: Facts): string {
+  const place = facts.server ? `${facts.server.command} (${facts.server.how})` : 'none';
+  return [
+    '## Ullage',
+    `- extension: ${facts.extension}`,
+    `- editor: ${facts.editor}`,
+    `- platform: ${facts.platform}`,
+    `- trusted folder: ${facts.trusted ? 'yes' : 'no'}`,
+    `- server: ${place}`,
+    `- state: ${describe(facts.health)}`,
+    '',
+    '### Settings',
+    json(facts.settings),
+    '### Active session',
+    facts.usage ? json({ used: facts.usage.used, size: facts.usage.size, ...asObject(facts.usage.meta) }) : 'none',
+    '',
+  ].join('\n');
+}
+/* eslint-enable texts/untranslated */
+
+function json(value: unknown): string {
+  return `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
+}
+
+function asObject(value: unknown): object {
+  return typeof value === 'object' && value !== null ? value : {};
 }

@@ -1,20 +1,95 @@
-/** What is known of the sessions, from the server's answers and updates. */
+/** What is known of the conversations: those that are open, from the server's answers and updates, and those that agents keep on this machine. */
+import * as path from 'node:path';
+
 import * as vscode from 'vscode';
 
-import { errorKind } from './errors';
+import { errorKind } from './connection';
 import {
-  ContextHistory,
-  SessionLoad,
   type CompactionUpdate,
+  ContextHistory,
+  type Cost,
   type EditInfo,
   type FollowedConversation,
+  type FoundTranscript,
   type Method,
+  SessionLoad,
   type SessionNotification,
   type SessionResult,
+  TranscriptsList,
   type UsageMeta,
   type UsageResult,
 } from './protocol.gen';
-import { withRow, type CompactionState, type SessionModel, type UsageState } from './session';
+import { oneLine, plainText } from './words';
+
+/** A session's figures as the server last sent them, in tokens. `size` is null while the window is unknown. */
+export interface UsageState {
+  readonly sessionId: string;
+  readonly title: string;
+  readonly used: number;
+  readonly size: number | null;
+  readonly meta: UsageMeta;
+  /** The model as users know it. */
+  readonly modelName: string;
+  /** The session's cost, if it is known. */
+  readonly cost?: Cost | undefined;
+  /** When the figures came, in Unix milliseconds. */
+  readonly at: number;
+}
+
+const LEVELS = { far: 'normal', near: 'warning', imminent: 'critical' } as const;
+
+/**
+ * Returns a session's figures with those of its row, if its conversation is followed: the row comes with every change of the
+ * agent's file. Status bar, hover and view then tell one figure.
+ */
+export function withRow(usage: UsageState, row: FollowedConversation | undefined): UsageState {
+  if (row?.used == null) return usage;
+  const { meta } = usage;
+  return {
+    ...usage,
+    title: row.title || usage.title,
+    used: row.used,
+    size: row.window,
+    meta: {
+      ...meta,
+      source: row.usedSource ?? meta.source,
+      percent: row.percent,
+      compactAt: row.compactsAt,
+      level: row.nearness ? LEVELS[row.nearness] : meta.level,
+      // An estimate of calls belongs to the figure that it was made for.
+      callsLeft: row.used === usage.used ? meta.callsLeft : null,
+      agent: row.agent,
+      followed: meta.followed ?? { agent: row.agent, path: row.path },
+    },
+  };
+}
+
+/** A running compaction. `text` is the summary as far as it is written. */
+export interface CompactionState {
+  readonly sessionId: string;
+  readonly compactionId: string;
+  readonly number: number;
+  readonly trigger: 'automatic' | 'manual';
+  /** Messages that will be archived. */
+  readonly messages: number;
+  /** Tokens of the whole context at the beginning. */
+  readonly sizeBefore: number;
+  readonly text: string;
+}
+
+/** The active session, and requests to the server. `Ullage` owns the object; all others only read it. */
+export interface SessionModel {
+  readonly activeSessionId: string | undefined;
+  /** The last figures of the active session, or undefined before the first. */
+  readonly usage: UsageState | undefined;
+  /** The active session's compaction while one runs. */
+  readonly compaction: CompactionState | undefined;
+  readonly onDidChangeUsage: vscode.Event<UsageState>;
+  readonly onDidChangeSession: vscode.Event<string | undefined>;
+  /** Fires with every `ullage/session/update` of every session, unchanged. */
+  readonly onDidUpdate: vscode.Event<SessionNotification>;
+  request<P, R>(method: Method<P, R>, params: P, token?: vscode.CancellationToken): Promise<R>;
+}
 
 const REMEMBERED = 'ullage.activeSession';
 
@@ -240,4 +315,17 @@ export class Sessions implements SessionModel, vscode.Disposable {
 /** Without a known window the server sends no total, so the parts are added up. */
 function total(meta: UsageMeta): number {
   return Object.values<number>({ ...meta.breakdown }).reduce((sum, part) => sum + part, 0);
+}
+
+const TITLE = 120;
+
+/** Returns at most `limit` conversations: those of a folder and the folders in it first, then the newest. Titles are plain text on one line. */
+export async function findTranscripts(door: Pick<Door, 'request'>, folder: string, limit: number): Promise<readonly FoundTranscript[]> {
+  const { transcripts } = await door.request(TranscriptsList, { cwd: folder, limit });
+  return transcripts.map((one) => ({ ...one, title: oneLine(plainText(one.title), TITLE) || path.basename(one.path) }));
+}
+
+/** Returns the open folder, or an empty string without one. */
+export function folder(): string {
+  return vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
 }

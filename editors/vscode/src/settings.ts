@@ -1,4 +1,4 @@
-/** The settings that the server gets: of VS Code's settings those that are set, over those of the settings file. */
+/** The settings that the server gets, of VS Code's settings those that are set, over those of the settings file; and the providers' keys that the user gave to this editor. */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import * as path from 'node:path';
@@ -6,9 +6,9 @@ import * as path from 'node:path';
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
-import { errorText } from './errors';
-import { asMessage } from './labels';
+import { errorText } from './connection';
 import { settingNames as names } from './protocol.gen';
+import { asMessage } from './words';
 
 type Values = Readonly<Record<string, unknown>>;
 const settingNames: readonly string[] = names;
@@ -119,4 +119,48 @@ function chosen(name: string): unknown {
   const found = configuration().inspect(name);
   const values = vscode.workspace.isTrusted ? [found?.workspaceFolderValue, found?.workspaceValue, found?.globalValue] : [found?.globalValue];
   return values.find((value) => value !== undefined);
+}
+
+const PREFIX = 'ullage.key.';
+const NAMES = 'ullage.keyNames';
+/** The variables of the providers that need no settings. */
+const USUAL = ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY'];
+
+export class Keys {
+  readonly #secrets: vscode.SecretStorage;
+  readonly #memory: vscode.Memento;
+
+  constructor({ secrets, globalState }: Pick<vscode.ExtensionContext, 'secrets' | 'globalState'>) {
+    this.#secrets = secrets;
+    this.#memory = globalState;
+  }
+
+  /** The variables for which a key is kept. */
+  get names(): readonly string[] {
+    return this.#memory.get<string[]>(NAMES, []);
+  }
+
+  /** Returns the variables and their keys. */
+  async environment(): Promise<Readonly<Record<string, string>>> {
+    const found: Record<string, string> = {};
+    for (const name of this.names) {
+      const key = await this.#secrets.get(PREFIX + name);
+      if (key) found[name] = key;
+    }
+    return found;
+  }
+
+  /** Keeps a key, or forgets it if it is empty. */
+  async set(name: string, key: string): Promise<void> {
+    if (key === '') await this.#secrets.delete(PREFIX + name);
+    else await this.#secrets.store(PREFIX + name, key);
+    const others = this.names.filter((other) => other !== name);
+    await this.#memory.update(NAMES, key === '' ? others : [...others, name]);
+  }
+}
+
+/** Returns the variables that may hold a key: the usual ones, and those that the settings of providers name. */
+export function keyVariables(providers: Readonly<Record<string, { readonly keyEnv?: string }>>): readonly string[] {
+  const named = Object.values(providers).map(({ keyEnv = '' }) => keyEnv);
+  return [...new Set([...USUAL, ...named.filter((name) => name !== '')])];
 }

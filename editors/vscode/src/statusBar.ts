@@ -1,14 +1,309 @@
-/** The status bar item, drawn at most once per interval. */
+/** The status bar item with its hover. What they say is a pure function of the known state. */
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
-import { Coalesced } from './coalesce';
-import type { Following } from './following/following';
-import { statusOf, tooltipOf } from './following/rows';
-import { describe, isTrouble, type Health } from './health';
-import type { CompactionDone, Sessions } from './sessions';
-import { statusView, type StatusView } from './statusText';
-import { escapeMarkdown, LINKED_COMMANDS, tooltipMarkdown } from './tooltip';
+import { statusOf, tooltipOf } from './conversations';
+import type { Following } from './following';
+import { describe, type Health, isTrouble } from './health';
+import type { CallsLeft, EditInfo, UsageMeta } from './protocol.gen';
+import type { CompactionDone, CompactionState, Sessions, UsageState } from './sessions';
+import {
+  ago,
+  asLabel,
+  compactWord,
+  full,
+  inPercent,
+  isCopy,
+  messages,
+  money,
+  oneLine,
+  original,
+  percent,
+  short,
+  shrinking,
+  triggerWord,
+} from './words';
+
+export interface StatusInput {
+  readonly health: Health;
+  readonly usage: UsageState | undefined;
+  readonly compaction: CompactionState | undefined;
+  /** A compaction that ended a moment ago. */
+  readonly done: { readonly before: number; readonly after: number } | undefined;
+  /** Whether there are other conversations, for whose figure this one could be taken, so that it is named. */
+  readonly isNamed?: boolean;
+}
+
+export interface StatusView {
+  readonly text: string;
+  /** The text for screen readers. */
+  readonly label: string;
+  readonly command: string;
+  readonly tone: 'dimmed' | 'normal' | 'warning' | 'error';
+}
+
+export function statusView(input: StatusInput): StatusView {
+  const { health, usage, compaction, done } = input;
+  if (isTrouble(health)) return trouble(health);
+  if (health.kind === 'idle') return noSession();
+  if (health.kind !== 'running') return busy(health);
+  if (compaction) return compacting(compaction);
+  if (done) return justDone(done.before, done.after);
+  if (!usage) return noSession();
+  if (usage.size === null) return limitUnknown(usage);
+  const view = known(usage, usage.size);
+  return input.isNamed && usage.title ? { ...view, text: `${asLabel(oneLine(usage.title, NAME))} ${view.text}` } : view;
+}
+
+/** Characters of a title in the status bar. */
+const NAME = 28;
+
+function trouble(health: Extract<Health, { reason: string }>): StatusView {
+  const [text, icon, tone] = health.kind === 'missing' ? ([l10n.t('Ullage: not set up'), '', 'dimmed'] as const) : ([l10n.t('Ullage: stopped'), '$(error) ', 'error'] as const);
+  return { text: `${icon}${text}`, label: `${text}. ${health.reason}`, command: 'ullage.showProblem', tone };
+}
+
+function busy(health: Health): StatusView {
+  const words = health.kind === 'restarting' ? l10n.t('Ullage: restarting…') : health.kind === 'installing' ? l10n.t('Ullage: setting up…') : l10n.t('Ullage: starting…');
+  const text = `$(sync~spin) ${words}`;
+  return { text, label: describe(health), command: 'ullage.showLogs', tone: 'dimmed' };
+}
+
+function compacting(run: CompactionState): StatusView {
+  const written = run.text ? ` · ${l10n.t('{0} characters', short(run.text.length))}` : '';
+  return {
+    text: `$(sync~spin) ${l10n.t('Compacting… {0}', messages(run.messages))}${written}`,
+    label: l10n.t('Ullage is compacting {0}. Press to cancel.', messages(run.messages)),
+    command: 'ullage.cancelCompaction',
+    tone: 'normal',
+  };
+}
+
+function justDone(before: number, after: number): StatusView {
+  return {
+    text: `✓ ${shrinking(before, after)}`,
+    label: l10n.t('Compacted from {0} to {1} tokens. Press to show what changed.', full(before), full(after)),
+    command: 'ullage.showContext',
+    tone: 'normal',
+  };
+}
+
+function noSession(): StatusView {
+  const label = l10n.t('Ullage: no conversation is shown. Press to choose one.');
+  return { text: 'Ullage', label, command: 'ullage.showAgents', tone: 'dimmed' };
+}
+
+function limitUnknown(usage: UsageState): StatusView {
+  return {
+    text: l10n.t('{0} · limit unknown', short(usage.used)),
+    label: l10n.t("Context: {0} tokens; the model's limit is unknown. Press to set it.", full(usage.used)),
+    command: 'ullage.setWindow',
+    tone: 'normal',
+  };
+}
+
+const SOURCES: Readonly<Record<UsageState['meta']['source'], string>> = { reported: l10n.t('reported'), stale: l10n.t('stale'), estimated: l10n.t('estimated') };
+
+function known(usage: UsageState, size: number): StatusView {
+  const share = percent(usage.used, size);
+  const { source, level, compactAt } = usage.meta;
+  const near = source === 'reported' ? '' : '~';
+  const warned = level === 'warning' || level === 'critical';
+  const filled = `${near}${inPercent(usage.used, size)}`;
+  const figures = warned && compactAt !== null ? l10n.t('{0} of {1} · compacts at {2}', filled, short(size), inPercent(compactAt, size)) : `${filled} · ${short(usage.used)}/${short(size)}`;
+  return {
+    text: `${moon(share)} ${figures}`,
+    label: warned
+      ? l10n.t("Warning: context {0} per cent full, {1} of the window's {2} tokens, {3}.", share, full(usage.used), full(size), SOURCES[source])
+      : l10n.t("Context {0} per cent full, {1} of the window's {2} tokens, {3}.", share, full(usage.used), full(size), SOURCES[source]),
+    command: 'ullage.showContext',
+    tone: level === 'critical' ? 'error' : warned ? 'warning' : 'normal',
+  };
+}
+
+const MOONS = ['○', '◔', '◑', '◕', '●'] as const;
+
+/** Returns a circle that is filled like the context. */
+export function moon(share: number): string {
+  if (share >= 95) return MOONS[4];
+  if (share >= 70) return MOONS[3];
+  if (share >= 50) return MOONS[2];
+  return share >= 10 ? MOONS[1] : MOONS[0];
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  system_prompt: l10n.t('system prompt'),
+  tools: l10n.t('tools'),
+  memory: l10n.t('memory'),
+  messages: l10n.t('messages'),
+  tool_results: l10n.t('tool results'),
+  summary: l10n.t('summary'),
+  overhead: l10n.t('hidden'),
+};
+
+/** The commands that the tooltip links to. Its Markdown may run no others. */
+export const LINKED_COMMANDS: readonly string[] = [
+  'ullage.compactContext',
+  'ullage.previewCompaction',
+  'ullage.showContext',
+  'ullage.setWindow',
+  'ullage.showAgents',
+];
+
+export function tooltipMarkdown(usage: UsageState, lastEdit: EditInfo | undefined, now: number): string {
+  return [head(usage), breakdown(usage, true), ...basis(usage, lastEdit, now), links(usage)].filter(Boolean).join('\n\n');
+}
+
+/** Returns the figures for the chat, whose column is narrow, and in whose Markdown no command may run. */
+export function figuresMarkdown(usage: UsageState, now: number): string {
+  return [head(usage), breakdown(usage, false), ...basis(usage, undefined, now)].filter(Boolean).join('\n\n');
+}
+
+function head(usage: UsageState): string {
+  return [
+    `**${escapeMarkdown(usage.title || l10n.t('Untitled session'))}** · ${escapeMarkdown(usage.modelName || l10n.t('model unknown'))}`,
+    gauge(usage),
+  ].join('\n\n');
+}
+
+/** Returns how the figures are known, and what else is: the last edit and the cost. */
+function basis(usage: UsageState, lastEdit: EditInfo | undefined, now: number): readonly string[] {
+  return [
+    basisLines(usage.meta).map(escapeMarkdown).join('  \n'),
+    [sourceLine(usage, now), lastEditLine(lastEdit, now), costLine(usage)].filter(Boolean).join('  \n'),
+  ];
+}
+
+/** Returns how the window and the place of compaction are known, and what is left, one line each. */
+export function basisLines(meta: UsageMeta): readonly string[] {
+  const { window, threshold, callsLeft } = meta;
+  const due = callsLeft?.high === 0 ? l10n.t('Compacts with the next call of the model') : '';
+  const calls = due || (callsLeft && l10n.t('About {0} until it compacts', callsOf(callsLeft)));
+  const copy = meta.followed
+    ? l10n.t('{0}, read while it continues; Ullage changes nothing in it', original(meta))
+    : isCopy(meta) ? l10n.t('A copy of {0}; compacting it here changes only the copy', original(meta)) : '';
+  return [
+    window && l10n.t('Window: {0}', window.basis),
+    window?.contradiction && l10n.t('But {0}', window.contradiction),
+    threshold && `${l10n.t('Compaction: {0}', threshold.basis)}${threshold.times > 0 ? ` (${threshold.times}×)` : ''}`,
+    ...meta.remarks.map((remark) => remark.text),
+    calls,
+    copy,
+  ].filter((line): line is string => Boolean(line));
+}
+
+function callsOf({ low, mean, high }: CallsLeft): string {
+  if (low === high) return mean === 1 ? l10n.t('1 call of the model') : l10n.t('{0} calls of the model', mean);
+  return mean === 1 ? l10n.t('1 call of the model ({0} to {1})', low, high) : l10n.t('{0} calls of the model ({1} to {2})', mean, low, high);
+}
+
+function gauge({ used, size, meta }: UsageState): string {
+  if (size === null) return l10n.t("{0} tokens; the model's limit is unknown, so nothing is compacted by itself.", full(used));
+  const near = meta.source === 'reported' ? '' : '~';
+  const line = `\`${bar(used, size, meta.compactAt)}\` ${l10n.t('{0} of the window', near + inPercent(used, size))}`;
+  const compacts = meta.compactAt === null ? '' : l10n.t('compacts at {0} ({1})', short(meta.compactAt), inPercent(meta.compactAt, size));
+  return `${line}\n\n${[l10n.t('{0} of {1} tokens', full(used), full(size)), compacts].filter(Boolean).join(' · ')}`;
+}
+
+function breakdown({ used, meta }: UsageState, withBars: boolean): string {
+  const parts = Object.entries<number>({ ...meta.breakdown })
+    .filter(([, tokens]) => tokens > 0)
+    .sort(([, a], [, b]) => b - a);
+  const rows = parts.map(
+    ([kind, tokens]) => `| ${KINDS[kind] ?? kind} | ${full(tokens)} | ${inPercent(tokens, used)} |${withBars ? ` \`${bar(tokens, used, null, 8)}\` |` : ''}`,
+  );
+  const [empty, left] = withBars ? [' |', ':--|'] : ['', ''];
+  return rows.length > 0 ? [`| | ${l10n.t('tokens')} | |${empty}`, `|:--|--:|--:|${left}`, ...rows].join('\n') : l10n.t('Empty.');
+}
+
+/** Describes the source of the figure. */
+export function sourceLine({ meta }: UsageState, now: number): string {
+  if (meta.source === 'reported') return meta.reportedAt ? l10n.t('Reported by the provider {0}', ago(meta.reportedAt, now)) : l10n.t('Reported by the provider');
+  const words = sourceWords(meta);
+  return meta.asOf === null ? words : l10n.t({ message: '{0}, as of {1}', args: [words, ago(meta.asOf, now)], comment: ['Where a figure comes from, and the moment of which it speaks.'] });
+}
+
+function sourceWords({ source, pendingMessages, errorShare }: UsageMeta): string {
+  if (source === 'stale') return l10n.t('Reported by the provider, and {0} counted since', messages(pendingMessages));
+  return errorShare === null ? l10n.t('Estimated') : l10n.t('Estimated, ±{0}', inPercent(Math.max(0.01, errorShare), 1));
+}
+
+function lastEditLine(edit: EditInfo | undefined, now: number): string {
+  if (!edit) return '';
+  const [age, trigger] = [ago(edit.timestamp, now), triggerWord(edit.trigger)];
+  const what = edit.kind === 'compaction' ? l10n.t('Compacted {0} ({1})', age, trigger) : l10n.t('Cleared {0} ({1})', age, trigger);
+  return edit.tokensSaved > 0 ? l10n.t('{0}, saved {1}', what, short(edit.tokensSaved)) : what;
+}
+
+/** Escapes dollar signs, because Markdown reads two of them as a formula. */
+function costLine({ cost }: UsageState): string {
+  return cost ? l10n.t('Cost so far {0}, by list prices', escapeMarkdown(money(cost))) : '';
+}
+
+function links(usage: UsageState): string {
+  const commands = [
+    `[${compactWord(usage.meta)}](command:ullage.compactContext)`,
+    ...(usage.meta.followed ? [] : [`[${l10n.t('Preview')}](command:ullage.previewCompaction)`]),
+    `[${l10n.t('Show context')}](command:ullage.showContext)`,
+  ];
+  if (usage.size === null) commands.push(`[${l10n.t('Set the limit')}](command:ullage.setWindow)`);
+  return commands.join(' · ');
+}
+
+/** Escapes foreign text, which must not become links, images or commands. */
+export function escapeMarkdown(text: string): string {
+  return text.replace(/[\\`*_{}[\]()#+\-.!|<>~&$]/g, '\\$&').replace(/\s+/g, ' ');
+}
+
+/** Cells of the bar in the tooltip. */
+export const CELLS = 20;
+
+/** Returns a bar of `cells` cells with `used` of `size` filled, and `┊` at the compaction threshold: `▓▓▓▓▓░░░┊░░`. */
+export function bar(used: number, size: number, compactAt: number | null, cells = CELLS): string {
+  const filled = toCells(used, size, cells);
+  const blocks = '▓'.repeat(filled) + '░'.repeat(cells - filled);
+  if (compactAt === null) return blocks;
+  const mark = toCells(compactAt, size, cells);
+  return `${blocks.slice(0, mark)}┊${blocks.slice(mark)}`;
+}
+
+function toCells(part: number, whole: number, cells: number): number {
+  return Math.min(cells, Math.max(0, Math.round((cells * part) / Math.max(1, whole))));
+}
+
+export class Coalesced {
+  readonly #work: () => void;
+  readonly #interval: number;
+  #timer: NodeJS.Timeout | undefined;
+  #again = false;
+
+  constructor(work: () => void, interval: number) {
+    this.#work = work;
+    this.#interval = interval;
+  }
+
+  request(): void {
+    if (this.#timer) {
+      this.#again = true;
+      return;
+    }
+    this.#run();
+  }
+
+  dispose(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #run(): void {
+    this.#again = false;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#again) this.#run();
+    }, this.#interval);
+    this.#work();
+  }
+}
 
 /** Milliseconds: faster than a user can read, slow enough that thousands of updates cost nothing. */
 const REPAINT = 50;

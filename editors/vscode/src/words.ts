@@ -1,6 +1,8 @@
+/** How figures, times, names and messages are said to users, and foreign text in VS Code's labels, which take parts of it for more than text. Pure: in English in the same forms as the server, else as the display language has them. */
 import * as l10n from '@vscode/l10n';
 
-import type { UsageMeta } from './protocol.gen';
+import { language } from './language';
+import type { Cost, Entry, Message, UsageMeta } from './protocol.gen';
 
 const WORDS: Readonly<Record<string, string>> = { user: l10n.t('you'), assistant: l10n.t('assistant'), system: l10n.t('system'), agent: l10n.t('agent') };
 
@@ -24,4 +26,191 @@ export function compactWord(kept: Kept): string {
 /** Returns whose conversation the session is a copy of, `Claude Code’s conversation`. */
 export function original({ agent }: Pick<Kept, 'agent'>): string {
   return agent ? l10n.t('{0}’s conversation', agent) : l10n.t('another program’s conversation');
+}
+
+/** Formats tokens where there is little room: `950`, `4.2K`, `58K`, `1.2M`. */
+export function short(tokens: number): string {
+  if (tokens < 1_000) return String(tokens);
+  if (tokens < 9_950) return `${oneDigit(tokens / 1_000)}K`;
+  if (tokens < 999_500) return `${Math.round(tokens / 1_000)}K`;
+  return `${oneDigit(tokens / 1_000_000)}M`;
+}
+
+/** Formats tokens where there is room: `58,432`. */
+export function full(tokens: number): string {
+  return tokens.toLocaleString(language());
+}
+
+/** Returns a share in whole per cent, or 0 if the whole is 0. */
+export function percent(part: number, whole: number): number {
+  return whole > 0 ? Math.round((100 * part) / whole) : 0;
+}
+
+/** Formats a share in whole per cent: `46%`. */
+export function inPercent(part: number, whole: number): string {
+  return (percent(part, whole) / 100).toLocaleString(language(), { style: 'percent' });
+}
+
+/** Formats a cost: `$0.042`, `$12.30`; other currencies by their names. */
+export function money({ amount, currency }: Cost): string {
+  const places = amount < 1 ? 3 : 2;
+  const digits = amount.toLocaleString(language(), { minimumFractionDigits: places, maximumFractionDigits: places, useGrouping: false });
+  return currency === 'USD' ? `$${digits}` : `${digits} ${currency}`;
+}
+
+/** Formats an edit's effect on the context's size: `164K → 31K`. */
+export function shrinking(before: number, after: number): string {
+  return `${short(before)} → ${short(after)}`;
+}
+
+/** Formats a number of messages: `1 message`, `45 messages`. */
+export function messages(count: number): string {
+  return count === 1 ? l10n.t('1 message') : l10n.t('{0} messages', full(count));
+}
+
+/** Returns the name of a message for users, `#86`. They count from 1, as in summaries and on the command line; the wire's index is from 0. */
+export function numberOf(index: number): string {
+  return `#${index + 1}`;
+}
+
+/** Milliseconds of each unit; a month and a year are those of the calendar on average. */
+const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ['year', 31_556_952_000],
+  ['month', 2_629_746_000],
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+];
+
+const relative = new Map<string, Intl.RelativeTimeFormat>();
+
+/** Returns the display language's own words for times. Making them is slow, and ages are written all the time. */
+function relativeTime(): Intl.RelativeTimeFormat {
+  const tag = language();
+  let format = relative.get(tag);
+  if (!format) relative.set(tag, (format = new Intl.RelativeTimeFormat(tag, { numeric: 'always' })));
+  return format;
+}
+
+/** Formats how long ago a time in Unix milliseconds was: `12 seconds ago`, `2 hours ago`. */
+export function ago(then: number, now: number): string {
+  const elapsed = Math.max(0, now - then);
+  if (elapsed < 5_000) return l10n.t('just now');
+  const [unit, length] = UNITS.find(([, each]) => elapsed >= each) ?? ['second', 1_000];
+  return relativeTime().format(-Math.floor(elapsed / length), unit);
+}
+
+/** Returns the word for what made an edit: `automatic`, `manual`. */
+export function triggerWord(trigger: string): string {
+  return trigger === 'automatic' ? l10n.t('automatic') : trigger === 'manual' ? l10n.t('manual') : trigger;
+}
+
+/** Joins names of which one is enough: `Claude Code or Codex`. */
+export function anyOf(names: readonly string[]): string {
+  return new Intl.ListFormat(language(), { type: 'disjunction' }).format(names);
+}
+
+/** Shortens text to one line of at most `length` characters. */
+export function oneLine(text: string, length = 100): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
+}
+
+function oneDigit(value: number): string {
+  return Number(value.toFixed(1)).toLocaleString(language());
+}
+
+/** Returns text that a label shows as it is. A label draws `$(name)` as an icon. */
+export function asLabel(text: string): string {
+  return text.replaceAll('$(', '\\$(');
+}
+
+/**
+ * Returns text that a message or a progress bar shows as it is. It would take `[text](command:name)` for a link, and run
+ * the command on a click. The word joiner that prevents it is not seen.
+ */
+export function asMessage(text: string): string {
+  return text.replaceAll('](', ']\u2060(');
+}
+
+/** Tags with a joint in their names (`<command-name>`, `<system_reminder>`), by which programs wrap what they add. */
+const TAG = /<\/?[a-z]+(?:[-_][a-z]+)+>/g;
+const FENCE = /^\s*(?:`{3,}|~{3,})[^\n]*$/gm;
+/** What a terminal takes for a colour. Agents keep their own output with it. */
+// eslint-disable-next-line no-control-regex
+const COLOUR = /\u001b\[[0-?]*[ -/]*[@-~]/g;
+const RULES: readonly (readonly [RegExp, string])[] = [
+  [COLOUR, ''],
+  [TAG, ' '],
+  [FENCE, ''],
+  // The line under a table's head, and the bars between its cells.
+  [/^ *\|?(?: *:?-+:? *\|)+ *(?::?-+:? *)?$/gm, ''],
+  [/^ *\|(.*)\| *$/gm, '$1'],
+  // Headings, quotes and rules at the beginning of a line.
+  [/^\s{0,3}(?:#{1,6}\s+|>\s?|(?:[-*_]\s*){3,}$)/gm, ''],
+  [/!?\[([^\]\n]*)\]\([^)\s]*\)/g, '$1'],
+  [/(\*\*|__)(?=\S)([^\n]*?\S)\1/g, '$2'],
+  [/(^|[^\w*])\*(?=\S)([^*\n]*?\S)\*(?![\w*])/g, '$1$2'],
+  [/(`+)([^`\n]+)\1/g, '$2'],
+];
+
+/** Returns the text without Markdown's signs and without wrapping tags. Lines stay lines. */
+export function plainText(text: string): string {
+  const plain = RULES.reduce((left, [pattern, by]) => left.replace(pattern, by), text);
+  return plain.replace(/[^\S\n]+$/gm, '').replace(/^ (?=\S)/gm, '').replace(/\n{2,}/g, '\n').trim();
+}
+
+type Block = Message['content'][number];
+
+/** Returns the whole message as Markdown. */
+export function messageMarkdown(message: Message): string {
+  return message.content.map(blockText).join('\n\n');
+}
+
+/** Returns the word for who speaks, or that the message has results of tools. */
+function speakerOf({ message, byAgent }: Entry): string {
+  if (message.content.some((block) => block.type === 'tool_result')) return l10n.t('tool result');
+  return speaker(byAgent ? 'agent' : message.role);
+}
+
+/** Returns `#12 assistant`. What an edit put into the context has no number, because it is not in the transcript. */
+export function entryName(entry: Entry): string {
+  const { message, index, inserted } = entry;
+  if (!inserted) return `${numberOf(index)} ${speakerOf(entry)}`;
+  return message.content.some((block) => block.type === 'context_compaction') ? l10n.t('summary') : l10n.t('notice');
+}
+
+/** Returns `#12 assistant  first words…`. */
+export function messageLine(entry: Entry, length = 80): string {
+  return `${entryName(entry)}  ${messageStart(entry.message, length)}`;
+}
+
+/** Returns the beginning of the message on one line. */
+export function messageStart(message: Message, length: number): string {
+  return oneLine(plainText(messageMarkdown(message)), length);
+}
+
+function blockText(block: Block): string {
+  switch (block.type) {
+    case 'text':
+      return block.text;
+    case 'thinking':
+      return `> ${block.thinking.replaceAll('\n', '\n> ')}`;
+    case 'tool_use':
+      return [`⚒ ${block.name}`, ...Object.entries(block.input).map(argument)].join('\n');
+    case 'tool_result':
+      return (block.content ?? []).map(blockText).join('\n');
+    case 'image':
+      return `[${l10n.t('image')}]`;
+    case 'resource':
+      return `[${block.uri}]\n${block.text ?? ''}`;
+    case 'context_compaction':
+      return `◈ ${l10n.t('Compacted #{0}', block.compaction_number)}\n${block.summary}`;
+  }
+}
+
+/** Returns text as it is, so that its lines can be read, and anything else as JSON. */
+function argument([name, value]: readonly [string, unknown]): string {
+  return `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`;
 }

@@ -2,11 +2,11 @@
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
-import { errorKind, errorText, isCancelled, isLost } from '../errors';
+import { errorKind, errorText, isCancelled, isLost } from '../connection';
 import { GET_PYTHON, type Health } from '../health';
-import { asMessage } from '../labels';
-import { NoPython } from '../privateEnvironment';
-import type { Ullage } from '../ullage';
+import { asMessage } from '../words';
+import { NoPython } from '../server';
+import type { Ullage } from '../extension';
 
 /** A command: a function of `Ullage` and the arguments that VS Code passes. */
 export type Command = (ullage: Ullage, ...args: readonly unknown[]) => Promise<unknown>;

@@ -2,17 +2,122 @@
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
-import { errorText, isLost } from '../errors';
-import { describe, NOT_SET_UP, type Health } from '../health';
+import { errorText, isLost } from '../connection';
+import { describe, type Health, NOT_SET_UP } from '../health';
 import { isToldInView } from '../notices';
-import { ContextPin, ContextSearch, ContextUndo, type SessionNotification } from '../protocol.gen';
-import type { SessionModel, UsageState } from '../session';
-import type { HealthSource } from '../statusBar';
-import { wholeParts } from './entries';
-import { LostHost, type TerminalFinder } from './lostHost';
-import { isPageMessage, type HostMessage, type HostMessageOf, type PageMessage, type PageMessageOf } from './messages';
-import { TranscriptFeed, type TranscriptReader } from './transcriptFeed';
-import { toUsage } from './usage';
+import { ContextGivenBack, ContextLost, ContextPin, ContextSearch, ContextUndo, type SessionNotification } from '../protocol.gen';
+import type { SessionModel, UsageState } from '../sessions';
+import { basisLines, type HealthSource } from '../statusBar';
+import { pasteInto } from '../terminals';
+import {
+  type Given,
+  type HostMessage,
+  type HostMessageOf,
+  isPageMessage,
+  type Lost,
+  type PageMessage,
+  type PageMessageOf,
+  type Usage,
+} from './messages';
+import { TranscriptFeed, type TranscriptReader, wholeParts } from './transcriptFeed';
+
+/** Returns the figures that the page shows. */
+export function toUsage({ used, size, meta, modelName }: UsageState): Usage {
+  const { usable, warnAt, compactAt, level, source, messagesActive, messagesArchived } = meta;
+  return {
+    used,
+    size,
+    usable,
+    warnAt,
+    compactAt,
+    level,
+    source,
+    breakdown: { ...meta.breakdown },
+    model: modelName,
+    messagesActive,
+    messagesArchived,
+    reportedAt: meta.reportedAt,
+    asOf: meta.asOf,
+    agent: meta.agent,
+    managedBy: meta.managedBy,
+    followed: meta.followed != null,
+    basis: basisLines(meta),
+    pendingMessages: meta.pendingMessages,
+    errorShare: meta.errorShare,
+  };
+}
+
+/** The figures that determine the entries: messages archived, compactions, messages active. */
+export function shapeOf(state: UsageState | undefined): string {
+  if (!state) return '';
+  const { messagesArchived, compactions, messagesActive, source } = state.meta;
+  return [messagesArchived, compactions, source === 'estimated' ? 'edited' : '', messagesActive].join(' ');
+}
+
+/** Whether messages were appended and nothing else changed. */
+export function grew(before: string, after: string): boolean {
+  const [was, is] = [before.split(' '), after.split(' ')];
+  return was.slice(0, 3).join() === is.slice(0, 3).join() && Number(was[3]) < Number(is[3]);
+}
+
+/** The most entries of a kind: more than a user reads, and few enough for a page that is drawn at once. */
+const LIMIT = 50;
+
+/** Finds the terminal in which a conversation's agent runs. */
+export interface TerminalFinder {
+  of(sessionId: string): Promise<vscode.Terminal | undefined>;
+}
+
+export interface LostHostOptions {
+  readonly model: Pick<SessionModel, 'request'>;
+  readonly terminals: TerminalFinder;
+  readonly post: (message: HostMessage) => void;
+}
+
+export class LostHost {
+  readonly #options: LostHostOptions;
+  /** The briefs that the page was sent, by session and edit. */
+  readonly #briefs = new Map<string, string>();
+
+  constructor(options: LostHostOptions) {
+    this.#options = options;
+  }
+
+  /** Sends the page what a compaction left out, or why that is not known. */
+  async show(sessionId: string, editId: string): Promise<void> {
+    this.#options.post({ type: 'lost', lost: await this.#find(sessionId, editId) });
+  }
+
+  /** Puts the brief into the agent's terminal, as far as it still runs there. The user reads it, and presses Enter. */
+  async giveBack(sessionId: string, editId: string): Promise<void> {
+    const brief = this.#briefs.get(`${sessionId} ${editId}`);
+    if (brief === undefined) return;
+    const terminal = await this.#options.terminals.of(sessionId);
+    if (terminal) pasteInto(terminal, brief);
+    const text = terminal ? l10n.t('Put into the terminal “{0}”. Nothing is sent before you press Enter there.', terminal.name) : l10n.t('The agent no longer runs in a terminal of this window. Copy it instead.');
+    this.#options.post({ type: 'notice', severity: terminal ? 'info' : 'warning', text, editId: null });
+  }
+
+  async #find(sessionId: string, editId: string): Promise<Lost> {
+    try {
+      const [{ readable, counts, entries, brief }, given] = await Promise.all([
+        this.#options.model.request(ContextLost, { sessionId, editId, limit: LIMIT }),
+        this.#given(sessionId, editId),
+      ]);
+      const terminal = brief === '' ? undefined : await this.#options.terminals.of(sessionId);
+      this.#briefs.set(`${sessionId} ${editId}`, brief);
+      const listed = entries.map(({ kind, state, text, detail, index }) => ({ kind, state, text, detail, index }));
+      return { editId, error: '', readable, counts, entries: listed, brief, terminal: terminal?.name ?? null, given };
+    } catch (error) {
+      return { editId, error: errorText(error), readable: true, counts: {}, entries: [], brief: '', terminal: null, given: [] };
+    }
+  }
+
+  async #given(sessionId: string, editId: string): Promise<Given[]> {
+    const { rows } = await this.#options.model.request(ContextGivenBack, { sessionId });
+    return rows.filter((row) => row.editId === editId).map(({ at, why, counts, tokens, text }) => ({ at, why, counts, tokens, text }));
+  }
+}
 
 /** The parts of the extension that the view shows and uses. */
 export interface ViewParts {

@@ -8,12 +8,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { before, describe, test } from 'node:test';
 
-import { START_PATIENCE, until } from './rig/patience.ts';
-import { given } from './rig/places.ts';
-import { Stand, type Stood } from './rig/stand.ts';
-import { continues } from './rig/story.ts';
-import { READABLE, Terminal } from './rig/terminal.ts';
-import { Workbench } from './rig/workbench.ts';
+import { Stand, type Stood } from './rig/agents.ts';
+import { given, START_PATIENCE, until } from './rig/codeServer.ts';
+import { continues, READABLE, Terminal, Workbench } from './rig/workbench.ts';
 
 /** Tokens below an agent's threshold at which the user must have been warned. A call in these tests adds fewer. */
 const SHORT = 4_000;

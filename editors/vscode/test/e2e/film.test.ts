@@ -10,12 +10,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { before, test } from 'node:test';
 
-import { START_PATIENCE, until } from './rig/patience.ts';
-import { extensionRoot, OFFLINE } from './rig/places.ts';
-import { Stand, type Stood } from './rig/stand.ts';
-import { continues } from './rig/story.ts';
-import { READABLE, Terminal } from './rig/terminal.ts';
-import { Workbench } from './rig/workbench.ts';
+import { Stand, type Stood } from './rig/agents.ts';
+import { extensionRoot, OFFLINE, START_PATIENCE, until } from './rig/codeServer.ts';
+import { continues, READABLE, Terminal, Workbench } from './rig/workbench.ts';
 
 const CLAUDE = 'claude-agent-acp';
 /** What the user demands, and the agent's summary does not have. */

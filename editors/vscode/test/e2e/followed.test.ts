@@ -1,18 +1,15 @@
 /** Agents' conversations that grow while VS Code shows them. Each test continues from the one before. */
+import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { before, test } from 'node:test';
-import assert from 'node:assert/strict';
 
 import type { Locator } from 'playwright-core';
 
-import { ClaudeFile } from './rig/claudeFile.ts';
-import { START_PATIENCE, until } from './rig/patience.ts';
-import { given } from './rig/places.ts';
-import { continues } from './rig/story.ts';
-import { READABLE, Terminal } from './rig/terminal.ts';
-import { Workbench } from './rig/workbench.ts';
+import { ClaudeFile } from './rig/agents.ts';
+import { given, START_PATIENCE, until } from './rig/codeServer.ts';
+import { continues, READABLE, Terminal, Workbench } from './rig/workbench.ts';
 
 /** What the user demands, and the agent's summary does not have. */
 const RULE = 'Never edit deploy/production.yaml by hand, always go through the script scripts/release.sh.';

@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 
-import { until } from './rig/patience.ts';
-import { given } from './rig/places.ts';
-import { continues } from './rig/story.ts';
-import { Workbench } from './rig/workbench.ts';
+import { given, until } from './rig/codeServer.ts';
+import { continues, Workbench } from './rig/workbench.ts';
 
 interface Words {
   readonly language: string;

@@ -6,9 +6,8 @@ import path from 'node:path';
 
 import type { Locator } from 'playwright-core';
 
-import { newcomer } from './rig/newcomer.ts';
-import { until } from './rig/patience.ts';
-import { given } from './rig/places.ts';
+import { newcomer } from './rig/agents.ts';
+import { given, until } from './rig/codeServer.ts';
 import { Workbench } from './rig/workbench.ts';
 
 const ROUNDS = 60;

@@ -6,9 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-import { until } from './rig/patience.ts';
-import { given, output } from './rig/places.ts';
-import { memoryOf } from './rig/processes.ts';
+import { given, memoryOf, output, until } from './rig/codeServer.ts';
 import { Workbench } from './rig/workbench.ts';
 
 /** Milliseconds after which a window is idle: VS Code loads for a while after it has opened. */

@@ -1,7 +1,7 @@
 /** The README's promise to a new user. `scripts/bench editors` holds it to its two minutes. */
 import { test } from 'node:test';
 
-import { newcomer } from './rig/newcomer.ts';
+import { newcomer } from './rig/agents.ts';
 
 test('a newcomer sees how full the context is, without a key', { timeout: 1_200_000 }, async (context) => {
   const { build, firstUsage, agentsFigure } = await newcomer();

@@ -4,11 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { before, describe, test } from 'node:test';
 
-import { pacedProgram } from './rig/paced.ts';
-import { START_PATIENCE, until } from './rig/patience.ts';
-import { sample, transcripts } from './rig/places.ts';
-import { continues } from './rig/story.ts';
-import { Workbench } from './rig/workbench.ts';
+import { pacedProgram, sample, START_PATIENCE, transcripts, until } from './rig/codeServer.ts';
+import { continues, Workbench } from './rig/workbench.ts';
 
 // In this window the sample is in the warning's range, and stays there because tool results are kept whole.
 const SETTINGS = {
@@ -73,7 +70,7 @@ describe('a conversation that fills its window', () => {
     await vscode.isOfKind('warning');
     // The progress of the import may be on its way out.
     await until('a single notification', async () => (await vscode.page.locator('.notification-toast').count()) === 1);
-    await vscode.shot('warning', 'warning.png');
+    await vscode.shot('warning');
   });
 
   test('explains its figures on hover', async () => {
@@ -91,7 +88,7 @@ describe('a conversation that fills its window', () => {
     await vscode.run('Show Context');
     await vscode.context.getByRole('treeitem').first().waitFor();
     await vscode.context.getByText('64%').first().waitFor();
-    await vscode.shot('context', 'context.png');
+    await vscode.shot('context');
   });
 });
 
@@ -126,7 +123,7 @@ describe('compacting', () => {
     await vscode.run('Undo Compaction…');
     const dialog = vscode.page.locator('.monaco-dialog-box');
     await dialog.getByText(/Brings back 1\d\d messages, \d+K tokens; the context will be at 64%/).waitFor();
-    await vscode.shot('undo', 'undo.png');
+    await vscode.shot('undo');
     await vscode.confirm('Undo');
     await vscode.toast(/Undone: [\d.]+K → 38K/);
     await vscode.reads(FULL);
@@ -184,7 +181,7 @@ describe('the other commands', () => {
     await vscode.runIn('Search…', 'This conversation');
     await vscode.quickInput.locator('input').first().fill('revocable');
     await vscode.picks.filter({ hasText: 'revocable' }).first().waitFor();
-    await vscode.shot('search', 'search.png');
+    await vscode.shot('search');
     await vscode.pick('revocable');
     await vscode.page.locator('.monaco-editor', { hasText: 'revocable' }).first().waitFor();
     await vscode.page.keyboard.press('Control+F4');
@@ -234,7 +231,7 @@ describe('the other commands', () => {
     await vscode.reads(FULL);
     await vscode.run('Sessions…');
     await vscode.picks.filter({ hasText: 'first steps' }).first().waitFor();
-    await vscode.shot('switch', 'switch.png');
+    await vscode.shot('switch');
     await vscode.pick('first steps');
     await vscode.reads(/0% · \d+\/60K/);
     await vscode.run('Sessions…');

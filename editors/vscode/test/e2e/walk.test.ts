@@ -11,11 +11,9 @@ import { before, test } from 'node:test';
 
 import type { Locator } from 'playwright-core';
 
-import { ClaudeFile } from './rig/claudeFile.ts';
-import { START_PATIENCE, until } from './rig/patience.ts';
-import { output, repository, sample } from './rig/places.ts';
-import { continues } from './rig/story.ts';
-import { Workbench } from './rig/workbench.ts';
+import { ClaudeFile } from './rig/agents.ts';
+import { output, repository, sample, START_PATIENCE, until } from './rig/codeServer.ts';
+import { continues, Workbench } from './rig/workbench.ts';
 
 const chat = path.join(repository, 'tests/data/chat');
 const MODEL = 'claude-sonnet-4-5';

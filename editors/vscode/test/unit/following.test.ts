@@ -1,306 +1,398 @@
-/** Followed conversations: what is shown of them, when the user is asked, and what a terminal has. */
+/** Followed conversations: what is shown of them, when the user is asked, what a terminal has, and the tree. */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type * as vscode from 'vscode';
 
-import { Following, type FollowingParts } from '../../src/following/following';
-import { liveFile, parse, type Live } from '../../src/following/liveFile';
-import { agentsHere, places } from '../../src/following/places';
-import { choose, figuresOf, statusOf, tooltipOf } from '../../src/following/rows';
-import { match } from '../../src/following/terminals';
-import { Warnings } from '../../src/following/warnings';
+import { choose, ConversationTree, figuresOf, type Node, statusOf, tooltipOf } from '../../src/conversations';
+import { agentsHere, Following, type FollowingParts, type Live, liveFile, parse, places } from '../../src/following';
 import type { Health } from '../../src/health';
-import { FollowingStart, FollowingStop, type FollowedConversation, type FollowingChange, type Nearness } from '../../src/protocol.gen';
-import { escapeMarkdown } from '../../src/tooltip';
-import { memory } from './memory';
-import { PATIENCE } from './patience';
-import { example, running } from './samples';
+import { Warnings } from '../../src/notices';
+import {
+  type FollowedConversation,
+  type FollowingChange,
+  FollowingStart,
+  FollowingStop,
+  type FoundTranscript,
+  type Nearness,
+} from '../../src/protocol.gen';
+import { escapeMarkdown } from '../../src/statusBar';
+import { match } from '../../src/terminals';
+import { example, memory, PATIENCE, running } from './support';
 import { EventEmitter, window, workspace } from './vscode';
 
-const { rows: [claude, opencode] } = example('following.list.result.json') as { rows: [FollowedConversation, FollowedConversation] };
-const codex: FollowedConversation = { ...claude, sessionId: 's_codex', agent: 'Codex', agentShort: 'Codex', percent: 12, used: 24_000, processId: null, path: '/home/ada/.codex/rollout.jsonl', usedSource: 'reported' };
-const PROJECT = claude.cwd;
-const NOW = claude.updatedAt + 60_000;
+describe('following', () => {
+  const { rows: [claude, opencode] } = example('following.list.result.json') as { rows: [FollowedConversation, FollowedConversation] };
+  const codex: FollowedConversation = { ...claude, sessionId: 's_codex', agent: 'Codex', agentShort: 'Codex', percent: 12, used: 24_000, processId: null, path: '/home/ada/.codex/rollout.jsonl', usedSource: 'reported' };
+  const PROJECT = claude.cwd;
+  const NOW = claude.updatedAt + 60_000;
 
-beforeEach(() => { vi.clearAllMocks(); });
+  beforeEach(() => { vi.clearAllMocks(); });
 
-test('two agents in one item are listed fullest first, and the terminal’s own is marked', () => {
-  const shown = choose([codex, claude, opencode], [PROJECT], codex.sessionId);
-  expect(statusOf(shown, false)?.text).toBe('CC ~46% · ▸Codex 12%');
-  expect(shown.subject).toBe(codex);
-  expect(statusOf(choose([codex, claude], [PROJECT], undefined), false)?.text).toBe('CC ~46% · Codex 12%');
-});
+  test('two agents in one item are listed fullest first, and the terminal’s own is marked', () => {
+    const shown = choose([codex, claude, opencode], [PROJECT], codex.sessionId);
+    expect(statusOf(shown, false)?.text).toBe('CC ~46% · ▸Codex 12%');
+    expect(shown.subject).toBe(codex);
+    expect(statusOf(choose([codex, claude], [PROJECT], undefined), false)?.text).toBe('CC ~46% · Codex 12%');
+  });
 
-test('one agent has room for the place of its compaction', () => {
-  expect(statusOf(choose([claude], [PROJECT], undefined), false)?.text).toBe('◔ CC ~46% · compacts at 84%');
-});
+  test('one agent has room for the place of its compaction', () => {
+    expect(statusOf(choose([claude], [PROJECT], undefined), false)?.text).toBe('◔ CC ~46% · compacts at 84%');
+  });
 
-test('what is not known is a question mark', () => {
-  const shown = choose([opencode], [opencode.cwd], undefined);
-  expect(statusOf(shown, false)?.text).toBe('opencode ? · Log in twice');
-  const idle = { at: NOW + 60_000, setting: '"idleCompaction": false' };
-  expect(figuresOf({ ...claude, idle }, NOW)).toContain('because it idles ("idleCompaction": false stops that)');
-  for (const row of [{ ...claude, idle: { ...idle, at: NOW } }, { ...claude, idle, live: false }]) expect(figuresOf(row, NOW)).not.toContain('idles');
-  expect(figuresOf(opencode, NOW)).toBe('? of ? · compacts at ? · ? calls left · 2 minutes ago');
-});
+  test('what is not known is a question mark', () => {
+    const shown = choose([opencode], [opencode.cwd], undefined);
+    expect(statusOf(shown, false)?.text).toBe('opencode ? · Log in twice');
+    const idle = { at: NOW + 60_000, setting: '"idleCompaction": false' };
+    expect(figuresOf({ ...claude, idle }, NOW)).toContain('because it idles ("idleCompaction": false stops that)');
+    for (const row of [{ ...claude, idle: { ...idle, at: NOW } }, { ...claude, idle, live: false }]) expect(figuresOf(row, NOW)).not.toContain('idles');
+    expect(figuresOf(opencode, NOW)).toBe('? of ? · compacts at ? · ? calls left · 2 minutes ago');
+  });
 
-test('a conversation that does not continue is named, and so is the one that the user has chosen to see', () => {
-  const old = { ...codex, live: false, title: 'Move the sessions to another store' };
-  expect(statusOf(choose([old], [PROJECT], undefined), false)?.text).toBe('◔ Codex 12% · Move the sessions to anothe…');
-  const shown = choose([claude, { ...old, cwd: '/elsewhere' }], [PROJECT], undefined, old.sessionId);
-  expect(statusOf(shown, false)?.text).toBe('CC ~46% · Move the sessions to anothe… 12%');
-  expect(shown.subject?.sessionId).toBe(old.sessionId);
-});
+  test('a conversation that does not continue is named, and so is the one that the user has chosen to see', () => {
+    const old = { ...codex, live: false, title: 'Move the sessions to another store' };
+    expect(statusOf(choose([old], [PROJECT], undefined), false)?.text).toBe('◔ Codex 12% · Move the sessions to anothe…');
+    const shown = choose([claude, { ...old, cwd: '/elsewhere' }], [PROJECT], undefined, old.sessionId);
+    expect(statusOf(shown, false)?.text).toBe('CC ~46% · Move the sessions to anothe… 12%');
+    expect(shown.subject?.sessionId).toBe(old.sessionId);
+  });
 
-test('without a live conversation the newest of the folder is shown, and none of another folder', () => {
-  const old = { ...claude, live: false };
-  expect(choose([old, { ...opencode, live: true }], [PROJECT], undefined).rows).toEqual([old]);
-  expect(choose([{ ...opencode, live: true }], [PROJECT], undefined)).toEqual({ rows: [], subject: undefined, terminal: undefined });
-  expect(choose([{ ...claude, cwd: `${PROJECT}-2` }], [PROJECT], undefined).rows).toEqual([]);
-});
+  test('without a live conversation the newest of the folder is shown, and none of another folder', () => {
+    const old = { ...claude, live: false };
+    expect(choose([old, { ...opencode, live: true }], [PROJECT], undefined).rows).toEqual([old]);
+    expect(choose([{ ...opencode, live: true }], [PROJECT], undefined)).toEqual({ rows: [], subject: undefined, terminal: undefined });
+    expect(choose([{ ...claude, cwd: `${PROJECT}-2` }], [PROJECT], undefined).rows).toEqual([]);
+  });
 
-test('the conversation of the active terminal is shown whatever its folder is', () => {
-  expect(choose([claude, opencode], [PROJECT], opencode.sessionId).subject).toBe(opencode);
-});
+  test('the conversation of the active terminal is shown whatever its folder is', () => {
+    expect(choose([claude, opencode], [PROJECT], opencode.sessionId).subject).toBe(opencode);
+  });
 
-test('a quiet window shows a conversation when its compaction is imminent', () => {
-  const shown = (nearness: Nearness): unknown => statusOf(choose([{ ...claude, nearness }], [PROJECT], undefined), true);
-  expect(shown('near')).toBeUndefined();
-  expect(shown('imminent')).toMatchObject({ tone: 'warning' });
-});
+  test('a quiet window shows a conversation when its compaction is imminent', () => {
+    const shown = (nearness: Nearness): unknown => statusOf(choose([{ ...claude, nearness }], [PROJECT], undefined), true);
+    expect(shown('near')).toBeUndefined();
+    expect(shown('imminent')).toMatchObject({ tone: 'warning' });
+  });
 
-test('a title in the tooltip draws no link', () => {
-  const row = { ...claude, title: '[run me](command:evil) $(x)' };
-  expect(tooltipOf(choose([row], [PROJECT], undefined), escapeMarkdown, NOW)).toContain('run me \\$\\(x\\)');
-});
+  test('a title in the tooltip draws no link', () => {
+    const row = { ...claude, title: '[run me](command:evil) $(x)' };
+    expect(tooltipOf(choose([row], [PROJECT], undefined), escapeMarkdown, NOW)).toContain('run me \\$\\(x\\)');
+  });
 
-test('a terminal has the conversation whose process runs in it, else whose file is open in it, else that of its folder', () => {
-  const tree = { processes: new Set([1, 2]), openFiles: new Set<string>(), cwd: PROJECT };
-  expect(match([claude, codex], { ...tree, processes: new Set([1, 4711]) }, '')).toBe(claude.sessionId);
-  expect(match([claude, codex], { ...tree, openFiles: new Set([codex.path]) }, '')).toBe(codex.sessionId);
-  expect(match([claude, codex], tree, '')).toBe(codex.sessionId);
-  expect(match([claude], tree, '')).toBeUndefined();
-  expect(match([codex], { ...tree, processes: new Set([1]) }, '')).toBeUndefined();
-});
+  test('a terminal has the conversation whose process runs in it, else whose file is open in it, else that of its folder', () => {
+    const tree = { processes: new Set([1, 2]), openFiles: new Set<string>(), cwd: PROJECT };
+    expect(match([claude, codex], { ...tree, processes: new Set([1, 4711]) }, '')).toBe(claude.sessionId);
+    expect(match([claude, codex], { ...tree, openFiles: new Set([codex.path]) }, '')).toBe(codex.sessionId);
+    expect(match([claude, codex], tree, '')).toBe(codex.sessionId);
+    expect(match([claude], tree, '')).toBeUndefined();
+    expect(match([codex], { ...tree, processes: new Set([1]) }, '')).toBeUndefined();
+  });
 
-test('folders that an unset variable would name are left out', () => {
-  const found = places('linux', '/home/ada', { CODEX_HOME: '/data/codex' });
-  expect(found).toContain('/home/ada/.claude/projects');
-  expect(found).toContain('/data/codex/sessions');
-  expect(found.join(' ')).not.toContain('$');
-});
+  test('folders that an unset variable would name are left out', () => {
+    const found = places('linux', '/home/ada', { CODEX_HOME: '/data/codex' });
+    expect(found).toContain('/home/ada/.claude/projects');
+    expect(found).toContain('/data/codex/sessions');
+    expect(found.join(' ')).not.toContain('$');
+  });
 
-test('an agent is here if it has its folder for settings, where its variable says so or else at home', async () => {
-  const home = await mkdtemp(join(tmpdir(), 'ullage-here-'));
-  await mkdir(join(home, '.codex'));
-  expect(await agentsHere(home, {})).toEqual(['codex']);
-  expect(await agentsHere(home, { CODEX_HOME: join(home, 'elsewhere'), CLAUDE_CONFIG_DIR: join(home, '.codex') })).toEqual(['claude-code']);
-  await rm(home, { recursive: true });
-});
+  test('an agent is here if it has its folder for settings, where its variable says so or else at home', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'ullage-here-'));
+    await mkdir(join(home, '.codex'));
+    expect(await agentsHere(home, {})).toEqual(['codex']);
+    expect(await agentsHere(home, { CODEX_HOME: join(home, 'elsewhere'), CLAUDE_CONFIG_DIR: join(home, '.codex') })).toEqual(['claude-code']);
+    await rm(home, { recursive: true });
+  });
 
-/** What another process writes, and what a test changes of it. */
-class Written {
-  now: Live | undefined;
-  changed: (() => void) | undefined;
-  read = (): Promise<Live | undefined> => Promise.resolve(this.now);
-  start(changed: () => void): void { this.changed = changed; }
-  stop(): void { this.changed = undefined; }
-}
+  /** What another process writes, and what a test changes of it. */
+  class Written {
+    now: Live | undefined;
+    changed: (() => void) | undefined;
+    read = (): Promise<Live | undefined> => Promise.resolve(this.now);
+    start(changed: () => void): void { this.changed = changed; }
+    stop(): void { this.changed = undefined; }
+  }
 
-interface Rig {
-  readonly following: Following;
-  readonly requests: string[];
-  readonly changes: InstanceType<typeof EventEmitter<FollowingChange>>;
-  readonly healths: InstanceType<typeof EventEmitter<Health>>;
-  readonly parts: FollowingParts;
-  readonly settings: { value: string };
-  readonly live: Written;
-}
+  interface Rig {
+    readonly following: Following;
+    readonly requests: string[];
+    readonly changes: InstanceType<typeof EventEmitter<FollowingChange>>;
+    readonly healths: InstanceType<typeof EventEmitter<Health>>;
+    readonly parts: FollowingParts;
+    readonly settings: { value: string };
+    readonly live: Written;
+  }
 
-function rig(consent: string, hasConversations = true, health: Health = running): Rig {
-  const settings = { value: consent };
-  const requests: string[] = [];
-  const changes = new EventEmitter<FollowingChange>();
-  const healths = new EventEmitter<Health>();
-  const live = new Written();
-  vi.spyOn(workspace, 'getConfiguration').mockReturnValue({
-    get: (_: string, fallback: unknown) => (_ === 'followAgents' ? settings.value : fallback),
-    update: (_: string, value: string) => { settings.value = value; return Promise.resolve(); },
-  } as never);
-  const parts: FollowingParts = {
-    door: {
-      health,
-      onDidChangeHealth: healths.event,
-      onDidFollow: changes.event,
-      request: ({ name }) => {
-        requests.push(name);
-        return Promise.resolve(example('following.start.result.json') as never);
+  function rig(consent: string, hasConversations = true, health: Health = running): Rig {
+    const settings = { value: consent };
+    const requests: string[] = [];
+    const changes = new EventEmitter<FollowingChange>();
+    const healths = new EventEmitter<Health>();
+    const live = new Written();
+    vi.spyOn(workspace, 'getConfiguration').mockReturnValue({
+      get: (_: string, fallback: unknown) => (_ === 'followAgents' ? settings.value : fallback),
+      update: (_: string, value: string) => { settings.value = value; return Promise.resolve(); },
+    } as never);
+    const parts: FollowingParts = {
+      door: {
+        health,
+        onDidChangeHealth: healths.event,
+        onDidFollow: changes.event,
+        request: ({ name }) => {
+          requests.push(name);
+          return Promise.resolve(example('following.start.result.json') as never);
+        },
       },
-    },
-    memory: memory(),
-    hasConversations: () => Promise.resolve(hasConversations),
-    folders: () => [PROJECT],
-    live,
-    failed: (error) => { throw error instanceof Error ? error : new Error(String(error)); },
-  };
-  return { following: new Following(parts), requests, changes, healths, parts, settings, live };
-}
+      memory: memory(),
+      hasConversations: () => Promise.resolve(hasConversations),
+      folders: () => [PROJECT],
+      live,
+      failed: (error) => { throw error instanceof Error ? error : new Error(String(error)); },
+    };
+    return { following: new Following(parts), requests, changes, healths, parts, settings, live };
+  }
 
-test('the user is asked only where agents have conversations', async () => {
-  const { following } = rig('ask', false);
-  await following.begin();
-  expect(window.showInformationMessage).not.toHaveBeenCalled();
-  expect(following.question).toBeUndefined();
-  following.dispose();
+  test('the user is asked only where agents have conversations', async () => {
+    const { following } = rig('ask', false);
+    await following.begin();
+    expect(window.showInformationMessage).not.toHaveBeenCalled();
+    expect(following.question).toBeUndefined();
+    following.dispose();
+  });
+
+  test('a message that VS Code has hidden is no answer: the question stays, and the next window asks again', async () => {
+    window.showInformationMessage.mockReturnValue(new Promise(() => undefined));
+    const { following, requests, parts, settings } = rig('ask');
+    void following.begin();
+    await vi.waitFor(() => { expect(window.showInformationMessage).toHaveBeenCalledTimes(1); }, PATIENCE);
+    expect(following.question).toMatch(/^Show how full/);
+    const next = new Following(parts);
+    void next.begin();
+    await vi.waitFor(() => { expect(window.showInformationMessage).toHaveBeenCalledTimes(2); }, PATIENCE);
+    expect([settings.value, following.isAllowed, requests]).toEqual(['ask', false, []]);
+    window.showInformationMessage.mockReset();
+  });
+
+  test('a message that the user closes is no answer either: the status bar and the view go on asking', async () => {
+    const { following, parts, settings } = rig('ask');
+    await following.begin();
+    const next = new Following(parts);
+    await next.begin();
+    expect(window.showInformationMessage).toHaveBeenCalledTimes(1);
+    expect([following.question, next.question, settings.value]).toEqual([expect.stringContaining('Show how full'), following.question, 'ask']);
+  });
+
+  test('a no is kept, and nothing asks again', async () => {
+    window.showInformationMessage.mockResolvedValueOnce('No');
+    const { following, parts, requests, settings } = rig('ask');
+    await following.begin();
+    await new Following(parts).begin();
+    expect([settings.value, following.question, requests]).toEqual(['off', undefined, []]);
+    expect(window.showInformationMessage).toHaveBeenCalledTimes(1);
+  });
+
+  test('a click on the status bar asks in a list that stays, and closing it is no answer', async () => {
+    const { following, requests, settings } = rig('ask');
+    await following.begin();
+    window.showQuickPick.mockResolvedValueOnce(undefined);
+    await following.ask();
+    expect([settings.value, following.question === undefined]).toEqual(['ask', false]);
+    expect(window.showQuickPick.mock.calls[0]?.[1]).toMatchObject({ ignoreFocusOut: true, placeHolder: following.question });
+    window.showQuickPick.mockImplementationOnce(([yes]: readonly unknown[]) => Promise.resolve(yes));
+    await following.ask();
+    expect([settings.value, following.question, requests]).toEqual(['on', undefined, [FollowingStart.name]]);
+  });
+
+  test('the question is short', async () => {
+    const { following } = rig('ask');
+    await following.begin();
+    expect(following.question?.split(' ').length).toBeLessThanOrEqual(15);
+    expect(window.showInformationMessage.mock.calls[0]?.slice(1)).toEqual(['Follow them', 'No']);
+  });
+
+  test('a yes is kept in the setting and starts following; taking it back stops it and shows nothing more', async () => {
+    window.showInformationMessage.mockResolvedValueOnce('Follow them');
+    const { following, requests, settings, changes } = rig('ask');
+    await following.begin();
+    expect(settings.value).toBe('on');
+    expect(following.shown.subject?.agent).toBe('Claude Code');
+    changes.fire({ rows: [codex], gone: [claude.sessionId] });
+    expect(following.shown.rows).toEqual([codex]);
+    settings.value = 'off';
+    await following.configure();
+    expect(requests).toEqual([FollowingStart.name, FollowingStop.name]);
+    expect(following.rows).toEqual([]);
+  });
+
+  test('an agent’s first conversation is found while the window is open', async () => {
+    vi.useFakeTimers();
+    const { following, requests, parts } = rig('on', false);
+    await following.begin();
+    expect(requests).toEqual([]);
+    Object.assign(parts, { hasConversations: () => Promise.resolve(true) });
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(requests).toEqual([FollowingStart.name]);
+    vi.useRealTimers();
+  });
+
+  test('what another process follows is read from its file, and no server is asked until that process has ended', async () => {
+    const { following, requests, live } = rig('on', true, { kind: 'idle' });
+    live.now = { writer: 1, rows: [claude] };
+    await following.begin();
+    expect(following.shown.subject).toEqual(claude);
+    live.now = { writer: 1, rows: [codex] };
+    live.changed?.();
+    await vi.waitFor(() => { expect(following.rows).toEqual([codex]); }, PATIENCE);
+    expect(requests).toEqual([]);
+    live.now = undefined;
+    live.changed?.();
+    await vi.waitFor(() => { expect(requests).toEqual([FollowingStart.name]); }, PATIENCE);
+    expect(live.changed).toBeUndefined();
+  });
+
+  test('a server that runs for something else follows instead of the file', async () => {
+    const { following, requests, live, healths } = rig('on', true, { kind: 'idle' });
+    live.now = { writer: 1, rows: [codex] };
+    await following.begin();
+    healths.fire(running);
+    await vi.waitFor(() => { expect(requests).toEqual([FollowingStart.name]); }, PATIENCE);
+    expect(live.changed).toBeUndefined();
+  });
+
+  test('the live file is read where the server writes it, and only while its writer runs', () => {
+    expect(liveFile('linux', '/home/ada', {})).toBe('/home/ada/.local/share/ullage/sessions.db.live.json');
+    expect(liveFile('darwin', '/Users/ada', {})).toBe('/Users/ada/Library/Application Support/ullage/sessions.db.live.json');
+    expect(liveFile('linux', '/home/ada', { XDG_DATA_HOME: '/data' })).toBe('/data/ullage/sessions.db.live.json');
+    const address = 'postgresql://ada@db.example/ullage';
+    const named = '/home/ada/.local/share/ullage/postgresql___ada_db.example_ullage.live.json';
+    expect(liveFile('linux', '/home/ada', {}, address)).toBe(named);
+    expect(liveFile('linux', '/home/ada', { ULLAGE_STORE: address }, '/elsewhere.db')).toBe(named);
+    expect(liveFile('linux', '/home/ada', {}, '~/s.db')).toBe('/home/ada/s.db.live.json');
+    const row = { session_id: 's_1', agent_short: 'CC', compact_command: '/compact', nearness: 'far', calls_left: [1, 2] };
+    const text = JSON.stringify({ version: 1, at: 0, follower: 7, sessions: [row] });
+    expect(parse(text, () => true)).toEqual({ writer: 7, rows: [{ sessionId: 's_1', agentShort: 'CC', compactCommand: '/compact', nearness: 'far', callsLeft: [1, 2] }] });
+    expect(parse(text, () => false)).toBeUndefined();
+    expect(parse(text.slice(0, -9), () => true)).toBeUndefined();
+    expect(parse(text.replace('"version":1', '"version":2'), () => true)).toBeUndefined();
+    expect(parse(text.replace('nearness', 'other'), () => true)).toBeUndefined();
+  });
+
+  test('an agent’s compaction is warned of once, two calls ahead, and again after there was room', async () => {
+    const { following, changes } = rig('on');
+    await following.begin();
+    const warnings = new Warnings(following, memory(), () => false);
+    const at = (used: number, callsLeft: readonly number[], nearness: Nearness): void => { changes.fire({ rows: [{ ...claude, used, percent: used / 2_000, usedSource: 'reported', callsLeft, nearness }], gone: [] }); };
+    at(140_000, [3, 9], 'near');
+    expect(window.showWarningMessage).not.toHaveBeenCalled();
+    at(150_000, [2, 5], 'imminent');
+    at(155_000, [1, 4], 'imminent');
+    expect(window.showWarningMessage.mock.calls.map(([text]) => text as string)).toEqual(['Claude Code compacts in 2 to 5 calls: 75% full, compacts at 84%.']);
+    at(30_000, [40, 60], 'far');
+    at(160_000, [0, 0], 'imminent');
+    expect(window.showWarningMessage.mock.calls.at(-1)?.[0]).toBe('Claude Code compacts with the next call: 80% full, compacts at 84%.');
+    expect(window.showWarningMessage).toHaveBeenCalledTimes(2);
+    warnings.dispose();
+  });
+
+  test('a warning is shown once, and in a quiet window only when two calls are left', async () => {
+    const { following, changes } = rig('on');
+    await following.begin();
+    let quiet = true;
+    const warnings = new Warnings(following, memory(), () => quiet);
+    const warned = { ...claude, warnings: ['About 3 calls are left.'] };
+    changes.fire({ rows: [warned], gone: [] });
+    expect(window.showInformationMessage).not.toHaveBeenCalled();
+    quiet = false;
+    for (let times = 0; times < 3; times += 1) changes.fire({ rows: [{ ...warned, used: times }], gone: [] });
+    expect(window.showInformationMessage).toHaveBeenCalledTimes(1);
+    expect(window.showInformationMessage.mock.calls[0]?.[0]).toBe('Claude Code: About 3 calls are left.');
+    warnings.dispose();
+  });
 });
 
-test('a message that VS Code has hidden is no answer: the question stays, and the next window asks again', async () => {
-  window.showInformationMessage.mockReturnValue(new Promise(() => undefined));
-  const { following, requests, parts, settings } = rig('ask');
-  void following.begin();
-  await vi.waitFor(() => { expect(window.showInformationMessage).toHaveBeenCalledTimes(1); }, PATIENCE);
-  expect(following.question).toMatch(/^Show how full/);
-  const next = new Following(parts);
-  void next.begin();
-  await vi.waitFor(() => { expect(window.showInformationMessage).toHaveBeenCalledTimes(2); }, PATIENCE);
-  expect([settings.value, following.isAllowed, requests]).toEqual(['ask', false, []]);
-  window.showInformationMessage.mockReset();
-});
+describe('the tree', () => {
+  const { rows: [claude, opencode] } = example('following.list.result.json') as { rows: [FollowedConversation, FollowedConversation] };
+  const FOUND = { path: '/earlier.jsonl', run: null, agent: 'Codex', title: 'Fix the $(login)', updatedAt: Date.now() - 7_200_000 } as FoundTranscript;
+  const view = { visible: true, badge: undefined as unknown, selection: [] as readonly Node[], reveal: vi.fn(), dispose: vi.fn(), onDidChangeVisibility: new EventEmitter<unknown>().event };
+  const changes = new EventEmitter<readonly FollowedConversation[]>();
+  const active = new EventEmitter<string | undefined>();
+  let rows: readonly FollowedConversation[];
+  let isOn: boolean;
+  let asked: number;
+  let tree: ConversationTree;
 
-test('a message that the user closes is no answer either: the status bar and the view go on asking', async () => {
-  const { following, parts, settings } = rig('ask');
-  await following.begin();
-  const next = new Following(parts);
-  await next.begin();
-  expect(window.showInformationMessage).toHaveBeenCalledTimes(1);
-  expect([following.question, next.question, settings.value]).toEqual([expect.stringContaining('Show how full'), following.question, 'ask']);
-});
+  beforeEach(() => {
+    vi.clearAllMocks();
+    [rows, isOn, asked, view.badge] = [[claude, opencode], true, 0, undefined];
+    window.createTreeView.mockReturnValue(view);
+    const following = { get rows() { return rows; }, get isOn() { return isOn; }, get shown() { return choose(rows, [claude.cwd], undefined); }, onDidChange: changes.event };
+    tree = new ConversationTree({
+      following,
+      folders: () => [claude.cwd],
+      find: () => {
+        asked += 1;
+        return Promise.resolve([FOUND, { ...FOUND, path: claude.path }]);
+      },
+      active: () => claude.sessionId,
+      onDidChangeActive: active.event,
+      shown: vi.fn(),
+    });
+  });
+  afterEach(() => { tree.dispose(); });
 
-test('a no is kept, and nothing asks again', async () => {
-  window.showInformationMessage.mockResolvedValueOnce('No');
-  const { following, parts, requests, settings } = rig('ask');
-  await following.begin();
-  await new Following(parts).begin();
-  expect([settings.value, following.question, requests]).toEqual(['off', undefined, []]);
-  expect(window.showInformationMessage).toHaveBeenCalledTimes(1);
-});
+  const item = (node: Node): vscode.TreeItem => tree.getTreeItem(node);
 
-test('a click on the status bar asks in a list that stays, and closing it is no answer', async () => {
-  const { following, requests, settings } = rig('ask');
-  await following.begin();
-  window.showQuickPick.mockResolvedValueOnce(undefined);
-  await following.ask();
-  expect([settings.value, following.question === undefined]).toEqual(['ask', false]);
-  expect(window.showQuickPick.mock.calls[0]?.[1]).toMatchObject({ ignoreFocusOut: true, placeHolder: following.question });
-  window.showQuickPick.mockImplementationOnce(([yes]: readonly unknown[]) => Promise.resolve(yes));
-  await following.ask();
-  expect([settings.value, following.question, requests]).toEqual(['on', undefined, [FollowingStart.name]]);
-});
+  test('the folder’s own conversations come first, others and earlier ones under a heading, and these are looked for when it is opened', async () => {
+    expect(await tree.getChildren()).toEqual([claude, 'elsewhere', 'earlier']);
+    expect(await tree.getChildren('elsewhere')).toEqual([opencode]);
+    expect(asked).toBe(0);
+    expect(await tree.getChildren('earlier')).toEqual([FOUND]);
+  });
 
-test('the question is short', async () => {
-  const { following } = rig('ask');
-  await following.begin();
-  expect(following.question?.split(' ').length).toBeLessThanOrEqual(15);
-  expect(window.showInformationMessage.mock.calls[0]?.slice(1)).toEqual(['Follow them', 'No']);
-});
+  test('nothing is looked for before the user agrees', async () => {
+    [rows, isOn] = [[], false];
+    expect(await tree.getChildren()).toEqual([]);
+    expect(asked).toBe(0);
+    isOn = true;
+    expect(await tree.getChildren()).toHaveLength(2);
+  });
 
-test('a yes is kept in the setting and starts following; taking it back stops it and shows nothing more', async () => {
-  window.showInformationMessage.mockResolvedValueOnce('Follow them');
-  const { following, requests, settings, changes } = rig('ask');
-  await following.begin();
-  expect(settings.value).toBe('on');
-  expect(following.shown.subject?.agent).toBe('Claude Code');
-  changes.fire({ rows: [codex], gone: [claude.sessionId] });
-  expect(following.shown.rows).toEqual([codex]);
-  settings.value = 'off';
-  await following.configure();
-  expect(requests).toEqual([FollowingStart.name, FollowingStop.name]);
-  expect(following.rows).toEqual([]);
-});
+  test('a row begins with its fill, has it as a picture, and says where it is compacted', () => {
+    const row = item(claude);
+    expect(row.label).toMatch(/^~46% {2}CC · /);
+    expect(row.description).toBe('compacts at 84%');
+    expect(row.accessibilityInformation?.label).toMatch(/^~46%, .*92K of 200K/);
+    const { dark } = row.iconPath as { readonly dark: vscode.Uri };
+    const drawn = (path: string): string => Buffer.from(path.split('base64,')[1] ?? '', 'base64').toString();
+    expect(drawn(dark.toString(true))).toContain('<path');
+    const unknown = item({ ...claude, percent: null }).iconPath as { readonly dark: vscode.Uri };
+    expect(drawn(unknown.dark.toString(true))).not.toContain('<path');
+  });
 
-test('an agent’s first conversation is found while the window is open', async () => {
-  vi.useFakeTimers();
-  const { following, requests, parts } = rig('on', false);
-  await following.begin();
-  expect(requests).toEqual([]);
-  Object.assign(parts, { hasConversations: () => Promise.resolve(true) });
-  await vi.advanceTimersByTimeAsync(10_000);
-  expect(requests).toEqual([FollowingStart.name]);
-  vi.useRealTimers();
-});
+  test('one that does not continue says its age, and no title draws an icon', () => {
+    expect(item({ ...claude, live: false, updatedAt: Date.now() - 86_400_000 }).description).toBe('1 day ago');
+    expect([item(FOUND).label, item(FOUND).description]).toEqual(['Fix the \\$(login)', 'Codex · 2 hours ago']);
+  });
 
-test('what another process follows is read from its file, and no server is asked until that process has ended', async () => {
-  const { following, requests, live } = rig('on', true, { kind: 'idle' });
-  live.now = { writer: 1, rows: [claude] };
-  await following.begin();
-  expect(following.shown.subject).toEqual(claude);
-  live.now = { writer: 1, rows: [codex] };
-  live.changed?.();
-  await vi.waitFor(() => { expect(following.rows).toEqual([codex]); }, PATIENCE);
-  expect(requests).toEqual([]);
-  live.now = undefined;
-  live.changed?.();
-  await vi.waitFor(() => { expect(requests).toEqual([FollowingStart.name]); }, PATIENCE);
-  expect(live.changed).toBeUndefined();
-});
+  test('the badge counts those near their compaction, and goes when there is room again', () => {
+    vi.useFakeTimers();
+    const near = { ...claude, live: true, nearness: 'near' as const };
+    rows = [near, opencode];
+    changes.fire([near]);
+    vi.advanceTimersByTime(300);
+    expect(view.badge).toMatchObject({ value: 1, tooltip: expect.stringMatching(/^Claude Code compacts/) as string });
+    rows = [claude, opencode];
+    changes.fire([claude]);
+    vi.advanceTimersByTime(300);
+    expect(view.badge).toBeUndefined();
+    vi.useRealTimers();
+  });
 
-test('a server that runs for something else follows instead of the file', async () => {
-  const { following, requests, live, healths } = rig('on', true, { kind: 'idle' });
-  live.now = { writer: 1, rows: [codex] };
-  await following.begin();
-  healths.fire(running);
-  await vi.waitFor(() => { expect(requests).toEqual([FollowingStart.name]); }, PATIENCE);
-  expect(live.changed).toBeUndefined();
-});
-
-test('the live file is read where the server writes it, and only while its writer runs', () => {
-  expect(liveFile('linux', '/home/ada', {})).toBe('/home/ada/.local/share/ullage/sessions.db.live.json');
-  expect(liveFile('darwin', '/Users/ada', {})).toBe('/Users/ada/Library/Application Support/ullage/sessions.db.live.json');
-  expect(liveFile('linux', '/home/ada', { XDG_DATA_HOME: '/data' })).toBe('/data/ullage/sessions.db.live.json');
-  const address = 'postgresql://ada@db.example/ullage';
-  const named = '/home/ada/.local/share/ullage/postgresql___ada_db.example_ullage.live.json';
-  expect(liveFile('linux', '/home/ada', {}, address)).toBe(named);
-  expect(liveFile('linux', '/home/ada', { ULLAGE_STORE: address }, '/elsewhere.db')).toBe(named);
-  expect(liveFile('linux', '/home/ada', {}, '~/s.db')).toBe('/home/ada/s.db.live.json');
-  const row = { session_id: 's_1', agent_short: 'CC', compact_command: '/compact', nearness: 'far', calls_left: [1, 2] };
-  const text = JSON.stringify({ version: 1, at: 0, follower: 7, sessions: [row] });
-  expect(parse(text, () => true)).toEqual({ writer: 7, rows: [{ sessionId: 's_1', agentShort: 'CC', compactCommand: '/compact', nearness: 'far', callsLeft: [1, 2] }] });
-  expect(parse(text, () => false)).toBeUndefined();
-  expect(parse(text.slice(0, -9), () => true)).toBeUndefined();
-  expect(parse(text.replace('"version":1', '"version":2'), () => true)).toBeUndefined();
-  expect(parse(text.replace('nearness', 'other'), () => true)).toBeUndefined();
-});
-
-test('an agent’s compaction is warned of once, two calls ahead, and again after there was room', async () => {
-  const { following, changes } = rig('on');
-  await following.begin();
-  const warnings = new Warnings(following, memory(), () => false);
-  const at = (used: number, callsLeft: readonly number[], nearness: Nearness): void => { changes.fire({ rows: [{ ...claude, used, percent: used / 2_000, usedSource: 'reported', callsLeft, nearness }], gone: [] }); };
-  at(140_000, [3, 9], 'near');
-  expect(window.showWarningMessage).not.toHaveBeenCalled();
-  at(150_000, [2, 5], 'imminent');
-  at(155_000, [1, 4], 'imminent');
-  expect(window.showWarningMessage.mock.calls.map(([text]) => text as string)).toEqual(['Claude Code compacts in 2 to 5 calls: 75% full, compacts at 84%.']);
-  at(30_000, [40, 60], 'far');
-  at(160_000, [0, 0], 'imminent');
-  expect(window.showWarningMessage.mock.calls.at(-1)?.[0]).toBe('Claude Code compacts with the next call: 80% full, compacts at 84%.');
-  expect(window.showWarningMessage).toHaveBeenCalledTimes(2);
-  warnings.dispose();
-});
-
-test('a warning is shown once, and in a quiet window only when two calls are left', async () => {
-  const { following, changes } = rig('on');
-  await following.begin();
-  let quiet = true;
-  const warnings = new Warnings(following, memory(), () => quiet);
-  const warned = { ...claude, warnings: ['About 3 calls are left.'] };
-  changes.fire({ rows: [warned], gone: [] });
-  expect(window.showInformationMessage).not.toHaveBeenCalled();
-  quiet = false;
-  for (let times = 0; times < 3; times += 1) changes.fire({ rows: [{ ...warned, used: times }], gone: [] });
-  expect(window.showInformationMessage).toHaveBeenCalledTimes(1);
-  expect(window.showInformationMessage.mock.calls[0]?.[0]).toBe('Claude Code: About 3 calls are left.');
-  warnings.dispose();
+  test('the conversation in the Context view is selected', async () => {
+    active.fire(claude.sessionId);
+    await vi.waitFor(() => { expect(view.reveal).toHaveBeenCalledWith(claude, { select: true, focus: false }); });
+    expect(tree.getParent(claude)).toBeUndefined();
+    expect(tree.getParent(opencode)).toBe('elsewhere');
+  });
 });

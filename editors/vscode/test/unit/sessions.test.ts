@@ -3,12 +3,21 @@ import * as path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Memento } from 'vscode';
 
-import { ContextCommit, ContextCompact, ContextUndo, SessionImport, SessionNew, type FollowedConversation, type ImportResult, type SessionNotification } from '../../src/protocol.gen';
-import { Sessions, type CompactionDone } from '../../src/sessions';
-import { statusView } from '../../src/statusText';
-import { memory } from './memory';
-import { example, exampleNames, repository, running } from './samples';
-import { hasServer, RealServer } from './server';
+import {
+  ContextCommit,
+  ContextCompact,
+  ContextUndo,
+  type FollowedConversation,
+  type FoundTranscript,
+  type ImportResult,
+  SessionImport,
+  SessionNew,
+  type SessionNotification,
+  TranscriptsList,
+} from '../../src/protocol.gen';
+import { type CompactionDone, type Door, findTranscripts, Sessions } from '../../src/sessions';
+import { statusView } from '../../src/statusBar';
+import { example, exampleNames, hasServer, memory, RealServer, repository, running } from './support';
 import { EventEmitter } from './vscode';
 
 test.each(exampleNames('update.'))('%s is taken in', (name) => {
@@ -141,5 +150,34 @@ describe.skipIf(!hasServer)('with a real server', () => {
     expect(later.activeSessionId).toBeUndefined();
     expect(remembered.get('ullage.activeSession')).toBeUndefined();
     later.dispose();
+  });
+});
+
+describe('conversations that agents keep', () => {
+  const FOUND: FoundTranscript = {
+    path: '/home/ada/.agent/a.jsonl', run: null, agent: 'Other', format: 'other', originId: '1', title: 'Why is **Tuesday**\nwrong?', cwd: '/home/ada/weather',
+    here: true, model: 'm', updatedAt: 300, bytes: 10, sessionId: null, used: null, window: null, percent: null,
+  };
+
+  /** A server on whose machine these conversations lie. `asked` are the calls. */
+  function machine(...transcripts: readonly FoundTranscript[]): { door: Pick<Door, 'request'>; asked: unknown[] } {
+    const asked: unknown[] = [];
+    const request = (method: { name: string }, params: unknown): Promise<unknown> => {
+      asked.push([method.name, params]);
+      return Promise.resolve({ transcripts, unread: [] });
+    };
+    return { door: { request: request as Door['request'] }, asked };
+  }
+
+  test('the server finds the conversations, the open folder’s first', async () => {
+    const { door, asked } = machine(FOUND, { ...FOUND, run: 2, here: false });
+    const found = await findTranscripts(door, '/home/ada/weather', 8);
+    expect(asked).toEqual([[TranscriptsList.name, { cwd: '/home/ada/weather', limit: 8 }]]);
+    expect(found.map(({ run, here }) => [run, here])).toEqual([[null, true], [2, false]]);
+  });
+
+  test('a title is plain text on one line, and a conversation without one has the name of its file', async () => {
+    const { door } = machine(FOUND, { ...FOUND, title: '' });
+    expect((await findTranscripts(door, '', 8)).map(({ title }) => title)).toEqual(['Why is Tuesday wrong?', 'a.jsonl']);
   });
 });

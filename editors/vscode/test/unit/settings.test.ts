@@ -7,8 +7,7 @@ import type * as vscode from 'vscode';
 
 import { settingNames } from '../../src/protocol.gen';
 import { nested, Settings } from '../../src/settings';
-import { memory } from './memory';
-import { example, repository } from './samples';
+import { example, memory, repository } from './support';
 import { Disposable, window, workspace } from './vscode';
 
 interface Manifest {

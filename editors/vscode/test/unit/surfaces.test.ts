@@ -2,16 +2,13 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { guarded } from '../../src/commands/guard';
+import type { Ullage } from '../../src/extension';
 import type { Health } from '../../src/health';
 import { Notices } from '../../src/notices';
 import type { FollowedConversation, SessionNotification } from '../../src/protocol.gen';
 import { Sessions } from '../../src/sessions';
-import { StatusBar } from '../../src/statusBar';
-import { LINKED_COMMANDS } from '../../src/tooltip';
-import type { Ullage } from '../../src/ullage';
-import { memory } from './memory';
-import { PATIENCE } from './patience';
-import { example, running } from './samples';
+import { LINKED_COMMANDS, StatusBar } from '../../src/statusBar';
+import { example, memory, PATIENCE, running } from './support';
 import { commands, EventEmitter, window } from './vscode';
 
 const updates = new EventEmitter<SessionNotification>();

@@ -1,12 +1,15 @@
-/** The texts of the manifest and of the sources, and their translations. `npm run texts -- --check` compares the sources. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+/** The texts of the manifest and of the sources, and their translations, and the rule that finds texts which none reaches. `npm run texts -- --check` compares the sources. */
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 import * as l10n from '@vscode/l10n';
+import { RuleTester } from 'eslint';
+import ts from 'typescript-eslint';
 import { afterEach, describe, expect, test } from 'vitest';
 
-import { ago, anyOf, full, inPercent, money, short } from '../../src/figures';
+import untranslated from '../../lint/untranslated.mjs';
 import { speak, type Texts } from '../../src/language';
+import { ago, anyOf, full, inPercent, money, short } from '../../src/words';
 
 type Noted = Readonly<Record<string, string | { readonly message: string }>>;
 
@@ -49,16 +52,6 @@ describe.each(LANGUAGES)('the translation %s', (language) => {
       expect(fixedIn(text), key).toEqual(fixedIn(source[key] ?? ''));
     }
   });
-
-  test('has the pages of the walkthrough', () => {
-    const pages = readdirSync(path.join(ROOT, 'walkthrough')).filter((name) => /^\w+\.md$/.test(name));
-    expect(pages.length).toBeGreaterThan(1);
-    for (const page of pages) {
-      const file = `walkthrough/${page.replace('.md', `.nls.${language}.md`)}`;
-      expect(existsSync(path.join(ROOT, file)), file).toBe(true);
-      expect(fixedIn(readFileSync(path.join(ROOT, file), 'utf8'))).toEqual(fixedIn(readFileSync(path.join(ROOT, 'walkthrough', page), 'utf8')));
-    }
-  });
 });
 
 test('the manifest names each of its texts by a key, and each key once or more', () => {
@@ -87,4 +80,43 @@ describe('in another language', () => {
     speak('fr', undefined);
     expect([l10n.t('{0} messages', full(58_432)), short(4_200), ago(0, 7_200_000)]).toEqual(['58,432 messages', '4.2K', '2 hours ago']);
   });
+});
+
+RuleTester.describe = describe;
+RuleTester.it = test;
+const tester = new RuleTester({ languageOptions: { parser: ts.parser } });
+const errors = [{ messageId: 'untranslated' }];
+
+tester.run('texts/untranslated', untranslated, {
+  valid: [
+    "vscode.window.showErrorMessage(l10n.t('It failed.'))",
+    "l10n.t({ message: 'session', comment: ['The name of a file.'] })",
+    "const item = { label: `$(add) ${l10n.t('New Session')}`, command: 'ullage.newSession' }",
+    "import { a } from './some file'",
+    "const kind: 'The one' | 'two' = other",
+    "if (kind === 'Compaction done') run()",
+    "switch (kind) { case 'Ended well': run() }",
+    "this.#log.warn(`The server ended unexpectedly (${n} times).`)",
+    "h('div.rows', { role: 'tree', 'aria-describedby': 'one two' }, text)",
+    "root.querySelector('button, summary, pre')",
+    "const item = { placeHolder: 'fix-login', title: 'Ullage', description: 'ullage.model' }",
+    "function kindOf(): Kind { return 'summary' }",
+    "path.join(home, 'Library', 'Application Support')",
+  ],
+  invalid: [
+    "vscode.window.showErrorMessage('it failed')",
+    "vscode.window.showErrorMessage(bad ? 'failed' : l10n.t('Done.'))",
+    "const item = { label: '$(add) New Session' }",
+    "const item = { title: 'show' }",
+    'const words = `${n} messages`',
+    "const words = `${n} calls ${l10n.t('left')}`",
+    "throw new Error('unknown')",
+    "button('.action', {}, act, 'undo')",
+    "setText(line, 'waits')",
+    "element.title = 'pin'",
+    "const HINT = 'Newest first'",
+    "const KINDS: Readonly<Record<string, string>> = { tools: 'tools' }",
+    "function word(): string { return 'waits' }",
+    "l10n.t('{0} left', many ? 'all of them' : n)",
+  ].map((code) => ({ code, errors })),
 });

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
 import { chromium } from 'playwright-core';
 
-import { page as bundledPage } from '../../scripts/bundles.mjs';
+import { page as bundledPage } from '../../esbuild.mjs';
 import { installStub } from './stub.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -18,8 +18,10 @@ export const NARROW = { width: 340, height: 760 };
 export const SLIM = { width: 200, height: 730 };
 export const WIDE = { width: 560, height: 820 };
 
+const THEMES = JSON.parse(readFileSync(new URL('themes.json', import.meta.url), 'utf8'));
+
 export function readTheme(name) {
-  return JSON.parse(readFileSync(new URL(`themes/${name}.json`, import.meta.url), 'utf8'));
+  return THEMES[name];
 }
 
 /** Builds the page, serves it and opens a browser. `open` returns a page with the stub in it, and `turn`, which gives it another theme. */

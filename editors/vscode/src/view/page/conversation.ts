@@ -1,21 +1,167 @@
 /**
- * The conversation: the transcript in its virtual list, the open rows, and the keyboard. It requests what it lacks
- * (earlier pages, whole contents) and gets the answers.
+ * The conversation: the transcript in its list, the open rows, and the keyboard. It requests what it lacks (earlier pages,
+ * whole contents) and gets the answers.
  */
 import * as l10n from '@vscode/l10n';
 
-import type { HostMessageOf, PageMessage, PageMessageOf, Part, Usage } from '../messages';
+import {
+  type Guarded,
+  type HostMessageOf,
+  list,
+  number,
+  object,
+  optional,
+  type PageMessage,
+  type PageMessageOf,
+  type Part,
+  string,
+  type Usage,
+} from '../messages';
 import { h } from './dom';
-import { keyAct } from './keys';
-import type { Place } from './kept';
-import { VirtualList } from './list';
-import type { Anchor } from './window';
-import { asksFor, LostLists } from './lostView';
-import type { Details } from './parts';
-import { Reading } from './reading';
-import { drawRow, estimateRow, type RowActions } from './rowView';
-import { EARLIER, idsOf, type MessageRow, type Row } from './rows';
-import { Transcript } from './transcript';
+import { type Anchor, VirtualList } from './list';
+import { asksFor, type Details, drawRow, estimateRow, LostLists, type RowActions } from './rowView';
+import { EARLIER, idsOf, type MessageRow, type Row, Transcript } from './transcript';
+
+export const isKept = object({
+  sessionId: string,
+  place: object({
+    /** Opened groups of archived messages. */
+    opened: list(string),
+    /** Opened messages and markers. */
+    expanded: list(string),
+    /** The row at the view's top; undefined if the view is at the end. */
+    anchor: optional(object({ key: string, offset: number })),
+  }),
+});
+
+export type Kept = Guarded<typeof isKept>;
+export type Place = Kept['place'];
+
+export type KeyAct =
+  | { readonly act: 'move'; readonly by: number }
+  | { readonly act: 'first' | 'last' | 'toggle' | 'open' | 'close' | 'pin' | 'search' | 'undo' };
+
+export interface Key {
+  readonly key: string;
+  readonly ctrlKey: boolean;
+  readonly metaKey: boolean;
+  readonly altKey: boolean;
+}
+
+/** Returns the act of a key on a row, or undefined if the list does not use the key. `page` is the number of rows of a page. */
+export function keyAct(key: Key, page: number): KeyAct | undefined {
+  if (key.ctrlKey || key.metaKey || key.altKey) return undefined;
+  switch (key.key) {
+    case 'ArrowDown':
+      return { act: 'move', by: 1 };
+    case 'ArrowUp':
+      return { act: 'move', by: -1 };
+    case 'PageDown':
+      return { act: 'move', by: page };
+    case 'PageUp':
+      return { act: 'move', by: -page };
+    case 'Home':
+      return { act: 'first' };
+    case 'End':
+      return { act: 'last' };
+    case 'Enter':
+    case ' ':
+      return { act: 'toggle' };
+    case 'ArrowRight':
+      return { act: 'open' };
+    case 'ArrowLeft':
+      return { act: 'close' };
+    case 'p':
+      return { act: 'pin' };
+    case 'u':
+      return { act: 'undo' };
+    case '/':
+      return { act: 'search' };
+    default:
+      return undefined;
+  }
+}
+
+export class Reading {
+  readonly #send: (message: PageMessageOf<'load'>) => void;
+  #transcript = new Transcript(0, 0);
+  /** A transcript that is being read again. */
+  #coming: Transcript | undefined;
+  #asked: number | undefined;
+  #unread: string | undefined;
+
+  constructor(send: (message: PageMessageOf<'load'>) => void) {
+    this.#send = send;
+  }
+
+  /** The transcript that is shown. */
+  get transcript(): Transcript {
+    return this.#transcript;
+  }
+
+  /** Why the last page could not be read. Nothing more is requested until `retry`. */
+  get unread(): string | undefined {
+    return this.#unread;
+  }
+
+  /** Begins to read another session's transcript. */
+  open(transcript: Transcript): void {
+    this.#transcript = transcript;
+    this.#restart(undefined);
+  }
+
+  /** Begins to read the same session's transcript again. An empty one is shown at once. */
+  reopen(generation: number, total: number): void {
+    this.#restart(new Transcript(generation, total, this.#transcript.opened));
+    if (total === 0) this.#swap();
+  }
+
+  /** Takes a page, and asks for the next one. Returns the first row that changed, or undefined if none did. */
+  take({ generation, offset, total, items }: HostMessageOf<'entries'>): number | undefined {
+    const read = this.#coming ?? this.#transcript;
+    if (generation !== read.generation) return undefined;
+    if (offset === this.#asked) this.#asked = undefined;
+    this.#unread = undefined;
+    const from = read.add(offset, items, total);
+    const swapped = this.#swap();
+    this.#askNext();
+    return swapped ? 0 : from;
+  }
+
+  /** Takes the failure of a page. Returns whether it is one that was asked for. */
+  fail({ generation, offset, error }: HostMessageOf<'unread'>): boolean {
+    if (generation !== (this.#coming ?? this.#transcript).generation || offset !== this.#asked) return false;
+    this.#unread = error;
+    return true;
+  }
+
+  retry(): void {
+    this.#unread = undefined;
+    this.#asked = undefined;
+    this.#askNext();
+  }
+
+  #restart(coming: Transcript | undefined): void {
+    this.#coming = coming;
+    this.retry();
+  }
+
+  /** Shows the transcript that was being read again. Returns false if there is none. */
+  #swap(): boolean {
+    if (!this.#coming) return false;
+    this.#transcript = this.#coming;
+    this.#coming = undefined;
+    return true;
+  }
+
+  #askNext(): void {
+    const transcript = this.#coming ?? this.#transcript;
+    const range = transcript.nextPage();
+    if (!range || this.#asked === range.offset || this.#unread !== undefined) return;
+    this.#asked = range.offset;
+    this.#send({ type: 'load', generation: transcript.generation, ...range });
+  }
+}
 
 export interface ConversationHost {
   send(message: PageMessage): void;

@@ -1,13 +1,108 @@
 /**
- * A virtual list: only the rows in view, and some around them, are in the document. Heights are measured when a row is
- * drawn, and kept. If rows before the view change, the view does not move; a view at the end stays at the end.
- *
- * For assistive technology the list is a tree (groups can be opened). One row is the tab stop, and stays in the
- * document while it has the focus.
+ * The heights of all rows, measured or estimated, as sums that answer two questions in logarithmic time: where does row
+ * i begin, and which row is at y? The sums are a Fenwick tree, so that adding a row costs the same after 10,000 rows as
+ * after 100. Pixels.
  */
 import { setAttribute, setProperty } from './dom';
-import { Heights } from './heights';
-import { type Anchor, anchorAt, scrollToShow, type Window, windowAt } from './window';
+
+export class Heights {
+  #values: number[] = [];
+  /** `#sums[i]` is the sum of the `i & -i` heights that end with row `i - 1`. */
+  #sums: number[] = [0];
+
+  get length(): number {
+    return this.#values.length;
+  }
+
+  get total(): number {
+    return this.top(this.#values.length);
+  }
+
+  get(row: number): number {
+    return this.#values[row] ?? 0;
+  }
+
+  push(height: number): void {
+    this.#values.push(height);
+    const i = this.#values.length;
+    let sum = height;
+    for (let below = i - 1; below > i - (i & -i); below -= below & -below) sum += this.#sums[below] ?? 0;
+    this.#sums.push(sum);
+  }
+
+  set(row: number, height: number): void {
+    const change = height - this.get(row);
+    if (row >= this.#values.length || change === 0) return;
+    this.#values[row] = height;
+    for (let i = row + 1; i < this.#sums.length; i += i & -i) this.#sums[i] = (this.#sums[i] ?? 0) + change;
+  }
+
+  /** Keeps the first `length` rows. */
+  truncate(length: number): void {
+    this.#values.length = Math.min(length, this.#values.length);
+    this.#sums.length = this.#values.length + 1;
+  }
+
+  /** Returns the height of all rows before `row`. */
+  top(row: number): number {
+    let sum = 0;
+    for (let i = Math.min(row, this.#values.length); i > 0; i -= i & -i) sum += this.#sums[i] ?? 0;
+    return sum;
+  }
+
+  /** Returns the row at `y`: the first row for smaller values, the last row for larger ones, -1 without rows. */
+  at(y: number): number {
+    let row = 0;
+    let left = y;
+    for (let step = highestBit(this.#values.length); step > 0; step >>= 1) {
+      const sum = this.#sums[row + step];
+      if (sum !== undefined && sum <= left) {
+        row += step;
+        left -= sum;
+      }
+    }
+    return Math.min(row, this.#values.length - 1);
+  }
+}
+
+function highestBit(value: number): number {
+  return value === 0 ? 0 : 1 << (31 - Math.clz32(value));
+}
+
+/** Rows `[start, end)`. */
+export interface Window {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Returns the rows in view and `overscan` pixels of rows before and after, so that scrolling shows no gap. */
+export function windowAt(heights: Heights, scrollTop: number, viewport: number, overscan: number): Window {
+  if (heights.length === 0) return { start: 0, end: 0 };
+  const start = heights.at(Math.max(0, scrollTop - overscan));
+  const end = heights.at(Math.max(0, scrollTop + viewport + overscan)) + 1;
+  return { start, end };
+}
+
+/** What stays in place while rows around it change: a row, and the distance from the row's top to the view's top. */
+export interface Anchor {
+  readonly key: string;
+  readonly offset: number;
+}
+
+/** Returns the row at the view's top. */
+export function anchorAt(heights: Heights, keys: (row: number) => string | undefined, scrollTop: number): Anchor | undefined {
+  const row = heights.at(scrollTop);
+  const key = keys(row);
+  return key === undefined ? undefined : { key, offset: scrollTop - heights.top(row) };
+}
+
+/** Returns where to scroll so that a row is wholly in view, moving as little as possible. */
+export function scrollToShow(heights: Heights, row: number, scrollTop: number, viewport: number): number {
+  const top = heights.top(row);
+  const bottom = top + heights.get(row);
+  if (top < scrollTop || bottom - top > viewport) return top;
+  return bottom > scrollTop + viewport ? bottom - viewport : scrollTop;
+}
 
 /** Pixels drawn before and after the view. */
 const OVERSCAN = 400;

@@ -2,7 +2,7 @@
 import './displayLanguage';
 
 import { isHostMessage, type PageMessage } from '../messages';
-import { isKept } from './kept';
+import { isKept } from './conversation';
 import { Page } from './page';
 
 interface WebviewApi {

@@ -3,20 +3,12 @@ import * as l10n from '@vscode/l10n';
 
 import { speaker } from '../../words';
 import type { CommandName, Hit, HostMessage, HostMessageOf, PageMessage } from '../messages';
-import { TICK, tickAges } from './ages';
-import { biggestOf, partOf } from './biggest';
-import { Conversation } from './conversation';
-import { h, setText } from './dom';
-import { Gauge } from './gauge';
-import { HistoryView } from './historyView';
-import type { Kept } from './kept';
+import { Conversation, type Kept } from './conversation';
+import { h, setText, TICK, tickAges } from './dom';
+import { biggestOf, Gauge, partOf } from './gauge';
 import { onCopy, onMarkdown } from './markdown';
-import { NoticeLine } from './noticeLine';
-import { SearchView } from './searchView';
-import { ServerBanner } from './serverBanner';
-import { Toolbar } from './toolbar';
+import { HistoryView, NoticeLine, SearchView, ServerBanner, Toolbar, Writing } from './panels';
 import { readOnlyWords } from './words';
-import { Writing } from './writing';
 
 export interface PageHost {
   send(message: PageMessage): void;

@@ -1,11 +1,9 @@
 /** The view's texts that depend on figures. Pure. */
 import * as l10n from '@vscode/l10n';
 
-import { ago, full, inPercent, messages, short, shrinking, triggerWord } from '../../figures';
-import { plainText } from '../../labels';
-import { isCopy, original, speaker } from '../../words';
+import { ago, full, inPercent, isCopy, messages, original, plainText, short, shrinking, speaker, triggerWord } from '../../words';
 import type { EditLine, Item, Marker, Usage } from '../messages';
-import type { MarkerRow, MessageRow } from './rows';
+import type { MarkerRow, MessageRow } from './transcript';
 
 const PARTS: Readonly<Record<string, string>> = {
   system_prompt: l10n.t('system'),

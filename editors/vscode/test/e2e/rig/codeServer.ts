@@ -1,13 +1,124 @@
-/** A VS Code of its own for one test file. The developer's settings, extensions and sessions are neither read nor written. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** A code-server process for a test: where things are, how long to wait, its language, and its processes. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as later } from 'node:timers/promises';
 
-import { START_PATIENCE, until } from './patience.ts';
-import { packLanguage } from './languagePack.ts';
-import { extensionRoot, extensions, given } from './places.ts';
+/** Milliseconds: many times what any reaction takes on a loaded machine with two cores. Only a test that fails takes that long. */
+export const PATIENCE = 60_000;
+/** Milliseconds for the start of a workbench. */
+export const START_PATIENCE = 180_000;
+const POLL = 25;
+
+/** Waits until `look` returns something other than undefined or false. */
+export async function until<T>(what: string, look: () => T | Promise<T>, patience = PATIENCE): Promise<NonNullable<T>> {
+  const end = Date.now() + patience;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== null && found !== false) return found;
+    if (Date.now() > end) throw new Error(`waited ${patience / 1000} s in vain for ${what}`);
+    await later(POLL);
+  }
+}
+
+const here = import.meta.dirname;
+
+export const extensionRoot = path.resolve(here, '../../..');
+export const repository = path.resolve(extensionRoot, '../..');
+/** The conversation of the demo, 38,000 tokens. */
+export const sample = path.join(repository, 'server/ullage/cli/data/sample.jsonl');
+/** Conversations recorded by others. They are not part of the repository and not on every machine. */
+export const transcripts = process.env['ULLAGE_TRANSCRIPTS'] ?? path.resolve(repository, '../shared/data/transcripts');
+/** Screenshots of a run, and the logs of a failed one. */
+export const output = path.join(extensionRoot, 'test-results');
+/** The images of the README. */
+export const images = path.join(extensionRoot, 'images');
+/** The extensions of the windows, Ullage's and the tests' own. No window changes them. */
+export const extensions = path.join(output, 'extensions');
+/** An environment in which nothing can be fetched: the package has all that it needs. */
+export const OFFLINE = { PIP_NO_INDEX: '1', HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1,localhost' };
+
+/** Returns a value that `scripts/e2e` sets. */
+export function given(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set: run ./scripts/e2e vscode, which sets up all these tests need`);
+  return value;
+}
+
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly command: readonly string[];
+}
+
+/** Returns every process that `root` started, directly or indirectly. */
+export function descendants(root: number): readonly Process[] {
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(read).filter((process) => process !== undefined);
+  const found: Process[] = [];
+  let parents = new Set([root]);
+  while (parents.size > 0) {
+    const children = all.filter(({ parent }) => parents.has(parent));
+    found.push(...children);
+    parents = new Set(children.map(({ pid }) => pid));
+  }
+  return found;
+}
+
+/** Returns the `ullage lsp` under `root`. */
+export function serverUnder(root: number): number | undefined {
+  return descendants(root).find(({ command }) => isPython(command) && command.includes('lsp'))?.pid;
+}
+
+/** Returns VS Code's extension host under `root`, in which the extensions of one window run. */
+export function extensionHostUnder(root: number): number | undefined {
+  return descendants(root).find(({ command }) => command.includes('--type=extensionHost'))?.pid;
+}
+
+/** Returns the memory of a process in MB. What it shares with other processes is divided among them. */
+export function memoryOf(pid: number): number {
+  const [, kilobytes] = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')) ?? [];
+  return Number(kilobytes) / 1024;
+}
+
+function isPython(command: readonly string[]): boolean {
+  return command.length > 1 && /python[\d.]*$/.test(command[0] ?? '') && /ullage$/.test(command[1] ?? '');
+}
+
+function read(pid: string): Process | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in parentheses may contain anything, also spaces.
+    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+    return { pid: Number(pid), parent, command: readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(Boolean) };
+  } catch {
+    return undefined; // The process has ended.
+  }
+}
+
+/** The extension that has the pack. VS Code reads its name and never looks for it. */
+const PACK = { extensionIdentifier: { id: 'ullage-tests.language-pack', uuid: '00000000-0000-4000-8000-000000000000' }, version: '1.0.0' };
+
+/** Writes the pack where VS Code lists those that are installed. Returns the flags that choose the language. */
+export function packLanguage(user: string, language: string): readonly string[] {
+  const translation = path.join(user, 'pack', 'main.i18n.json');
+  const pack = { hash: 'tests', label: language, extensions: [PACK], translations: { vscode: translation } };
+  mkdirSync(path.dirname(translation), { recursive: true });
+  writeFileSync(translation, JSON.stringify({ version: '1.0.0', contents: {} }));
+  writeFileSync(path.join(user, 'languagepacks.json'), JSON.stringify({ [language]: pack }));
+  return ['--locale', language];
+}
+
+export function pacedProgram(): string {
+  const file = path.join(output, 'paced', 'ullage');
+  const relay = path.join(import.meta.dirname, 'pacedServer.ts');
+  mkdirSync(path.dirname(file), { recursive: true });
+  const words = [given('ULLAGE_NODE'), '--no-warnings', relay, given('ULLAGE_PROGRAM')].map((word) => `'${word}'`);
+  writeFileSync(file, `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`);
+  chmodSync(file, 0o755);
+  return file;
+}
 
 const QUIET = {
   'workbench.startupEditor': 'none',

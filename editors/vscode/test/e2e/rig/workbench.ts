@@ -1,14 +1,70 @@
-/** The workbench as a user works with it: palette, status bar, notifications, pickers, the Context view. */
-import { cpSync, mkdirSync } from 'node:fs';
+/** VS Code's workbench as a user sees it, its terminals, and stories whose tests continue from one another. */
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdirSync } from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
+import readline from 'node:readline';
+import { after, afterEach, beforeEach } from 'node:test';
 
-import { chromium, errors, type BrowserContext, type FrameLocator, type Locator, type Page } from 'playwright-core';
+import { type BrowserContext, chromium, errors, type FrameLocator, type Locator, type Page } from 'playwright-core';
 
-import { CodeServer, type Setup } from './codeServer.ts';
-import { Driver } from './driver.ts';
-import { PATIENCE, START_PATIENCE, until } from './patience.ts';
-import { given, images, output } from './places.ts';
-import { extensionHostUnder, serverUnder } from './processes.ts';
+import {
+  CodeServer,
+  extensionHostUnder,
+  given,
+  images,
+  output,
+  PATIENCE,
+  serverUnder,
+  type Setup,
+  START_PATIENCE,
+  until,
+} from './codeServer.ts';
+
+interface Answer {
+  readonly id: number;
+  /** When the request left the extension, in Unix milliseconds with fractions. */
+  readonly sentAt: number;
+  readonly result?: unknown;
+  readonly error?: string;
+}
+
+export class Driver {
+  readonly #socket: net.Socket;
+  readonly #waiting = new Map<number, (answer: Answer) => void>();
+  #last = 0;
+
+  private constructor(socket: net.Socket) {
+    this.#socket = socket;
+    readline.createInterface({ input: socket }).on('line', (line) => {
+      const answer = JSON.parse(line) as Answer;
+      this.#waiting.get(answer.id)?.(answer);
+      this.#waiting.delete(answer.id);
+    });
+  }
+
+  static async connect(file: string): Promise<Driver> {
+    await until('the test extension to listen', () => existsSync(file), START_PATIENCE);
+    const socket = net.connect(file);
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    return new Driver(socket);
+  }
+
+  /** Returns the result and the time at which the request left. */
+  async ask<R>(method: string, params: unknown): Promise<{ readonly result: R; readonly sentAt: number }> {
+    const id = ++this.#last;
+    const answer = await new Promise<Answer>((resolve) => {
+      this.#waiting.set(id, resolve);
+      this.#socket.write(`${JSON.stringify({ id, method, params })}\n`);
+    });
+    if (answer.error !== undefined) throw new Error(`${method}: ${answer.error}`);
+    return { result: answer.result as R, sentAt: answer.sentAt };
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}
 
 const CHROMIUM = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync'];
@@ -299,4 +355,69 @@ function record(id: string): void {
   const bar = document.querySelector('.part.statusbar');
   if (bar) new MutationObserver(look).observe(bar, { subtree: true, childList: true, characterData: true });
   look();
+}
+
+/**
+ * Says for the whole file what a failure means: there is a screenshot of it, the tests after it fail at once, because
+ * they would fail only because of it, and the window's logs are kept. `workbench` returns the window once it is open;
+ * `clean` is called after it is closed.
+ */
+export function continues(workbench: () => Workbench | undefined, clean: () => unknown = () => undefined): void {
+  let failed = false;
+  beforeEach(() => { assert.ok(!failed, 'an earlier test failed'); });
+  afterEach(async (context) => {
+    if (failed || !('passed' in context) || context.passed) return;
+    failed = true;
+    await workbench()?.shot(`failed: ${context.name}`.replace(/[^\w:]+/g, ' '));
+  });
+  after(async () => {
+    await workbench()?.close(failed);
+    await clean();
+  });
+}
+
+/** Settings with which the terminal's text is in the page, where a test can read it, and nothing else is over it. */
+export const READABLE = { 'terminal.integrated.gpuAcceleration': 'off', 'terminal.integrated.stickyScroll.enabled': false };
+/** Milliseconds between two keys. An agent that gets them faster takes them for pasted, and Enter for a part of it. */
+const TYPING = 20;
+
+/** The terminal that is opened last is the active one: these tests don't go back to another. */
+export class Terminal {
+  readonly #page: Page;
+  readonly #active: Locator;
+
+  private constructor(page: Page) {
+    this.#page = page;
+    this.#active = page.locator('.terminal-wrapper.active .xterm').last();
+  }
+
+  /** Opens a terminal and runs a command in it. `title` is the command of the palette that opens it. */
+  static async open(workbench: Workbench, title: string, command: string): Promise<Terminal> {
+    await workbench.run(title, 'Terminal');
+    const terminal = new Terminal(workbench.page);
+    await terminal.shows(/[$#]\s*$/);
+    await terminal.type(command);
+    return terminal;
+  }
+
+  /** Types a line, and Enter. */
+  async type(text: string): Promise<void> {
+    await this.#active.locator('.xterm-helper-textarea').focus();
+    await this.#page.keyboard.type(text, { delay: TYPING });
+    await this.shows(new RegExp(text.slice(-12).replace(/[^\w ]/g, '.')));
+    await this.#page.keyboard.press('Enter');
+  }
+
+  /** Waits until the screen has a text. */
+  async shows(pattern: RegExp, patience = PATIENCE): Promise<void> {
+    let screen = '';
+    const look = async (): Promise<boolean> => pattern.test((screen = await this.screen()));
+    await until(`the terminal to show ${pattern}`, look, patience).catch((error: unknown) => { throw new Error(`${String(error)}; it shows\n${screen}`); });
+  }
+
+  /** The lines on the screen without the blank ones. */
+  async screen(): Promise<string> {
+    const lines = await this.#active.locator('.xterm-rows > div').allTextContents();
+    return lines.map((line) => line.replaceAll('\u00a0', ' ').trimEnd()).filter(Boolean).join('\n');
+  }
 }
