@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import type { Following } from './following';
 import type { FollowedConversation, FoundTranscript } from './protocol.gen';
 import { Coalesced, moon, type StatusView } from './statusBar';
-import { ago, asLabel, full, inPercent, oneLine, plainText, short } from './words';
+import { ago, asLabel, clockLines, full, idlesSoon, inPercent, oneLine, plainText, short, warm } from './words';
 
 /** The most conversations that the status bar names. Users see the others on a click. */
 const NAMED = 4;
@@ -38,27 +38,25 @@ export function choose(rows: readonly FollowedConversation[], folders: readonly 
 }
 
 /** Returns the status bar item, or undefined if nothing is to be shown. */
-export function statusOf({ rows, terminal }: Shown, quiet: boolean): StatusView | undefined {
+export function statusOf({ rows, terminal }: Shown, quiet: boolean, now: number): StatusView | undefined {
   const shown = quiet ? rows.filter((row) => row.nearness === 'imminent') : rows;
   const [first] = shown;
   if (!first) return undefined;
-  const text = shown.length === 1 ? alone(first) : together(shown, terminal);
-  const label = shown.map(labelOf).join('. ');
+  const text = shown.length === 1 ? alone(first, now) : together(shown, terminal);
+  const label = shown.map((row) => [labelOf(row), ...clockOf(row, now)].join(', ')).join('. ');
   return { text, label: l10n.t('{0}. Press to show all.', label), command: 'ullage.showAgents', tone: shown.some(isClose) ? 'warning' : 'normal' };
+}
+
+/** Returns the lines of the clock of a conversation that continues. */
+function clockOf(row: FollowedConversation, now: number): readonly string[] {
+  return row.live ? clockLines(row, now) : [];
 }
 
 /** Returns the figures of a conversation in one line. */
 export function figuresOf(row: FollowedConversation, now: number): string {
   const used = row.used === null ? UNKNOWN : short(row.used);
   const window = row.window === null ? UNKNOWN : short(row.window);
-  return [l10n.t('{0} of {1}', used, window), ...idleOf(row, now), compactsOf(row), callsOf(row), ago(row.updatedAt, now)].join(' · ');
-}
-
-/** Returns the words for a compaction which the agent will make because the conversation idles. */
-function idleOf({ live, idle }: FollowedConversation, now: number): string[] {
-  if (!live || !idle || idle.at <= now) return [];
-  const clock = new Date(idle.at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
-  return [l10n.t('compacts by itself at {0} because it idles ({1} stops that)', clock, idle.setting)];
+  return [l10n.t('{0} of {1}', used, window), compactsOf(row), callsOf(row), ago(row.updatedAt, now)].join(' · ');
 }
 
 /** Returns the tooltip: a line for each conversation, as Markdown without foreign text in it. */
@@ -67,7 +65,7 @@ export function tooltipOf({ rows, subject }: Shown, escaped: (text: string) => s
     const name = `**${escaped(row.agent)}** ${shareOf(row)}`;
     const title = escaped(titleOf(row));
     const shown = rows.length > 1 && row.sessionId === subject?.sessionId ? ` · *${l10n.t('shown in the Context view')}*` : '';
-    return [`${name} · ${title}${shown}`, escaped(figuresOf(row, now)), ...row.warnings.map((text) => l10n.t('Note: {0}', escaped(text)))].join('  \n');
+    return [`${name} · ${title}${shown}`, escaped(figuresOf(row, now)), ...clockOf(row, now).map(escaped), ...row.warnings.map((text) => l10n.t('Note: {0}', escaped(text)))].join('  \n');
   });
   const links = [`[${l10n.t('Show all')}](command:ullage.showAgents)`, `[${l10n.t('Show context')}](command:ullage.showContext)`, `[${l10n.t('Compact…')}](command:ullage.compactContext)`];
   return [...lines, links.join(' · ')].join('\n\n');
@@ -122,10 +120,10 @@ export function fullestFirst(one: FollowedConversation, other: FollowedConversat
 }
 
 /** A conversation that does not continue is named: the figure of another one could be taken for it. */
-function alone(row: FollowedConversation): string {
+function alone(row: FollowedConversation, now: number): string {
   const circle = row.percent === null ? '' : `${moon(row.percent)} `;
-  const more = row.live ? placeOf(row) : nameOf(row);
-  return `${circle}${asLabel(row.agentShort)} ${shareOf(row)}${more && ` · ${more}`}`;
+  const more = row.live ? [idlesSoon(row.idle, now) || placeOf(row), warm(row.cache, now)] : [nameOf(row)];
+  return [`${circle}${asLabel(row.agentShort)} ${shareOf(row)}`, ...more].filter(Boolean).join(' · ');
 }
 
 /** Returns where a conversation is compacted, as a share of its window; empty if that is not known. */
@@ -289,8 +287,8 @@ function rowItem(row: FollowedConversation, now: number): vscode.TreeItem {
   const item = new vscode.TreeItem(asLabel(`${shareOf(row)}  ${row.agentShort} · ${title}`));
   item.id = row.sessionId;
   item.description = row.live ? placeOf(row) : ago(row.updatedAt, now);
-  item.tooltip = [`${row.agent}: ${title}`, figuresOf(row, now), row.cwd, ...row.warnings].filter(Boolean).join('\n');
-  item.accessibilityInformation = { label: [shareOf(row), title, row.agent, figuresOf(row, now), ...(isClose(row) ? [warningOf(row)] : [])].join(', ') };
+  item.tooltip = [`${row.agent}: ${title}`, figuresOf(row, now), ...clockOf(row, now), row.cwd, ...row.warnings].filter(Boolean).join('\n');
+  item.accessibilityInformation = { label: [shareOf(row), title, row.agent, figuresOf(row, now), ...clockOf(row, now), ...(isClose(row) ? [warningOf(row)] : [])].join(', ') };
   item.iconPath = { light: pie(row, INKS.light), dark: pie(row, INKS.dark) };
   item.contextValue = 'conversation';
   item.command = { command: 'ullage.openConversation', title: l10n.t('Show Context'), arguments: [row] };

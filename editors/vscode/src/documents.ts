@@ -345,7 +345,7 @@ export function previewDocument({ result, entries, title, copyOf }: PreviewConte
   const stays = entries.filter((entry) => !gone.has(entry.message.id));
   const sizes = shrinking(result.contextSizeBefore, result.contextSizeAfter);
   return [
-    `# ${title ? l10n.t('Compaction of {0}: {1}', title, sizes) : l10n.t('Compaction of this session: {0}', sizes)}`,
+    `# ${title ? l10n.t('Compaction of {0}: {1}', title, sizes) : l10n.t('Compaction of this conversation: {0}', sizes)}`,
     l10n.t('Nothing has changed yet. Edit the summary if you like, then Accept (✓) or Discard in the title bar. What goes can be brought back with Undo.'),
     ...(copyOf ? [l10n.t('This is a copy: {0} stays as it is.', copyOf)] : []),
     `## ${l10n.t('Summary, in place of what goes')}`,

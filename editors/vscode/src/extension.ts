@@ -43,6 +43,7 @@ const COMMANDS: Readonly<Record<string, Choice>> = {
   'ullage.showContext': ({ sessions }) => sessions.showContext,
   'ullage.switchSession': ({ sessions }) => sessions.switchTo,
   'ullage.forkSession': ({ sessions }) => sessions.fork,
+  'ullage.forgetConversation': ({ sessions }) => sessions.forget,
   'ullage.setWindow': ({ sessions }) => sessions.setWindow,
   'ullage.importTranscript': ({ sessions }) => sessions.importTranscript,
   'ullage.importSample': ({ sessions }) => sessions.importSample,

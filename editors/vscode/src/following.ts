@@ -250,6 +250,11 @@ export class Following implements vscode.Disposable {
     return sessionId === undefined ? undefined : this.#rows.get(sessionId);
   }
 
+  /** Shows a conversation no longer, which was forgotten, until it goes on. */
+  drop(sessionId: string): void {
+    this.#take([], [sessionId]);
+  }
+
   /** Says which conversation the active terminal has, if any. */
   setTerminal(sessionId: string | undefined): void {
     if (this.#terminal === sessionId) return;

@@ -6,7 +6,7 @@ import { warningOf } from './conversations';
 import type { Following } from './following';
 import type { FollowedConversation, Notice, SessionNotification } from './protocol.gen';
 import type { Sessions } from './sessions';
-import { asMessage, isCopy } from './words';
+import { ANNOUNCED, asMessage, idles, isCopy } from './words';
 
 /** The most sessions whose last notice is kept until they are shown. */
 const MAX_WAITING = 20;
@@ -56,7 +56,7 @@ export class Notices implements vscode.Disposable {
       context_warning: [
         command(COMPACT, 'ullage.compactContext'),
         command(l10n.t('Preview'), 'ullage.previewCompaction'),
-        { title: l10n.t('Not for this session'), run: (sessionId) => this.#mute(sessionId) },
+        { title: l10n.t('Not for this conversation'), run: (sessionId) => this.#mute(sessionId) },
       ],
       compaction_due: [
         command(COMPACT, 'ullage.compactContext'),
@@ -206,6 +206,7 @@ const REMEMBERED = 200;
 const SHOWN = 'ullage.shownWarnings';
 const SHOW_IT = l10n.t('Show');
 const COMPACT_IT = l10n.t('Compact…');
+const CONTINUE = l10n.t('Continue in a New Session…');
 
 export class Warnings implements vscode.Disposable {
   readonly #memory: vscode.Memento;
@@ -213,8 +214,12 @@ export class Warnings implements vscode.Disposable {
   readonly #subscription: vscode.Disposable;
   /** The conversations whose compaction was warned of since they last had room. */
   readonly #warned = new Set<string>();
+  /** What waits until a conversation's compaction because it idles is near, by session, with the moment of that. */
+  readonly #waiting = new Map<string, { readonly at: number; readonly timer: NodeJS.Timeout }>();
+  readonly #following: Following;
 
   constructor(following: Following, memory: vscode.Memento, isQuiet: () => boolean) {
+    this.#following = following;
     this.#memory = memory;
     this.#isQuiet = isQuiet;
     // Only what this window shows: other windows have the others.
@@ -225,10 +230,31 @@ export class Warnings implements vscode.Disposable {
   }
 
   dispose(): void {
+    for (const { timer } of this.#waiting.values()) clearTimeout(timer);
     this.#subscription.dispose();
   }
 
+  /** Announces a compaction because the conversation idles, once, some minutes before it. Whatever goes on meanwhile puts it off. */
+  #announce({ sessionId, live, idle }: FollowedConversation): void {
+    const waits = this.#waiting.get(sessionId);
+    if (waits && waits.at === idle?.at) return;
+    clearTimeout(waits?.timer);
+    this.#waiting.delete(sessionId);
+    if (!live || !idle || idle.at <= Date.now()) return;
+    const timer = setTimeout(() => { void this.#offer(sessionId, idle.at); }, Math.max(0, idle.at - Date.now() - ANNOUNCED));
+    this.#waiting.set(sessionId, { at: idle.at, timer });
+  }
+
+  async #offer(sessionId: string, at: number): Promise<void> {
+    const row = this.#following.row(sessionId);
+    if (!row?.live || row.idle?.at !== at || at <= Date.now() || this.#isQuiet()) return;
+    const chosen = await vscode.window.showInformationMessage(asMessage(`${row.agent} ${idles(row.idle)}.`), COMPACT_IT, CONTINUE, l10n.t('Let it'));
+    if (chosen === COMPACT_IT) await vscode.commands.executeCommand('ullage.compactContext', sessionId);
+    if (chosen === CONTINUE) await vscode.commands.executeCommand('ullage.continueSession', sessionId);
+  }
+
   #take(row: FollowedConversation): void {
+    this.#announce(row);
     const isImminent = row.nearness === 'imminent';
     if (!isImminent && row.nearness !== 'near') this.#warned.delete(row.sessionId);
     if (!row.live || (this.#isQuiet() && !isImminent)) return;

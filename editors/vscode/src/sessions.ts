@@ -58,6 +58,8 @@ export function withRow(usage: UsageState, row: FollowedConversation | undefined
       level: row.nearness ? LEVELS[row.nearness] : meta.level,
       // An estimate of calls belongs to the figure that it was made for.
       callsLeft: row.used === usage.used ? meta.callsLeft : null,
+      idle: row.idle,
+      cache: row.cache,
       agent: row.agent,
       followed: meta.followed ?? { agent: row.agent, path: row.path },
     },
@@ -204,10 +206,17 @@ export class Sessions implements SessionModel, vscode.Disposable {
       await this.activate(await this.request(SessionLoad, { sessionId: this.#activeId }), this.#isChosen);
     } catch (error) {
       if (errorKind(error) !== 'SessionNotFound') throw error;
-      this.#activeId = undefined;
-      await this.#memory.update(REMEMBERED, undefined);
-      this.#sessionChanged.fire(undefined);
+      await this.leave(this.#activeId);
     }
+  }
+
+  /** Has no active session any more, if it was this one: it is no longer there. */
+  async leave(sessionId: string): Promise<void> {
+    this.#known.delete(sessionId);
+    if (sessionId !== this.#activeId) return;
+    this.#activeId = undefined;
+    await this.#memory.update(REMEMBERED, undefined);
+    this.#sessionChanged.fire(undefined);
   }
 
   /** Requests the figures again, for example after a change of settings. */

@@ -10,6 +10,7 @@ import type { CompactionDone, CompactionState, Sessions, UsageState } from './se
 import {
   ago,
   asLabel,
+  clockLines,
   compactWord,
   full,
   inPercent,
@@ -22,6 +23,7 @@ import {
   short,
   shrinking,
   triggerWord,
+  warm,
 } from './words';
 
 export interface StatusInput {
@@ -32,6 +34,8 @@ export interface StatusInput {
   readonly done: { readonly before: number; readonly after: number } | undefined;
   /** Whether there are other conversations, for whose figure this one could be taken, so that it is named. */
   readonly isNamed?: boolean;
+  /** Unix milliseconds. */
+  readonly now?: number;
 }
 
 export interface StatusView {
@@ -51,7 +55,7 @@ export function statusView(input: StatusInput): StatusView {
   if (done) return justDone(done.before, done.after);
   if (!usage) return noSession();
   if (usage.size === null) return limitUnknown(usage);
-  const view = known(usage, usage.size);
+  const view = known(usage, usage.size, input.now ?? Date.now());
   return input.isNamed && usage.title ? { ...view, text: `${asLabel(oneLine(usage.title, NAME))} ${view.text}` } : view;
 }
 
@@ -104,15 +108,17 @@ function limitUnknown(usage: UsageState): StatusView {
 
 const SOURCES: Readonly<Record<UsageState['meta']['source'], string>> = { reported: l10n.t('reported'), stale: l10n.t('stale'), estimated: l10n.t('estimated') };
 
-function known(usage: UsageState, size: number): StatusView {
+function known(usage: UsageState, size: number, now: number): StatusView {
   const share = percent(usage.used, size);
   const { source, level, compactAt } = usage.meta;
   const near = source === 'reported' ? '' : '~';
   const warned = level === 'warning' || level === 'critical';
   const filled = `${near}${inPercent(usage.used, size)}`;
   const figures = warned && compactAt !== null ? l10n.t('{0} of {1} · compacts at {2}', filled, short(size), inPercent(compactAt, size)) : `${filled} · ${short(usage.used)}/${short(size)}`;
+  // A copy is not what the provider keeps.
+  const kept = usage.meta.managedBy === 'ullage' ? warm(usage.meta.cache, now) : '';
   return {
-    text: `${moon(share)} ${figures}`,
+    text: [`${moon(share)} ${figures}`, kept].filter(Boolean).join(' · '),
     label: warned
       ? l10n.t("Warning: context {0} per cent full, {1} of the window's {2} tokens, {3}.", share, full(usage.used), full(size), SOURCES[source])
       : l10n.t("Context {0} per cent full, {1} of the window's {2} tokens, {3}.", share, full(usage.used), full(size), SOURCES[source]),
@@ -161,7 +167,7 @@ export function figuresMarkdown(usage: UsageState, now: number): string {
 
 function head(usage: UsageState): string {
   return [
-    `**${escapeMarkdown(usage.title || l10n.t('Untitled session'))}** · ${escapeMarkdown(usage.modelName || l10n.t('model unknown'))}`,
+    `**${escapeMarkdown(usage.title || l10n.t('Untitled conversation'))}** · ${escapeMarkdown(usage.modelName || l10n.t('model unknown'))}`,
     gauge(usage),
   ].join('\n\n');
 }
@@ -169,7 +175,7 @@ function head(usage: UsageState): string {
 /** Returns how the figures are known, and what else is: the last edit and the cost. */
 function basis(usage: UsageState, lastEdit: EditInfo | undefined, now: number): readonly string[] {
   return [
-    basisLines(usage.meta).map(escapeMarkdown).join('  \n'),
+    [...basisLines(usage.meta), ...clockLines(usage.meta, now)].map(escapeMarkdown).join('  \n'),
     [sourceLine(usage, now), lastEditLine(lastEdit, now), costLine(usage)].filter(Boolean).join('  \n'),
   ];
 }
@@ -416,7 +422,7 @@ export class StatusBar implements vscode.Disposable {
     const shown = following.shown;
     const isOwn = usage !== undefined && usage.meta.followed === null && following.row(activeSessionId) === undefined;
     if (isOwn && !shown.rows.some(({ live }) => live)) return false;
-    const view = statusOf(shown, isQuiet());
+    const view = statusOf(shown, isQuiet(), Date.now());
     if (!view) {
       if (isOwn || !isQuiet() || shown.rows.length === 0) return false;
       this.#apply({ text: 'Ullage', label: l10n.t('Ullage: quiet. Press to show the conversations of agents.'), command: 'ullage.showAgents', tone: 'dimmed' });

@@ -2,7 +2,7 @@
 import * as l10n from '@vscode/l10n';
 
 import { language } from './language';
-import type { Cost, Entry, Message, UsageMeta } from './protocol.gen';
+import type { CacheMiss, Cost, Entry, IdleCompaction, Message, PromptCache, UsageMeta } from './protocol.gen';
 
 const WORDS: Readonly<Record<string, string>> = { user: l10n.t('you'), assistant: l10n.t('assistant'), system: l10n.t('system'), agent: l10n.t('agent') };
 
@@ -99,6 +99,72 @@ export function ago(then: number, now: number): string {
   if (elapsed < 5_000) return l10n.t('just now');
   const [unit, length] = UNITS.find(([, each]) => elapsed >= each) ?? ['second', 1_000];
   return relativeTime().format(-Math.floor(elapsed / length), unit);
+}
+
+/** Formats a time of day: `14:32`. */
+function timeOfDay(at: number): string {
+  return new Date(at).toLocaleTimeString(language(), { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+}
+
+/** Formats an amount of US dollars in cents: `$1.90`. */
+function dollars(amount: number): string {
+  if (amount > 0 && amount < 0.005) return l10n.t('under $0.01');
+  return `$${amount.toLocaleString(language(), { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+}
+
+/**
+ * Returns how long the provider still keeps the last prompt, in the fewest words: `warm 23 min`, or `cold`. One that promises
+ * nothing may keep it longer than it did before, so that nothing is said after that time.
+ */
+export function warm(cache: PromptCache | null, now: number): string {
+  if (cache === null) return '';
+  if (cache.until > now) return l10n.t({ message: 'warm {0} min', args: [Math.max(1, Math.floor((cache.until - now) / 60_000))], comment: ['For so many minutes the provider still keeps the prompt in its cache, so that the next one is cheap.'] });
+  return cache.source === 'promised' ? l10n.t('cold') : '';
+}
+
+/** Returns until when the last prompt is kept, and what the next one costs until then and after it. */
+export function nextPrompt({ until, source, tokens, warm: cheap, cold }: PromptCache, now: number): string {
+  const isPromised = source === 'promised';
+  const isWarm = now < until;
+  const kept = isWarm
+    ? isPromised ? l10n.t('warm until {0}', timeOfDay(until)) : l10n.t('warm at least until {0}', timeOfDay(until))
+    : isPromised ? l10n.t('cold') : l10n.t('perhaps cold');
+  if (cheap === null || cold === null) return l10n.t({ message: '{0}: {1} tokens', args: [kept, short(tokens)], comment: ['How long a prompt is kept, and how large it is: warm until 14:32: 45K tokens.'] });
+  return isWarm
+    ? l10n.t('{0}; the next prompt costs {1}, then {2}', kept, dollars(cheap), dollars(cold))
+    : l10n.t('{0}; the next prompt costs {1}, in place of {2}', kept, dollars(cold), dollars(cheap));
+}
+
+const MISSES: Readonly<Record<CacheMiss['cause'], string>> = {
+  idle: l10n.t('after a pause'),
+  compaction: l10n.t('after a compaction'),
+  model: l10n.t('because another model answered'),
+  messages: l10n.t('because earlier messages were changed or left out'),
+  prefix: l10n.t('because its beginning changed: system prompt, tools or settings'),
+};
+
+/** Returns what is known of the clock of a conversation, one line each: a compaction because it idles, the provider's cache. */
+export function clockLines({ idle, cache }: { readonly idle: IdleCompaction | null; readonly cache: PromptCache | null }, now: number): readonly string[] {
+  const { miss = null } = cache ?? {};
+  return [
+    ...(idle && idle.at > now ? [idles(idle)] : []),
+    ...(cache ? [nextPrompt(cache, now)] : []),
+    ...(miss ? [l10n.t({ message: 'last read again: {0} tokens {1}', args: [short(miss.tokens), MISSES[miss.cause]], comment: ['What was not in the cache, and why: last read again: 45K tokens after a pause.'] })] : []),
+  ];
+}
+
+/** Returns the words for a compaction that the agent will make because the conversation idles. */
+export function idles({ at, setting }: IdleCompaction): string {
+  return l10n.t('compacts by itself at {0} because it idles ({1} in its settings stops that)', timeOfDay(at), setting);
+}
+
+/** Milliseconds before a compaction because a conversation idles in which it is announced: time enough to come back. */
+export const ANNOUNCED = 600_000;
+
+/** Returns the same in the fewest words, once it is near, else an empty string. */
+export function idlesSoon(idle: IdleCompaction | null, now: number): string {
+  const left = (idle?.at ?? 0) - now;
+  return idle && left > 0 && left <= ANNOUNCED ? l10n.t('idle: compacts at {0}', timeOfDay(idle.at)) : '';
 }
 
 /** Returns the word for what made an edit: `automatic`, `manual`. */

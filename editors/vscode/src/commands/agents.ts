@@ -87,7 +87,7 @@ const CONTINUE: KeptWay = {
 function keptWays(row: Kept, command: string, terminal: vscode.Terminal | undefined): readonly KeptWay[] {
   const fork: KeptWay = {
     label: `$(repo-forked) ${l10n.t('Fork it, and compact the fork')}`,
-    detail: l10n.t('A session of Ullage with everything said so far. {0}’s conversation stays as it is.', row.agent),
+    detail: l10n.t('A conversation of Ullage’s own with everything said so far. {0}’s conversation stays as it is.', row.agent),
     run: (ullage) => forkAndCompact(ullage, row.sessionId),
   };
   if (!row.compactCommand) return [fork];

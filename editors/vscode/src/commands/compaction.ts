@@ -188,7 +188,7 @@ export const searchSession: Command = async (ullage) => {
   if (!hit) return;
   const { sessionId, messageId, index, role } = hit;
   const { entries: [entry] } = await ullage.sessions.request(ContextMessages, { sessionId, messageId });
-  if (!entry) throw new Error(l10n.t('Message {0} is no longer in this session; search again.', numberOf(index)));
+  if (!entry) throw new Error(l10n.t('Message {0} is no longer in this conversation; search again.', numberOf(index)));
   await ullage.messages.show(`${sessionId}-${index}`, `${numberOf(index)} ${speaker(role)}`, messageMarkdown(entry.message));
 };
 
@@ -221,13 +221,13 @@ async function revert(ullage: Ullage, sessionId: string, work: () => Promise<Rev
   void vscode.window.showInformationMessage(l10n.t('Undone: {0}.', shrinking(before, usage.used)));
 }
 
-const SEARCH = l10n.t('Search everything ever said in this session');
+const SEARCH = l10n.t('Search everything ever said in this conversation');
 /** The most messages that a search lists. */
 const HITS = 50;
 
 /** Returns the title that says how many were found, with the server's note. */
 function foundTitle(count: number, note: string): string {
-  const found = count === HITS ? l10n.t('Search everything ever said in this session: the best {0} found', count) : l10n.t('Search everything ever said in this session: {0} found', count);
+  const found = count === HITS ? l10n.t('Search everything ever said in this conversation: the best {0} found', count) : l10n.t('Search everything ever said in this conversation: {0} found', count);
   return note === '' ? found : `${found} (${note})`;
 }
 

@@ -17,7 +17,7 @@ class NoSession extends Error {}
 /** Returns the active session's id. Throws `NoSession` if there is none. */
 export function activeSession(ullage: Ullage): string {
   const id = ullage.sessions.activeSessionId;
-  if (id === undefined) throw new NoSession(l10n.t('No session is open.'));
+  if (id === undefined) throw new NoSession(l10n.t('No conversation is open.'));
   return id;
 }
 
@@ -88,7 +88,7 @@ function wayBack(health: Health): readonly [string, string] {
 function offerSession(text: string): Promise<void> {
   return offer(text, [
     [l10n.t('Import Transcript…'), 'ullage.importTranscript'],
-    [l10n.t('Sessions…'), 'ullage.switchSession'],
+    [l10n.t('Conversations…'), 'ullage.switchSession'],
   ]);
 }
 

@@ -4,6 +4,7 @@ import * as os from 'node:os';
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
+import { titleOf } from '../conversations';
 import type { Ullage } from '../extension';
 import {
   type ExportParams,
@@ -11,15 +12,17 @@ import {
   type ImportParams,
   type ImportResult,
   type ListedSession,
+  SessionDelete,
   SessionExport,
   SessionFork,
   SessionImport,
   SessionList,
   SessionLoad,
+  type UsageMeta,
 } from '../protocol.gen';
 import { findTranscripts, folder } from '../sessions';
 import { ago, asLabel, asMessage, messages, short } from '../words';
-import { showAll } from './agents';
+import { sessionOf, showAll } from './agents';
 import { activeSession, type Command, withProgress } from './guard';
 
 /** Shows the Context view. Without a conversation there is none, so that the tree is shown, to choose one. */
@@ -36,10 +39,31 @@ export const showContext: Command = async (ullage) => {
 export const fork: Command = async (ullage) => {
   const sessionId = activeSession(ullage);
   const value = l10n.t('{0} (fork)', ullage.sessions.title).trim();
-  const title = await vscode.window.showInputBox({ title: l10n.t('Fork Session'), prompt: l10n.t('A title for the fork'), value });
+  const title = await vscode.window.showInputBox({ title: l10n.t('Fork Conversation'), prompt: l10n.t('A title for the fork'), value });
   if (title === undefined) return;
   await ullage.sessions.activate(await ullage.sessions.request(SessionFork, { sessionId, title }));
 };
+
+/** Removes a conversation from all that Ullage keeps, after one question that says what goes and what stays. */
+export const forget: Command = async (ullage, given) => {
+  const sessionId = sessionOf(given) ?? ullage.subjectId ?? activeSession(ullage);
+  const { title, usage: { _meta: { ullage: meta } } } = await ullage.sessions.request(SessionLoad, { sessionId });
+  const row = ullage.following.row(sessionId);
+  const name = row ? titleOf(row) : title || l10n.t('Untitled conversation');
+  const goes = l10n.t('Ullage removes all that it keeps of it: {0}, every compaction with its summary, pins, and agents’ files that it has kept. This cannot be undone.', messages(meta.messagesActive + meta.messagesArchived));
+  const detail = `${goes}\n\n${stays(row?.agent ?? meta.agent, meta.managedBy, row?.path ?? meta.followed?.path)}`;
+  const verb = l10n.t('Forget');
+  if ((await vscode.window.showWarningMessage(asMessage(l10n.t('Forget “{0}”?', name)), { modal: true, detail }, verb)) !== verb) return;
+  await ullage.sessions.request(SessionDelete, { sessionId });
+  ullage.following.drop(sessionId);
+  await ullage.sessions.leave(sessionId);
+  vscode.window.setStatusBarMessage(l10n.t('Forgotten: {0}', asLabel(name)), 4_000);
+};
+
+function stays(agent: string, managedBy: UsageMeta['managedBy'], file: string | undefined): string {
+  if (file) return l10n.t('{0}’s own file stays as it is: {1}. Ullage reads it again when the conversation goes on.', agent || l10n.t('The agent'), file);
+  return managedBy === 'agent' ? l10n.t('What its agent has of it stays as it is.') : l10n.t('It is nowhere else.');
+}
 
 export const switchTo: Command = async (ullage) => {
   const sessions = await allSessions(ullage);
@@ -47,8 +71,8 @@ export const switchTo: Command = async (ullage) => {
   const rank = (session: ListedSession): number => (own && session.cwd === own ? 0 : 1);
   const items = [...sessions].sort((a, b) => rank(a) - rank(b)).map((session) => asItem(session, ullage.sessions.activeSessionId));
   const chosen = await vscode.window.showQuickPick([...items, ...others(ullage.sessions.activeSessionId !== undefined)], {
-    title: l10n.t('Sessions'),
-    placeHolder: l10n.t('Sessions of this folder first, then last changed first'),
+    title: l10n.t('Conversations'),
+    placeHolder: l10n.t('Conversations of this folder first, then last changed first'),
     matchOnDescription: true,
     matchOnDetail: true,
   });
@@ -76,7 +100,7 @@ export const setWindow: Command = async (ullage) => {
 async function askModel(): Promise<void> {
   const model = await vscode.window.showInputBox({
     title: l10n.t('Which model is this conversation for?'),
-    prompt: l10n.t('Assumed for sessions that do not name one (setting {0})', 'ullage.model'),
+    prompt: l10n.t('Assumed for conversations that do not name one (setting {0})', 'ullage.model'),
     placeHolder: 'claude-sonnet-4-5',
   });
   if (!model) return;
@@ -106,7 +130,7 @@ interface SessionItem extends vscode.QuickPickItem {
 function others(hasSession: boolean): readonly SessionItem[] {
   return [
     { label: '', kind: vscode.QuickPickItemKind.Separator },
-    ...(hasSession ? [{ label: `$(repo-forked) ${l10n.t('Fork Session')}`, command: 'ullage.forkSession' }, { label: `$(export) ${l10n.t('Export Session…')}`, command: 'ullage.exportSession' }] : []),
+    ...(hasSession ? [{ label: `$(repo-forked) ${l10n.t('Fork Conversation')}`, command: 'ullage.forkSession' }, { label: `$(export) ${l10n.t('Export Conversation…')}`, command: 'ullage.exportSession' }] : []),
     { label: `$(cloud-download) ${l10n.t('Import Transcript…')}`, command: 'ullage.importTranscript' },
   ];
 }
@@ -114,7 +138,7 @@ function others(hasSession: boolean): readonly SessionItem[] {
 function asItem({ sessionId, title, cwd, updatedAt, _meta }: ListedSession, active: string | undefined): SessionItem {
   const { model, messages: count } = _meta.ullage;
   return {
-    label: `${sessionId === active ? '$(check) ' : ''}${asLabel(title || l10n.t('Untitled session'))}`,
+    label: `${sessionId === active ? '$(check) ' : ''}${asLabel(title || l10n.t('Untitled conversation'))}`,
     description: [asLabel(model), messages(count), ago(Date.parse(updatedAt), Date.now())].filter(Boolean).join(' · '),
     detail: asLabel(cwd),
     sessionId,
@@ -157,13 +181,13 @@ const FORMATS: readonly (vscode.QuickPickItem & { readonly format: NonNullable<E
 
 export const exportSession: Command = async (ullage) => {
   const sessionId = activeSession(ullage);
-  const chosen = await vscode.window.showQuickPick(FORMATS, { title: l10n.t('Export Session'), placeHolder: l10n.t('As what?') });
+  const chosen = await vscode.window.showQuickPick(FORMATS, { title: l10n.t('Export Conversation'), placeHolder: l10n.t('As what?') });
   if (!chosen) return;
   const { format } = chosen;
-  const name = (ullage.sessions.title || l10n.t({ message: 'session', comment: ['The name of a file.'] })).replace(/[^\p{L}\p{N}]+/gu, '-').slice(0, 40);
+  const name = (ullage.sessions.title || l10n.t({ message: 'conversation', comment: ['The name of a file.'] })).replace(/[^\p{L}\p{N}]+/gu, '-').slice(0, 40);
   const start = vscode.workspace.workspaceFolders?.[0]?.uri ?? vscode.Uri.file(os.homedir());
   const defaultUri = vscode.Uri.joinPath(start, `${name}.${format === 'ullage' ? 'jsonl' : 'json'}`);
-  const target = await vscode.window.showSaveDialog({ defaultUri, title: l10n.t('Export Session') });
+  const target = await vscode.window.showSaveDialog({ defaultUri, title: l10n.t('Export Conversation') });
   if (!target) return;
   const { text } = await withProgress(l10n.t('Exporting'), (_, token) => ullage.sessions.request(SessionExport, { sessionId, format }, token));
   await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(text));

@@ -125,7 +125,7 @@ describe('the keys', () => {
   test("the view's titles have what one does with a conversation", async () => {
     const actions = (title: string): Locator => vscode.page.locator('.sidebar .pane-header', { hasText: title }).locator('.actions');
     await vscode.page.locator('.sidebar .pane-header', { hasText: 'Conversations' }).hover();
-    for (const name of ['Import Transcript…', 'Sessions…']) await actions('Conversations').getByRole('button', { name }).first().waitFor();
+    for (const name of ['Import Transcript…', 'Conversations…']) await actions('Conversations').getByRole('button', { name }).first().waitFor();
     await vscode.page.locator('.sidebar .pane-header', { hasText: 'Context' }).hover();
     await actions('Context').getByRole('button', { name: /More Actions/ }).first().click();
     await vscode.page.locator('.context-view').getByText('Undo Compaction…').first().waitFor();

@@ -216,7 +216,7 @@ describe('the other commands', () => {
 
   test('an export is a file that can be read again', async () => {
     const file = path.join(vscode.workspace, 'exported.jsonl');
-    await vscode.runIn('Sessions…', 'Export Session…');
+    await vscode.runIn('Conversations…', 'Export Conversation…');
     await vscode.pick('everything ever said');
     await vscode.answerFile(file);
     await vscode.toast('Exported to');
@@ -224,17 +224,17 @@ describe('the other commands', () => {
     await vscode.clearToasts();
   });
 
-  test('a fork continues in a copy, and Sessions… returns', async () => {
-    await vscode.runIn('Sessions…', 'Fork Session');
+  test('a fork continues in a copy, and Conversations… returns', async () => {
+    await vscode.runIn('Conversations…', 'Fork Conversation');
     await vscode.answer('another way');
     await until('the fork to be listed', async () => (await titles()).includes('another way'));
     await vscode.reads(FULL);
-    await vscode.run('Sessions…');
+    await vscode.run('Conversations…');
     await vscode.picks.filter({ hasText: 'first steps' }).first().waitFor();
     await vscode.shot('switch');
     await vscode.pick('first steps');
     await vscode.reads(/0% · \d+\/60K/);
-    await vscode.run('Sessions…');
+    await vscode.run('Conversations…');
     await vscode.pick('Add token refresh');
     await vscode.reads(FULL);
   });

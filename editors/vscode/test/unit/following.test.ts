@@ -33,29 +33,50 @@ describe('following', () => {
 
   test('two agents in one item are listed fullest first, and the terminal’s own is marked', () => {
     const shown = choose([codex, claude, opencode], [PROJECT], codex.sessionId);
-    expect(statusOf(shown, false)?.text).toBe('CC ~46% · ▸Codex 12%');
+    expect(statusOf(shown, false, NOW)?.text).toBe('CC ~46% · ▸Codex 12%');
     expect(shown.subject).toBe(codex);
-    expect(statusOf(choose([codex, claude], [PROJECT], undefined), false)?.text).toBe('CC ~46% · Codex 12%');
+    expect(statusOf(choose([codex, claude], [PROJECT], undefined), false, NOW)?.text).toBe('CC ~46% · Codex 12%');
   });
 
   test('one agent has room for the place of its compaction', () => {
-    expect(statusOf(choose([claude], [PROJECT], undefined), false)?.text).toBe('◔ CC ~46% · compacts at 84%');
+    expect(statusOf(choose([{ ...claude, cache: null }], [PROJECT], undefined), false, NOW)?.text).toBe('◔ CC ~46% · compacts at 84%');
   });
 
   test('what is not known is a question mark', () => {
     const shown = choose([opencode], [opencode.cwd], undefined);
-    expect(statusOf(shown, false)?.text).toBe('opencode ? · Log in twice');
-    const idle = { at: NOW + 60_000, setting: '"idleCompaction": false' };
-    expect(figuresOf({ ...claude, idle }, NOW)).toContain('because it idles ("idleCompaction": false stops that)');
-    for (const row of [{ ...claude, idle: { ...idle, at: NOW } }, { ...claude, idle, live: false }]) expect(figuresOf(row, NOW)).not.toContain('idles');
+    expect(statusOf(shown, false, NOW)?.text).toBe('opencode ? · Log in twice');
     expect(figuresOf(opencode, NOW)).toBe('? of ? · compacts at ? · ? calls left · 2 minutes ago');
+  });
+
+  test('the bar says how long the prompt is kept, and a compaction that comes by itself once that is near', () => {
+    const cache = { until: NOW + 23 * 60_000, keeps: 3_600_000, source: 'promised', tokens: 92_000, warm: 0.046, cold: 1.9, miss: null } as const;
+    const text = (row: Partial<FollowedConversation>): string | undefined => statusOf(choose([{ ...claude, ...row }], [PROJECT], undefined), false, NOW)?.text;
+    expect(text({ cache })).toBe('◔ CC ~46% · compacts at 84% · warm 23 min');
+    expect(text({ cache: { ...cache, until: NOW - 1 } })).toBe('◔ CC ~46% · compacts at 84% · cold');
+    // One that promises nothing may keep it longer.
+    expect(text({ cache: { ...cache, source: 'seen', until: NOW - 1 } })).toBe('◔ CC ~46% · compacts at 84%');
+    expect(text({ cache: null, idle: { at: NOW + 3_600_000, setting: 's' } })).toBe('◔ CC ~46% · compacts at 84%');
+    expect(text({ cache: null, idle: { at: NOW + 300_000, setting: 's' } })).toMatch(/^◔ CC ~46% · idle: compacts at \d\d:\d\d$/);
+    expect(text({ cache, live: false })).not.toContain('warm');
+  });
+
+  test('the hover has the sums of the next prompt, why the last one was read again, and the setting that stops a compaction', () => {
+    const cache = { until: NOW + 23 * 60_000, keeps: 3_600_000, source: 'promised', tokens: 92_000, warm: 0.046, cold: 1.9, miss: { at: NOW, cause: 'idle', tokens: 45_000 } } as const;
+    const hover = (row: Partial<FollowedConversation>): string => tooltipOf(choose([{ ...claude, ...row }], [PROJECT], undefined), (text) => text, NOW);
+    expect(hover({ cache })).toMatch(/warm until \d\d:\d\d; the next prompt costs \$0\.05, then \$1\.90/);
+    expect(hover({ cache })).toContain('last read again: 45K tokens after a pause');
+    expect(hover({ cache: { ...cache, until: NOW - 1 } })).toContain('cold; the next prompt costs $1.90, in place of $0.05');
+    expect(hover({ cache: { ...cache, source: 'seen' } })).toContain('warm at least until');
+    expect(hover({ cache: { ...cache, warm: null } })).toMatch(/warm until \d\d:\d\d: 92K tokens/);
+    expect(hover({ idle: { at: NOW + 60_000, setting: '"idleCompaction": false' } })).toContain('because it idles ("idleCompaction": false in its settings stops that)');
+    for (const row of [{ idle: { at: NOW, setting: 's' } }, { idle: { at: NOW + 60_000, setting: 's' }, live: false }]) expect(hover(row)).not.toContain('idles');
   });
 
   test('a conversation that does not continue is named, and so is the one that the user has chosen to see', () => {
     const old = { ...codex, live: false, title: 'Move the sessions to another store' };
-    expect(statusOf(choose([old], [PROJECT], undefined), false)?.text).toBe('◔ Codex 12% · Move the sessions to anothe…');
+    expect(statusOf(choose([old], [PROJECT], undefined), false, NOW)?.text).toBe('◔ Codex 12% · Move the sessions to anothe…');
     const shown = choose([claude, { ...old, cwd: '/elsewhere' }], [PROJECT], undefined, old.sessionId);
-    expect(statusOf(shown, false)?.text).toBe('CC ~46% · Move the sessions to anothe… 12%');
+    expect(statusOf(shown, false, NOW)?.text).toBe('CC ~46% · Move the sessions to anothe… 12%');
     expect(shown.subject?.sessionId).toBe(old.sessionId);
   });
 
@@ -71,7 +92,7 @@ describe('following', () => {
   });
 
   test('a quiet window shows a conversation when its compaction is imminent', () => {
-    const shown = (nearness: Nearness): unknown => statusOf(choose([{ ...claude, nearness }], [PROJECT], undefined), true);
+    const shown = (nearness: Nearness): unknown => statusOf(choose([{ ...claude, nearness }], [PROJECT], undefined), true, NOW);
     expect(shown('near')).toBeUndefined();
     expect(shown('imminent')).toMatchObject({ tone: 'warning' });
   });
@@ -293,6 +314,34 @@ describe('following', () => {
     expect(window.showWarningMessage.mock.calls.at(-1)?.[0]).toBe('Claude Code compacts with the next call: 80% full, compacts at 84%.');
     expect(window.showWarningMessage).toHaveBeenCalledTimes(2);
     warnings.dispose();
+  });
+
+  test('a compaction because the conversation idles is announced once, some minutes before, and put off by whatever goes on', async () => {
+    const { following, changes } = rig('on');
+    await following.begin();
+    vi.useFakeTimers();
+    let quiet = false;
+    const warnings = new Warnings(following, memory(), () => quiet);
+    const idles = (minutes: number | null): void => { changes.fire({ rows: [{ ...claude, nearness: 'far', idle: minutes === null ? null : { at: Date.now() + minutes * 60_000, setting: '"idleCompaction": false' } }], gone: [] }); };
+    const told = (): readonly string[] => window.showInformationMessage.mock.calls.map(([text]) => text as string);
+    idles(54);
+    vi.advanceTimersByTime(43 * 60_000);
+    expect(told()).toEqual([]);
+    // The user goes on, and idles again.
+    idles(null);
+    idles(54);
+    vi.advanceTimersByTime(43 * 60_000);
+    expect(told()).toEqual([]);
+    vi.advanceTimersByTime(2 * 60_000);
+    expect(told()).toEqual([expect.stringMatching(/^Claude Code compacts by itself at \d\d:\d\d because it idles \("idleCompaction": false in its settings stops that\)\.$/)]);
+    expect(window.showInformationMessage.mock.calls[0]?.slice(1)).toEqual(['Compact…', 'Continue in a New Session…', 'Let it']);
+    vi.advanceTimersByTime(60 * 60_000);
+    quiet = true;
+    idles(5);
+    vi.advanceTimersByTime(1_000);
+    expect(told()).toHaveLength(1);
+    warnings.dispose();
+    vi.useRealTimers();
   });
 
   test('a warning is shown once, and in a quiet window only when two calls are left', async () => {

@@ -3,6 +3,8 @@ import * as path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Memento } from 'vscode';
 
+import { forget } from '../../src/commands/sessions';
+import type { Ullage } from '../../src/extension';
 import {
   ContextCommit,
   ContextCompact,
@@ -11,6 +13,7 @@ import {
   type FoundTranscript,
   type ImportResult,
   SessionImport,
+  SessionList,
   SessionNew,
   type SessionNotification,
   TranscriptsList,
@@ -18,7 +21,7 @@ import {
 import { type CompactionDone, type Door, findTranscripts, Sessions } from '../../src/sessions';
 import { statusView } from '../../src/statusBar';
 import { example, exampleNames, hasServer, memory, RealServer, repository, running } from './support';
-import { EventEmitter } from './vscode';
+import { EventEmitter, window } from './vscode';
 
 test.each(exampleNames('update.'))('%s is taken in', (name) => {
   const updates = new EventEmitter<SessionNotification>();
@@ -140,6 +143,30 @@ describe.skipIf(!hasServer)('with a real server', () => {
     await server.start(settings);
     await sessions.reload();
     expect(sessions.usage).toMatchObject({ sessionId: before?.sessionId, used: before?.used, title: before?.title });
+  });
+
+  test('a conversation is forgotten after one question, which says what goes and that the agent’s own file stays', async () => {
+    const { session: { sessionId } } = await importSample();
+    const dropped: string[] = [];
+    const row = example('following.list.result.json') as { rows: [FollowedConversation] };
+    const ullage = { sessions, subjectId: sessionId, following: { row: (): unknown => followed, drop: (id: string) => dropped.push(id) } } as unknown as Ullage;
+    let followed: FollowedConversation | undefined = { ...row.rows[0], sessionId, title: 'fix-login', path: '/home/ada/x.jsonl' };
+    const question = window.showWarningMessage.mockReset();
+    const asked = (): string => (question.mock.lastCall?.[1] as { detail: string }).detail;
+    question.mockResolvedValueOnce(undefined);
+    await forget(ullage);
+    expect(question.mock.lastCall?.[0]).toBe('Forget “fix-login”?');
+    expect(asked()).toMatch(/^Ullage removes all that it keeps of it: \d+ messages, .* This cannot be undone\.\n\nClaude Code’s own file stays as it is: .home.ada.x\.jsonl\. Ullage reads it again/);
+    expect(sessions.activeSessionId).toBe(sessionId);
+    followed = undefined;
+    question.mockResolvedValueOnce('Forget');
+    await forget(ullage, sessionId);
+    expect(asked()).not.toContain('own file stays');
+    expect(sessions.activeSessionId).toBeUndefined();
+    expect(dropped).toEqual([sessionId]);
+    expect((await sessions.request(SessionList, {})).sessions.map((one) => one.sessionId)).not.toContain(sessionId);
+    await sessions.reload();
+    expect(sessions.activeSessionId).toBeUndefined();
   });
 
   test('a remembered session that is gone is forgotten', async () => {

@@ -137,7 +137,7 @@ test('no message has a link that runs a command, whoever wrote the text', async 
 });
 
 const WARNING = 'Context 61% full (5K of 8.2K). Compacts by itself at 67% (5.5K).';
-const CHOICES = ['Compact now', 'Preview', 'Not for this session'];
+const CHOICES = ['Compact now', 'Preview', 'Not for this conversation'];
 
 test('a warning offers to compact, to look first, and to be silent', async () => {
   vi.useFakeTimers();
@@ -159,7 +159,7 @@ test('a warning about a copy does not offer to compact it, since that would not 
   updates.fire({ sessionId: 's_1', update: { ...update, _meta: { ullage: { ...update._meta.ullage, managedBy: 'agent', agent: 'Codex' } } } });
   updates.fire(warning);
   await vi.runAllTimersAsync();
-  expect(window.showWarningMessage).toHaveBeenCalledWith(WARNING, 'Show', 'Preview', 'Not for this session');
+  expect(window.showWarningMessage).toHaveBeenCalledWith(WARNING, 'Show', 'Preview', 'Not for this conversation');
   notices.dispose();
 });
 
@@ -200,7 +200,7 @@ test('a session that was silenced stays silent', async () => {
   vi.useFakeTimers();
   const remembered = memory();
   const notices = new Notices(sessions, remembered);
-  window.showWarningMessage.mockResolvedValueOnce('Not for this session');
+  window.showWarningMessage.mockResolvedValueOnce('Not for this conversation');
   updates.fire(warning);
   await vi.runAllTimersAsync();
   expect(remembered.get('ullage.mutedSessions')).toEqual(['s_1']);

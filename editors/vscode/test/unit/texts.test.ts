@@ -90,7 +90,7 @@ const errors = [{ messageId: 'untranslated' }];
 tester.run('texts/untranslated', untranslated, {
   valid: [
     "vscode.window.showErrorMessage(l10n.t('It failed.'))",
-    "l10n.t({ message: 'session', comment: ['The name of a file.'] })",
+    "l10n.t({ message: 'conversation', comment: ['The name of a file.'] })",
     "const item = { label: `$(add) ${l10n.t('New Session')}`, command: 'ullage.newSession' }",
     "import { a } from './some file'",
     "const kind: 'The one' | 'two' = other",

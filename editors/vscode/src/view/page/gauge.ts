@@ -41,7 +41,7 @@ export function biggestOf(part: string, items: readonly Item[]): Big[] {
 
 const EXPLAINED: Readonly<Record<string, string>> = {
   tools: l10n.t('Names, descriptions and parameters of the tools the model is offered.'),
-  overhead: l10n.t('What the provider counts beyond what the session holds: its own instructions and tools.'),
+  overhead: l10n.t('What the provider counts beyond what the conversation holds: its own instructions and tools.'),
   memory: l10n.t('What the memory tool keeps in the context.'),
 };
 

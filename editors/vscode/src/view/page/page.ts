@@ -152,7 +152,7 @@ export class Page {
     const same = message.sessionId !== null && message.sessionId === this.#sessionId;
     this.#sessionId = message.sessionId;
     this.#session.hidden = message.sessionId === null;
-    setText(this.#title, message.title || l10n.t('Untitled session'));
+    setText(this.#title, message.title || l10n.t('Untitled conversation'));
     this.#title.title = message.title;
     if (!same && document.hasFocus() && document.activeElement === document.body) queueMicrotask(() => this.focus());
     if (same) {

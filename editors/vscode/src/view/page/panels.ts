@@ -76,7 +76,7 @@ export interface SearchActions {
 export class SearchView {
   readonly element: HTMLElement;
   readonly #actions: SearchActions;
-  readonly #input = h('input.search-input', { type: 'search', placeholder: l10n.t('Search this session, archived messages too'), 'aria-label': l10n.t('Search this session'), spellcheck: 'false' });
+  readonly #input = h('input.search-input', { type: 'search', placeholder: l10n.t('Search this conversation, archived messages too'), 'aria-label': l10n.t('Search this conversation'), spellcheck: 'false' });
   readonly #hits = h('div.hits');
   #timer: ReturnType<typeof setTimeout> | undefined;
 

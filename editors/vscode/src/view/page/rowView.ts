@@ -206,7 +206,7 @@ function drawText(part: Extract<Part, { kind: 'text' }>, item: Item, open: boole
 
 /** Says that even the open row does not show the whole content. */
 function more(part: { readonly more: boolean }, open = true): HTMLElement[] {
-  return part.more && open ? [h('div.more', {}, l10n.t('The rest is too long to show here; export the session to read it.'))] : [];
+  return part.more && open ? [h('div.more', {}, l10n.t('The rest is too long to show here; export the conversation to read it.'))] : [];
 }
 
 export function drawMarker(row: MarkerRow, context: RowContext): HTMLElement {
