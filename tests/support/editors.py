@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EDITORS = ROOT / "editors"
 # The editors' tests use the server of this checkout.
 SERVER = Path(sys.executable).with_name("ullage")
-# The version that `scripts/rigs/nvim.sh` installs. The plugin supports 0.11 as well, which Debian has not packed.
-NEOVIMS = ("0.12",)
+# The versions that `scripts/rigs/nvim.sh` installs: the oldest that the plugin supports, and the newest.
+NEOVIMS = ("0.11", "0.12")
 
 
 def neovim_environment(home: Path) -> dict[str, str]:
