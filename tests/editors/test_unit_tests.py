@@ -72,5 +72,5 @@ def test_the_help_of_the_neovim_plugin_has_a_tag_for_every_command(nvim: str, tm
     tags = (tmp_path / "doc" / "tags").read_text()
     commands = (EDITORS / "nvim" / "lua" / "ullage" / "command.lua").read_text()
     names = re.findall(r"^  (\w+) = \{", commands.split("local COMMANDS")[1].split("\n}")[0], re.MULTILINE)
-    assert len(names) == 13
+    assert len(names) == 14
     assert [name for name in names if f":Ullage-{name}\t" not in tags] == []

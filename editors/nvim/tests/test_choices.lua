@@ -206,4 +206,40 @@ T['figures of a session that is no longer active are not shown'] = function()
   eq(session.figures.used, 5)
 end
 
+T['a conversation is forgotten after one question, which says what goes and that the agent’s own file stays'] = function()
+  session.activate(opened('s1'))
+  local prompts, said = {}, {}
+  local choice
+  vim.ui.select = function(_, options, use)
+    prompts[#prompts + 1] = options.prompt
+    use(choice)
+  end
+  require('ullage.notices').say = function(text)
+    said[#said + 1] = text
+  end
+  require('ullage.following').row = function(id)
+    return id == 's1' and { session_id = id, agent = 'Claude Code', title = 'fix-login', path = '/home/ada/x.jsonl' }
+      or nil
+  end
+  local function forget(id)
+    require('ullage.undo').forget(id)
+    take('session/load').answer(opened(id ~= '' and id or 's1'))
+  end
+  forget('')
+  eq(prompts[1]:find('Forget “fix-login” for good, with all that Ullage keeps of it: 1 message,', 1, true), 1)
+  eq(prompts[1]:find('Claude Code’s own file stays: /home/ada/x.jsonl', 1, true) ~= nil, true)
+  eq(methods(), {})
+  choice = 'Forget'
+  forget('s2')
+  eq(prompts[2]:find('It is nowhere else.', 1, true) ~= nil, true)
+  local other = take('session/delete')
+  eq(other.params.sessionId, 's2')
+  other.answer({})
+  eq(session.active.id, 's1')
+  forget('')
+  take('session/delete').answer({})
+  eq(session.active, nil)
+  eq(said, { 'Forgotten.', 'Forgotten.' })
+end
+
 return T

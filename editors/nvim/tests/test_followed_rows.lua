@@ -58,6 +58,10 @@ T['a row says how long its prompt is kept, and what the next one costs then'] = 
   end
   local soon, past = (os.time() + 630) * 1000, (os.time() - 60) * 1000
   eq(said({ ['until'] = soon, source = 'promised', cold = 1.9 }), 'warm 10 min, then $1.90')
+  eq(
+    rows.brief(read({ cache = { ['until'] = soon, source = 'seen' }, nearness = 'far' })):match('warm.*'),
+    'warm 10 min'
+  )
   eq(said({ ['until'] = soon, source = 'seen' }), 'warm 10 min')
   eq(said({ ['until'] = past, source = 'promised', cold = 1.9 }), 'cold: $1.90')
   -- A provider that promises nothing may still have it.

@@ -77,6 +77,7 @@ local COMMANDS = {
       require('ullage.continuing').offer(focus, entry and not entry.inserted and entry or nil)
     end,
   },
+  forget = { run = lazily('undo', 'forget'), complete = lazily('lists', 'ids') },
   import = { run = lazily('lists', 'import'), complete = lazily('paths', 'complete') },
   log = { run = lazily('journal', 'show') },
   lost = { run = lazily('lost', 'list') },
@@ -117,7 +118,7 @@ M.GONE = {
   ask = CHAT,
   cancel = ':Ullage undo stops a compaction that runs',
   choose = 'a notice names the commands that it offers',
-  delete = SHELL:format('forget'),
+  delete = ':Ullage forget removes a conversation',
   export = SHELL:format('export'),
   fork = ':Ullage continue goes on in a new session',
   from = 'cf in :Ullage context compacts from a message on',

@@ -204,7 +204,7 @@ function M.switch(id)
       if #list == 0 then
         notices.failed(require('ullage.errors').no_session())
       else
-        choose(list, 'Session', M.session_line, function(entry)
+        choose(list, 'Conversation', M.session_line, function(entry)
           load(entry.sessionId)
         end)
       end

@@ -98,4 +98,16 @@ function M.setup()
   )
 end
 
+---Asks the user, and goes on only after a yes.
+---@param prompt string
+---@param yes string
+---@param go fun()
+function M.confirm(prompt, yes, go)
+  vim.ui.select({ yes, 'Leave it' }, { prompt = prompt }, function(choice)
+    if choice == yes then
+      go()
+    end
+  end)
+end
+
 return M

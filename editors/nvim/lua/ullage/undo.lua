@@ -1,4 +1,4 @@
--- Undoes edits, after a question that says what comes back.
+-- Undoes edits, and forgets conversations, after a question that says what comes back or goes.
 local notices = require('ullage.notices')
 local session = require('ullage.session')
 local words = require('ullage.words')
@@ -31,17 +31,6 @@ local function consequence(usage)
     words.short(math.abs(difference))
   )
   return after.percent and ('%s; the context will be at %d %%'):format(text, after.percent) or text
-end
-
----@param prompt string
----@param yes string
----@param go fun()
-local function confirm(prompt, yes, go)
-  vim.ui.select({ yes, 'Leave it' }, { prompt = prompt }, function(choice)
-    if choice == yes then
-      go()
-    end
-  end)
 end
 
 ---Sends the request that was confirmed, and shows the figures before and after it.
@@ -81,9 +70,52 @@ function M.ask(id)
     local back = result.messagesBack > 0 and (words.count(result.messagesBack, 'message') .. ', ') or ''
     local kind = KINDS[last.kind] or last.kind
     local prompt = ('Undo %s (%s)? %s%s.'):format(kind, words.ago(last.timestamp), back, consequence(result.usage))
-    confirm(prompt, 'Undo', function()
+    notices.confirm(prompt, 'Undo', function()
       -- Named, because another edit may have been made while the question was open.
       revert('context/undo', { editId = last.id })
+    end)
+  end)
+end
+
+---Returns what stays of a conversation that is forgotten.
+---@param meta table the `ullage` part of its figures
+---@param row? ullage.Followed
+local function stays(meta, row)
+  local file = row and row.path or (meta.followed or {}).path
+  if file and file ~= '' then
+    local agent = row and row.agent or meta.agent
+    return ('%s’s own file stays: %s'):format(agent ~= '' and agent or 'The agent', vim.fn.fnamemodify(file, ':~'))
+  end
+  return meta.managedBy == 'agent' and 'What its agent has of it stays.' or 'It is nowhere else.'
+end
+
+---`:Ullage forget`: removes a conversation from all that Ullage keeps, after a question that says what goes and what
+---stays: the named session, or the current one.
+---@param id string
+function M.forget(id)
+  local following = require('ullage.following')
+  local current = following.current()
+  local params = { sessionId = id ~= '' and id or current and current.session_id or nil }
+  session.request('session/load', params, function(error, result)
+    if notices.failed(error) then
+      return
+    end
+    local row, meta = following.row(result.sessionId), result.usage._meta.ullage
+    local title = row and require('ullage.following.rows').title(row) or words.plain(result.title)
+    local messages = words.count(meta.messagesActive + meta.messagesArchived, 'message')
+    local prompt = ('Forget “%s” for good, with all that Ullage keeps of it: %s, compactions, pins? %s'):format(
+      title ~= '' and title or 'Untitled',
+      messages,
+      stays(meta, row)
+    )
+    notices.confirm(prompt, 'Forget', function()
+      session.request('session/delete', { sessionId = result.sessionId }, function(refused)
+        if not notices.failed(refused) then
+          require('ullage.following.served').take({ rows = {}, gone = { result.sessionId } })
+          session.leave(result.sessionId)
+          notices.say('Forgotten.')
+        end
+      end)
     end)
   end)
 end

@@ -145,35 +145,43 @@ function M.briefest(row)
   return ('%s %s'):format(row.agent_short, M.figure(row))
 end
 
+---Returns how long the provider still keeps the last prompt, in the fewest words: `warm 23 min`, or `cold`; nil if nothing
+---is known. A provider that promises nothing may keep it longer.
+---@param row ullage.Followed
+---@return string?
+local function warm(row)
+  local cache = row.live and row.cache
+  local left = cache and cache['until'] - os.time() * 1000
+  if left and left > 0 then
+    return ('warm %d min'):format(math.max(1, math.floor(left / 60000)))
+  end
+  return cache and cache.source == 'promised' and 'cold' or nil
+end
+
+---Returns the same with what the next prompt costs once it is cold: `warm 23 min, then $1.90` or `cold: $1.90`.
+---@param row ullage.Followed
+---@return string?
+local function warm_and_cost(row)
+  local text = warm(row)
+  local cold = text and row.cache.cold
+  if type(cold) == 'number' and cold >= 0.005 then
+    return ('%s%s$%.2f'):format(text, text == 'cold' and ': ' or ', then ', cold)
+  end
+  return text
+end
+
 ---Returns a row's part of the statusline: `CC 46 %`, `CC 62 %, 2 to 4 calls left`.
 ---@param row ullage.Followed
 ---@return string
 function M.brief(row)
   local text = M.briefest(row)
   local distance = row.nearness ~= 'far' and M.distance(row)
-  if distance then
-    return ('%s, %s'):format(text, distance)
-  elseif not row.live and row.updated_at > 0 then
+  if not row.live and row.updated_at > 0 and not distance then
     return ('%s, %s'):format(text, words.ago(row.updated_at))
   end
-  return text
-end
-
----Returns how long the last prompt is kept and what the next one costs after that, or nil if nothing is known:
----`warm 23 min, then $1.90` or `cold: $1.90`. A provider that promises nothing may keep it longer.
----@param row ullage.Followed
----@return string?
-local function warm(row)
-  local cache = row.cache
-  if not cache then
-    return nil
-  end
-  local left = cache['until'] - os.time() * 1000
-  local cost = type(cache.cold) == 'number' and cache.cold >= 0.005 and ('$%.2f'):format(cache.cold) or nil
-  if left > 0 then
-    return ('warm %d min%s'):format(math.max(1, math.floor(left / 60000)), cost and ', then ' .. cost or '')
-  end
-  return cache.source == 'promised' and ('cold%s'):format(cost and ': ' .. cost or '') or nil
+  local parts = { text, distance or nil }
+  parts[#parts + 1] = warm(row)
+  return table.concat(parts, ', ')
 end
 
 ---Returns `46 % of 200K, compacts at 84 %, 20 to 31 calls left`, with `?` for what is not known.
@@ -196,7 +204,7 @@ function M.figures(row)
     parts[#parts + 1] = 'compacts at ' .. at
   end
   parts[#parts + 1] = row.live and M.distance(row) or nil
-  parts[#parts + 1] = row.live and warm(row) or nil
+  parts[#parts + 1] = warm_and_cost(row)
   return table.concat(parts, ', ')
 end
 

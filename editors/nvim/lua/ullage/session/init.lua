@@ -75,6 +75,15 @@ function M.activate(result)
   end
 end
 
+---Has no active session any more, if it was this one: it is no longer there.
+---@param id string
+function M.leave(id)
+  if M.active and M.active.id == id then
+    M.active, M.figures, M.running, M.done = nil, nil, nil, nil
+    events.emit('session', nil)
+  end
+end
+
 -- Calls its argument once it is known which session is the active one.
 M.settled = choices.settled
 
