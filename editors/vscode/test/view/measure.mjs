@@ -34,6 +34,8 @@ async function measure(count) {
   const append = await page.evaluate(measureUpdates, { kind: 'append', batches: BATCHES, batch: BATCH, warmUp: WARM_UP });
   const figure = await page.evaluate(measureUpdates, { kind: 'figure', batches: BATCHES, batch: BATCH, warmUp: WARM_UP });
   const scroll = await page.evaluate(measureScroll);
+  // At the end again, where a conversation is followed.
+  await page.evaluate(() => new Promise((done) => { const list = document.querySelector('.conversation'); list.scrollTop = list.scrollHeight; requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))); }));
   const nodes = await page.evaluate(() => document.getElementsByTagName('*').length);
   if (errors.length > 0) throw new Error(errors.join('\n'));
   await close();

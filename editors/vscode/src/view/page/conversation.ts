@@ -18,8 +18,8 @@ import {
   type Usage,
 } from '../messages';
 import { h } from './dom';
-import { type Anchor, VirtualList } from './list';
-import { asksFor, type Details, drawRow, estimateRow, LostLists, type RowActions } from './rowView';
+import { type Anchor, RowList } from './list';
+import { asksFor, type Details, drawRow, LostLists, type RowActions } from './rowView';
 import { EARLIER, idsOf, type MessageRow, type Row, Transcript } from './transcript';
 
 export const isKept = object({
@@ -174,7 +174,7 @@ export interface ConversationHost {
 export class Conversation {
   readonly element: HTMLElement;
   readonly #host: ConversationHost;
-  readonly #list: VirtualList<Row>;
+  readonly #list: RowList<Row>;
   readonly #expanded = new Set<string>();
   readonly #details: WholeContents;
   readonly #lost: LostLists;
@@ -192,9 +192,9 @@ export class Conversation {
     this.#lost = new LostLists((message) => host.send(message));
     const content = h('div.rows', { role: 'tree', 'aria-label': l10n.t('Conversation') });
     this.element = h('div.conversation', {}, content);
-    this.#list = new VirtualList<Row>(this.element, content, {
+    this.#list = new RowList<Row>(this.element, content, {
       draw: (row) => this.#draw(row),
-      estimate: estimateRow,
+      isHead: ({ kind }) => kind === 'earlier',
       drawn: () => this.#host.changed(),
     });
     content.addEventListener('keydown', (event) => this.#keydown(event));

@@ -59,12 +59,6 @@ export function drawRow(row: Row, context: RowContext): HTMLElement {
   return element;
 }
 
-/** Estimates the pixels of a row. */
-export function estimateRow(row: Row): number {
-  if (row.kind === 'message') return 30 + 20 * Math.min(3, row.item.parts.length);
-  return row.kind === 'marker' ? 52 : 34;
-}
-
 function drawKind(row: Row, context: RowContext): HTMLElement {
   switch (row.kind) {
     case 'earlier':
