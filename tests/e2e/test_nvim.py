@@ -45,16 +45,23 @@ def test_the_story_in_lua_passes(nvim: Path, name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_each_appended_message_shows_its_own_figure_in_the_statusline(nvim: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def newest(lacking: Callable[[str], Never]) -> Path:
+    return neovim(NEOVIMS[-1]) or lacking(f"Neovim {NEOVIMS[-1]}")
+
+
+# Drawing without a terminal fails an assertion of Neovim's own in 0.11.4.
+def test_each_appended_message_shows_its_own_figure_in_the_statusline(newest: Path, tmp_path: Path) -> None:
     # The script fails if the statusline stays as it is, or shows the figure of an earlier message.
-    assert len(measure(nvim, SERVER, tmp_path).append_to_statusline_ms) == 100
+    assert len(measure(newest, SERVER, tmp_path).append_to_statusline_ms) == 100
 
 
 @pytest.mark.minutes
-def test_a_newcomer_sees_a_figure_by_the_readmes_first_commands(nvim: Path, tmp_path: Path) -> None:
+# Before 0.12 there is no vim.pack, by which the README installs the plugin.
+def test_a_newcomer_sees_a_figure_by_the_readmes_first_commands(newest: Path, tmp_path: Path) -> None:
     rig = ROOT / "scripts" / "rigs" / "pipx.sh"
     pipx = subprocess.run([rig], stdout=subprocess.PIPE, text=True, timeout=PATIENCE, check=True).stdout.strip()
-    newcomer(nvim, Path(pipx), tmp_path)
+    newcomer(newest, Path(pipx), tmp_path)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ local T = editor.set()
 T['subcommands are completed'] = function()
   child = editor.start()
   eq(child.fn.getcompletion('Ullage co', 'cmdline'), { 'compact', 'context', 'continue' })
-  eq(#child.fn.getcompletion('Ullage ', 'cmdline'), 13)
+  eq(#child.fn.getcompletion('Ullage ', 'cmdline'), 14)
   eq(
     child.fn.getcompletion('Ullage import ' .. editor.ROOT .. '/protocol/met', 'cmdline'),
     { editor.ROOT .. '/protocol/methods.json' }
