@@ -1,7 +1,6 @@
 -- What a compaction left out: its words, and how it is given back to the agent. Needs no server.
 local editor = require('editor')
 local lost = require('ullage.lost')
-local pasting = require('ullage.following.pasting')
 local eq, has = MiniTest.expect.equality, editor.has
 
 local T = editor.set()
@@ -78,8 +77,8 @@ T['in a window of']['so many cells, each number, each key and the end of each li
 end
 
 T['a paste has no line feed and nothing that ends it early'] = function()
-  eq(pasting.as_paste('one\r\ntwo\nthree'), '\27[200~one\rtwo\rthree\27[201~')
-  eq(pasting.as_paste('a\27[201~\rb\194\155201~c\3 “é”'), '\27[200~a[201~b201~c “é”\27[201~')
+  eq(lost.as_paste('one\r\ntwo\nthree'), '\27[200~one\rtwo\rthree\27[201~')
+  eq(lost.as_paste('a\27[201~\rb\194\155201~c\3 “é”'), '\27[200~a[201~b201~c “é”\27[201~')
 end
 
 T['the brief is put into the terminal of the agent, as a paste and without Enter'] = function()

@@ -37,7 +37,7 @@ end
 
 ---@param line string
 local function copy(line)
-  notices.say(('Copied %s%s.'):format(line, require('ullage.clipboard').copy(line)))
+  notices.say(('Copied %s%s.'):format(line, notices.copy(line)))
 end
 
 ---Offers what can be done: to send the agent's command to the terminal in which it runs, or to copy it.

@@ -6,6 +6,16 @@ local words = require('ullage.words')
 
 local M = {}
 
+---Runs a command in a |terminal| and lets the user type there. It gets a tab page: agents need a wide screen.
+---@param command string[]
+---@param cwd string
+local function run_in_terminal(command, cwd)
+  vim.cmd('tab split')
+  vim.api.nvim_win_set_buf(0, vim.api.nvim_create_buf(true, false))
+  vim.fn.jobstart(command, { term = true, cwd = cwd })
+  vim.cmd.startinsert()
+end
+
 ---@class ullage.Continuing a way to continue
 ---@field label string
 ---@field params table of `continuing/preview`, without the session
@@ -77,10 +87,10 @@ end
 local function resume(written)
   local is_here = vim.fn.executable(written.command[1]) == 1 and vim.fn.isdirectory(written.cwd) == 1
   if is_here then
-    require('ullage.terminal').run(written.command, written.cwd)
+    run_in_terminal(written.command, written.cwd)
     return
   end
-  local where = require('ullage.clipboard').copy(written.shell)
+  local where = notices.copy(written.shell)
   notices.say(('Written. %s cannot be run here; copied %s%s.'):format(written.agent, written.shell, where))
 end
 

@@ -6,6 +6,23 @@ local words = require('ullage.words')
 
 local M = {}
 
+---Returns a text as a terminal hands over what is pasted: between two marks, so that the agent takes a line break for a
+---part of the text and not for Enter. Control characters are left out: one could end the paste early.
+---@param text string
+---@return string
+function M.as_paste(text)
+  -- Those of two bytes (U+0080 to U+009F) as well: a terminal may take U+009B for the beginning of a mark.
+  local plain = text:gsub('\r\n', '\n'):gsub('[%z\1-\8\11-\31\127]', ''):gsub('\194[\128-\159]', '')
+  return ('\27[200~%s\27[201~'):format((plain:gsub('\n', '\r')))
+end
+
+---Types a text of several lines into a terminal, and does not press Enter.
+---@param buffer integer
+---@param text string
+local function paste(buffer, text)
+  vim.api.nvim_chan_send(vim.bo[buffer].channel, M.as_paste(text))
+end
+
 ---The kinds in the order of the list, each with its noun and its heading.
 M.KINDS = {
   { 'said', 'message', 'What you said' },
@@ -90,7 +107,7 @@ function M.copy(brief)
     notices.say('Nothing was left out that could be copied.')
     return
   end
-  local where = require('ullage.clipboard').copy(brief)
+  local where = notices.copy(brief)
   notices.say(('Copied %s%s.'):format(words.count(select(2, brief:gsub('\n', '\n')) + 1, 'line'), where))
 end
 
@@ -104,7 +121,7 @@ function M.send(brief)
   elseif not buffer then
     notices.say('The agent runs in no terminal of this Neovim. y copies it.')
   else
-    require('ullage.following.pasting').paste(buffer, brief)
+    paste(buffer, brief)
     notices.say(('Put into the terminal of %s. Nothing is sent before you press Enter there.'):format(row.agent))
   end
 end

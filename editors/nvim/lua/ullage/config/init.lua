@@ -1,6 +1,21 @@
 -- The options in force. `setup()` and `vim.g.ullage` override the defaults; neither is required.
 local M = {}
 
+---@type ullage.Config
+local DEFAULTS = {
+  cmd = nil,
+  store = nil,
+  resume = true,
+  follow = nil,
+  -- Only settings that differ from the server's own defaults are sent.
+  settings = {},
+  context = { open = 'vsplit', keys = true },
+  statusline = { done_seconds = 6, start = true, quiet = false },
+  notices = { level = 'info' },
+  -- As in other editors' language clients, a server that keeps failing is not restarted for ever.
+  recovery = { attempts = 4, seconds = 180 },
+}
+
 ---@type ullage.Config?
 local current
 ---@type ullage.Options?
@@ -20,7 +35,7 @@ local function checked(options)
   if #faults > 0 then
     error(require('ullage.errors').new('InvalidOption', 'ullage: ' .. table.concat(faults, '\nullage: ')), 0)
   end
-  return vim.tbl_deep_extend('force', require('ullage.config.defaults'), options)
+  return vim.tbl_deep_extend('force', DEFAULTS, options)
 end
 
 ---Returns the options in force. Raises an `ullage.Error` of kind `InvalidOption` that names every fault by its path.

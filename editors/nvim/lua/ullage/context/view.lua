@@ -305,4 +305,12 @@ function View:renew(item)
   end
 end
 
+---The 'foldexpr' of the context buffer.
+---@return string
+function M.fold_level()
+  local view = M.by_buffer[vim.api.nvim_get_current_buf()]
+  local row = view and view.rows[vim.v.lnum]
+  return row and row.fold or '0'
+end
+
 return M
