@@ -181,7 +181,7 @@ export interface FeedOptions {
   /** Runs work and shows its error to the user. */
   readonly guarded: (work: () => Promise<void>) => Promise<void>;
   /** Called after the page was told of a new generation. */
-  readonly begun: () => void;
+  readonly begun: (sessionId: string) => void;
 }
 
 export class TranscriptFeed {
@@ -287,7 +287,7 @@ export class TranscriptFeed {
     post({ type: 'session', sessionId, title: model.usage?.title ?? '', generation, total, reveal: this.#reveal });
     this.#reveal = null;
     post({ type: 'history', edits: reader.edits.map(toEditLine) });
-    begun();
+    begun(sessionId);
   }
 }
 

@@ -147,6 +147,8 @@ export class ViewHost implements vscode.Disposable {
   readonly #lost: LostHost;
   readonly #subscriptions: readonly { dispose(): unknown }[];
   #disposed = false;
+  /** The session that the page has the title of. Figures of another one would stand under a wrong name. */
+  #begun: string | undefined;
 
   constructor(webview: vscode.Webview, parts: ViewParts) {
     const { model, connection, terminals } = parts;
@@ -154,7 +156,10 @@ export class ViewHost implements vscode.Disposable {
     this.#parts = parts;
     this.#model = model;
     const post = (message: HostMessage): void => { this.#post(message); };
-    this.#feed = new TranscriptFeed({ model, post, guarded: (work) => this.#guarded(work), begun: () => { this.#showFigures(); } });
+    this.#feed = new TranscriptFeed({ model, post, guarded: (work) => this.#guarded(work), begun: (sessionId) => {
+      this.#begun = sessionId;
+      this.#showFigures();
+    } });
     this.#lost = new LostHost({ model, terminals, post });
     this.#subscriptions = [
       webview.onDidReceiveMessage((message: unknown) => {
@@ -177,12 +182,11 @@ export class ViewHost implements vscode.Disposable {
   open(): void {
     this.#post(serverState(this.#parts.connection.health));
     const sessionId = this.#model.activeSessionId;
+    this.#begun = undefined;
     this.#feed.open(sessionId);
     if (sessionId === undefined) {
       this.#post({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, reveal: null });
-      return;
     }
-    this.#showFigures();
   }
 
   /** Reads the transcript again, for example after a change for which the server sends no update. */
@@ -197,7 +201,7 @@ export class ViewHost implements vscode.Disposable {
   }
 
   #showUsage(state: UsageState): void {
-    if (state.sessionId !== this.#model.activeSessionId) return;
+    if (state.sessionId !== this.#model.activeSessionId || state.sessionId !== this.#begun) return;
     this.#post({ type: 'usage', usage: toUsage(state) });
     this.#feed.takeFigures(state);
   }

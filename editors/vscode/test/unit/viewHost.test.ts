@@ -17,6 +17,7 @@ import {
   type Method,
   SessionAppend,
   SessionImport,
+  SessionNew,
 } from '../../src/protocol.gen';
 import { Sessions } from '../../src/sessions';
 import { asPaste } from '../../src/terminals';
@@ -54,8 +55,10 @@ describe.skipIf(!hasServer)('the view’s host', () => {
   async function open(): Promise<HostMessageOf<'session'>> {
     const { session } = await sessions.request(SessionImport, { path: path.join(repository, 'server/ullage/cli/data/sample.jsonl') });
     await sessions.activate(session);
+    const before = page.all('session').length;
     say({ type: 'ready' });
-    return vi.waitUntil(() => page.last('session'), PATIENCE);
+    // A page that is ready is shown the transcript from its end again.
+    return vi.waitUntil(() => page.all('session')[before], PATIENCE);
   }
 
   async function load({ generation, total }: HostMessageOf<'session'>): Promise<HostMessageOf<'entries'>> {
@@ -66,6 +69,20 @@ describe.skipIf(!hasServer)('the view’s host', () => {
   test('a page without a session gets a message that says so', () => {
     say({ type: 'ready' });
     expect(page.last('session')).toMatchObject({ sessionId: null });
+  });
+
+  test('figures of another conversation come only with its title', async () => {
+    const { sessionId } = await open();
+    await vi.waitUntil(() => page.last('usage'), PATIENCE);
+    const other = await sessions.request(SessionNew, { title: 'other', model: 'gpt-4o' });
+    const before = page.received.length;
+    await sessions.activate(other);
+    await vi.waitUntil(() => page.last('usage')?.usage.model === 'gpt-4o', PATIENCE);
+    const since = page.received.slice(before);
+    const named = since.findIndex((message) => message.type === 'session' && message.sessionId === other.sessionId);
+    expect(named).toBeGreaterThanOrEqual(0);
+    expect(since.findIndex(({ type }) => type === 'usage')).toBeGreaterThan(named);
+    expect(other.sessionId).not.toBe(sessionId);
   });
 
   test('a page gets the session, its figures and the entries it asks for', async () => {
