@@ -39,7 +39,7 @@ const GERMAN: Words = {
   brings: /^Holt \d+ Nachrichten, [\d,]+K Token zurück; der Kontext ist dann bei \d+\u00a0%\.$/,
   searchAny: 'Suchen…',
   scope: 'Diese Unterhaltung',
-  search: 'Alles je in dieser Sitzung Gesagte durchsuchen',
+  search: 'Alles je in dieser Unterhaltung Gesagte durchsuchen',
   setting: 'Anteil des nutzbaren Fensters, bei dem einmal gewarnt wird.',
 };
 const CHINESE: Words = {
@@ -57,7 +57,7 @@ const CHINESE: Words = {
   brings: /^将恢复 \d+ 条消息，[\d.]+K 个 token；届时上下文为 \d+%。$/,
   searchAny: '搜索…',
   scope: '此对话',
-  search: '搜索此会话中的全部内容',
+  search: '搜索此对话中的全部内容',
   setting: '达到可用窗口的此比例时警告一次。',
 };
 
