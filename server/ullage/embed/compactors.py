@@ -21,14 +21,14 @@ from ullage.edits.drop import first_exchange, next_truncation_range
 from ullage.edits.shorten import ResultLimits, excerpt, shorten_results
 from ullage.embed.counters import TokenCounter, engine_counter, get_counter
 from ullage.embed.host import Host, LoopThread
-from ullage.embed.messages import MessageList, checked
+from ullage.embed.messages import MessageList, checked, choice
 from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
 from ullage.formats.provider import Provider
 from ullage.model.edits import DuplicateReadsEdit, RepeatedFile
 from ullage.model.errors import ProviderError, StoreUnavailable
 from ullage.model.events import SessionCreated
 from ullage.model.message import Message, Role
-from ullage.model.settings import ContextSettings, RangeKeep, Settings
+from ullage.model.settings import ContextSettings, Messages, RangeKeep, Settings, Tokens
 from ullage.service import sessions
 from ullage.service.compact.by_hand import fit_budget, pin
 from ullage.service.ports.models import Summarizer
@@ -67,7 +67,7 @@ class ContextCompactor:
         *,
         model: str = "",
         summary_prompt: str = "",
-        max_summary_tokens: int = _SUMMARY_TOKENS,
+        max_summary_tokens: Tokens = _SUMMARY_TOKENS,
     ) -> None:
         self.llm = None if llm is None or isinstance(llm, str) else checked_llm(llm)
         self.model = llm if isinstance(llm, str) else model
@@ -164,8 +164,8 @@ async def _compacted(
 ) -> tuple[Message, ...]:
     conversation = sessions.new_session(host.workspace, SessionCreated())
     await sessions.append(conversation, await sessions.append_compacted(conversation, given.messages), None)
-    for at in pinned:
-        pin(conversation, given.messages[at].id, pinned=True)
+    for message_id in given.ids_at(pinned):
+        pin(conversation, message_id, pinned=True)
     await fit_budget(conversation, target, focus)
     return conversation.transcript.view
 
@@ -182,10 +182,10 @@ class ToolResultCompactor:
 
     def __init__(
         self,
-        max_result_tokens: int = _RESULT_TOKENS,
+        max_result_tokens: Tokens = _RESULT_TOKENS,
         truncation_message: str = "[This result was shortened to make room.]",
         *,
-        keep: int | None = None,
+        keep: Messages | None = None,
         exclude_tools: Collection[str] = (),
     ) -> None:
         self.max_result_tokens = max_result_tokens
@@ -197,7 +197,7 @@ class ToolResultCompactor:
         """Returns all messages, with their long tool results shortened. `pinned` are indices of messages that are kept
         unchanged. Raises `InvalidRequest` if one of `messages` is not a message."""
         given, engine = MessageList(messages), engine_counter(counter)
-        held = frozenset(given.messages[at].id for at in pinned)
+        held = given.ids_at(pinned)
         view = count_view(given.messages, engine)
         if self.keep is not None:
             options = ClearOptions(keep=self.keep, exclude_tools=self.exclude_tools)
@@ -276,7 +276,7 @@ class TruncationCalculator:
         spoken = [message for message in MessageList(messages).messages if message.role is not Role.SYSTEM]
         first = first_exchange(spoken)
         start = first if deleted is None else deleted[1] + 1
-        found = next_truncation_range([message.role for message in spoken], start, RangeKeep(keep))
+        found = next_truncation_range([message.role for message in spoken], start, choice("keep", RangeKeep, keep))
         return (first if deleted is None else deleted[0], found.stop - 1) if found else None
 
 

@@ -5,18 +5,19 @@ All are built on the engine's own (`ullage.tokens`, `ullage.catalog`, `ullage.po
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any, Protocol, Self, cast, runtime_checkable
 
 from msgspec import Struct
 
 from ullage.catalog import limits as catalog
 from ullage.catalog.limits import LimitsSource
-from ullage.embed.messages import MessageList, checked
+from ullage.embed.messages import MessageList, checked, choice, read_usage, valued
 from ullage.formats.provider import Provider, read_definitions
-from ullage.formats.provider_usage import convert_usage
+from ullage.formats.verbatim import show
 from ullage.model.errors import InvalidRequest, WindowUnknown
 from ullage.model.message import Message, ToolDefinition
-from ullage.model.settings import ContextSettings, ModelSettings
+from ullage.model.settings import ContextSettings, ModelSettings, Tokens
 from ullage.model.usage import BudgetShares, UsageSource
 from ullage.policy import budget as policy
 from ullage.tokens import counter as engine_counters
@@ -25,6 +26,15 @@ from ullage.tokens.counter import TokenCounter as EngineCounter
 from ullage.tokens.families import UNKNOWN, Family, bare_name, family_of
 from ullage.tokens.message_counter import MessageCounter
 from ullage.tokens.vocabulary import load_encoding
+
+
+class Encoding(StrEnum):
+    """The vocabularies in the wheel, and the way of counting without one."""
+
+    CL100K_BASE = "cl100k_base"
+    O200K_BASE = "o200k_base"
+    APPROXIMATE = "approximate"
+
 
 # The encoding of OpenAI's models since GPT-4o.
 _DEFAULT_MODEL = "gpt-4o"
@@ -98,7 +108,7 @@ class TiktokenCounter(BaseCounter):
 
     def __init__(self, model: str | None = None, encoding_name: str | None = None) -> None:
         family = family_of(bare_name(model or _DEFAULT_MODEL))
-        family = family.counted_with(encoding_name) if encoding_name else family
+        family = family.counted_with(choice("encoding", Encoding, encoding_name)) if encoding_name else family
         super().__init__(engine_counters.TiktokenCounter(family))
         self._encoding = load_encoding(family.encoding)
 
@@ -128,12 +138,15 @@ class ApproximateCounter(BaseCounter):
         self.tokens_per_word = tokens_per_word
 
 
+@valued
 def get_counter(model: str, encoding: str | None = None) -> TiktokenCounter | ApproximateCounter:
     """Returns the best counter for a model, whose name may be spelled as any provider spells it.
 
     `encoding` (`cl100k_base`, `o200k_base` or `approximate`) replaces the model's own. If the vocabulary can't be
     loaded, returns an `ApproximateCounter` and logs one warning.
     """
+    if encoding is not None:
+        choice("encoding", Encoding, encoding)
     if engine_counters.get_counter(model, encoding).name == "approximate":
         return ApproximateCounter(model=model)
     return TiktokenCounter(model, encoding)
@@ -145,6 +158,8 @@ def engine_counter(counter: TokenCounter | EngineCounter) -> EngineCounter:
     engine = getattr(counter, "engine", None)
     if engine is not None:
         return engine
+    if not callable(getattr(counter, "count", None)):
+        raise InvalidRequest(f"{show(counter)} is no counter; give an object with a method count(text)")
     return cast("EngineCounter", counter) if isinstance(counter, MessageCounter) else _OwnCounter(counter)
 
 
@@ -186,7 +201,8 @@ class ContextLimits(Struct, frozen=True):
     source: LimitsSource = LimitsSource.OVERRIDE
 
     @classmethod
-    def for_model(cls, model: str, *, window: int | None = None, max_output: int | None = None) -> Self:
+    @valued
+    def for_model(cls, model: str, *, window: Tokens | None = None, max_output: Tokens | None = None) -> Self:
         """Returns the limits of a model, whose name may be spelled as any provider spells it. `window` and
         `max_output`, in tokens, replace the catalog's figures.
 
@@ -298,10 +314,11 @@ class ContextTracker:
 
     def update_usage(self, usage: Mapping[str, Any]) -> None:
         """Sets the context's size to the usage that the provider reported with the last message, which must be an
-        answer. `usage` is in the provider's own form. Raises `InvalidRequest` if no message was added yet."""
+        answer. `usage` is in the provider's own form. Raises `InvalidRequest` if it has none of the provider's fields,
+        or no message was added yet."""
         if not self._count:
             raise InvalidRequest("a usage belongs to an answer; add the answer first")
-        self._tracker.report(convert_usage(usage), str(self._count), 0)
+        self._tracker.report(read_usage(usage), str(self._count), 0)
 
     @property
     def used_tokens(self) -> int:

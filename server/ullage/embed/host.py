@@ -8,7 +8,7 @@ import asyncio
 import weakref
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -101,10 +101,16 @@ class LoopThread:
         (Ctrl-C) cancels the coroutine."""
         if current_thread() is self._thread:
             work.close()
-            raise RuntimeError("a strategy or a counter must not call the manager that is calling it")
+            raise RuntimeError(
+                "what the manager calls in its own thread must not call the manager: a strategy, a counter, or a "
+                "coroutine function as `llm` of a ContextManager (a plain function may)"
+            )
         running = self._given(work)
         try:
             return running.result()
+        except CancelledError:
+            self._refuse_if_stopped()
+            raise
         finally:
             running.cancel()
 
@@ -114,7 +120,13 @@ class LoopThread:
         loop."""
         with from_this_loop():
             running = self._given(work)
-        return await asyncio.wrap_future(running)
+        try:
+            return await asyncio.wrap_future(running)
+        except CancelledError:
+            task = asyncio.current_task()
+            if task is None or not task.cancelling():
+                self._refuse_if_stopped()
+            raise
 
     def call(self, work: Callable[[], T]) -> T:
         """Calls a plain function in the thread and blocks until its result, which it returns."""
@@ -143,8 +155,12 @@ class LoopThread:
         with self._giving:
             if self._is_stopped:
                 work.close()
-                raise RuntimeError("the conversations are closed: make a new manager or pool")
+            self._refuse_if_stopped()
             return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def _refuse_if_stopped(self) -> None:
+        if self._is_stopped:
+            raise RuntimeError("the conversations are closed: make a new manager or pool") from None
 
     def _serve(self) -> None:
         with self._entered:
@@ -165,7 +181,7 @@ async def _end_tasks() -> None:
 class Host:
     """A workspace with its store, in a thread with an event loop. All work on them is done by `run`, `wait_for`,
     `call` and `await_call`, from any thread and any number of tasks. Each returns after `on_update` was called with
-    what it led to.
+    what it led to, unless `on_update` was at work when it began: then `on_update` may be waiting for it.
 
     `store` is the store's file, its address in PostgreSQL, or None for a temporary file. `summarizer` writes the
     summaries; without one they are written offline. `on_update` is called with the session id and each update, in their
@@ -205,19 +221,21 @@ class Host:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine in the thread and blocks until its result, which it returns."""
+        waits = self._telling is not None and not self._telling.is_behind
         try:
             return self._thread.run(work)
         finally:
-            if self._telling is not None:
+            if self._telling is not None and waits:
                 self._telling.wait()
 
     async def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs one of Ullage's coroutines in the thread and awaits its result. Meanwhile, the program's own coroutines
         that write summaries run in the caller's event loop."""
+        waits = self._telling is not None and not self._telling.is_behind
         try:
             return await self._thread.wait_for(work)
         finally:
-            if self._telling is not None and self._telling.is_behind:
+            if self._telling is not None and waits and self._telling.is_behind:
                 await asyncio.to_thread(self._telling.wait)
 
     def call(self, work: Callable[[Workspace], T]) -> T:

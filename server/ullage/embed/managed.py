@@ -2,24 +2,25 @@
 thread."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
+import msgspec
 from msgspec.structs import asdict, replace
 
 from ullage.app.telemetry import compacting, measured, spanned
 from ullage.embed.compactors import ContextCompactor
 from ullage.embed.counters import BaseCounter, ContextBudget, ContextLimits, ContextTracker
 from ullage.embed.host import Changes, CompactionResult, ContextStats, Host, OnUpdate, SearchResults
-from ullage.embed.messages import plain
+from ullage.embed.messages import listed, plain, read_usage, valued
 from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
 from ullage.embed.truncation_strategies import TruncationStrategy, check_strategy, strategy_for, to_engine
 from ullage.formats.provider import Provider, read_definitions, read_events, write_messages, write_request
-from ullage.formats.provider_usage import USAGE_FIELDS, convert_usage
 from ullage.formats.verbatim import other_format, prompt_message, show
-from ullage.model.errors import InvalidRequest, NothingToUndo, SessionNotFound, WindowUnknown
+from ullage.model.errors import EditNotFound, InvalidRequest, NothingToUndo, SessionNotFound, WindowUnknown
 from ullage.model.events import MessageAppended, SessionCreated, UsageReported
 from ullage.model.json_values import as_object
 from ullage.model.message import Message, Role, ToolDefinition
@@ -28,6 +29,7 @@ from ullage.model.settings import (
     ModelSettings,
     SearchSettings,
     Settings,
+    Tokens,
     TruncationMode,
     check_context,
 )
@@ -41,6 +43,7 @@ from ullage.service.archive.search import search
 from ullage.service.compact import by_hand
 from ullage.service.compact.automatic import shrink, warn_if_due
 from ullage.service.compact.room import require_fit
+from ullage.service.conversation.checkpoints import Checkpoint
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import transcript_page
 from ullage.service.conversation.usage import usage_meta
@@ -61,6 +64,7 @@ class ManagedHost:
     """A store with the options that all its conversations share. The options are those of `ContextManager`; the errors,
     too."""
 
+    @valued
     def __init__(  # noqa: PLR0913 (each option is a word of its own)
         self,
         model: str,
@@ -68,17 +72,17 @@ class ManagedHost:
         llm: LLM | None,
         *,
         provider: Provider | str | None,
-        window: int | None,
-        max_output: int | None,
+        window: Tokens | None,
+        max_output: Tokens | None,
         strategy: TruncationStrategy | None,
         context: ContextSettings,
         store: Path | str | None,
         search: SearchSettings,
         on_update: OnUpdate | None,
-        open_at_most: int = 1,
+        open_at_most: Tokens = 1,
         offline: bool = False,
     ) -> None:
-        check_values(window=window, max_output=max_output, context=context, search=search, on_update=on_update)
+        check_values(context, search, on_update)
         if mode in tuple(Provider) and provider is None:
             mode, provider = None, Provider(mode)
         self.model = model
@@ -124,13 +128,13 @@ class ManagedContext:
         provider: Provider | str | None = None,
         system: System = "",
         tools: Sequence[Any] = (),
-        window: int | None = None,
-        max_output: int | None = None,
+        window: Tokens | None = None,
+        max_output: Tokens | None = None,
         strategy: TruncationStrategy | None = None,
         context: ContextSettings = DEFAULTS,
         store: Path | str | None = None,
         search: SearchSettings = NO_EMBEDDINGS,
-        session_id: str = "",
+        session_id: str | None = None,
         offline: bool = False,
         on_update: OnUpdate | None = None,
     ) -> None:
@@ -148,7 +152,15 @@ class ManagedContext:
             on_update=on_update,
             offline=offline,
         )
-        self._attach(shared, session_id or shared.host.call(beginning(shared, "", system, tools)), owns_host=True)
+        try:
+            if session_id:
+                shared.host.call(lambda workspace: workspace.ports.store.info(session_id))
+            else:
+                session_id = shared.host.call(beginning(shared, "", system, tools))
+        except BaseException:
+            shared.host.close()
+            raise
+        self._attach(shared, session_id, owns_host=True)
 
     @classmethod
     def of(cls, shared: ManagedHost, session_id: str) -> Self:
@@ -174,7 +186,7 @@ class ManagedContext:
         counter = BaseCounter(self._host.workspace.counter(self.model))
         if isinstance(content, str):
             return counter.count(content)
-        messages: list[Any] = [content] if isinstance(content, Mapping) else list(content)
+        messages: list[Any] = [content] if isinstance(content, Mapping) else listed("messages", content)
         return counter.count_messages(messages)
 
     def _attach(self, shared: ManagedHost, session_id: str, *, owns_host: bool) -> None:
@@ -201,7 +213,7 @@ class ManagedContext:
         said = [event.message for event in events if isinstance(event, MessageAppended)]
         read = [replace(self._with_own_id(message), timestamp=now) for message in said]
         reported = next((event.usage for event in reversed(events) if isinstance(event, UsageReported)), None)
-        return await self._recorded(read, _read_usage(usage) if usage is not None else reported)
+        return await self._recorded(read, read_usage(usage) if usage is not None else reported)
 
     def _with_own_id(self, message: Message) -> Message:
         """Returns a message with a new id if another message of the conversation has its id. The id of an answer is the
@@ -219,7 +231,7 @@ class ManagedContext:
         return message if is_again else replace(message, id=ports.ids.new("m"))
 
     async def _reported(self, usage: Any) -> None:
-        await self._recorded((), _read_usage(usage))
+        await self._recorded((), read_usage(usage))
 
     def _check_guess(self, messages: Sequence[Any]) -> None:
         """Raises `InvalidRequest` for a message that shows that the model's name has led to the wrong provider."""
@@ -281,7 +293,7 @@ class ManagedContext:
         sessions.change_system_prompt(conversation, read_system(self.provider, system))
 
     def _with_tools(self, tools: Sequence[Any], conversation: Conversation) -> None:
-        sessions.declare_tools(conversation, read_definitions(self.provider, plain_list("tools", tools)))
+        sessions.declare_tools(conversation, read_definitions(self.provider, plain(listed("tools", tools))))
 
     def _said(self, conversation: Conversation) -> list[dict[str, Any]]:
         entries = transcript_page(conversation, 0, None).entries
@@ -297,7 +309,17 @@ class ManagedContext:
         try:
             return history.undo(conversation, edit_id).edits
         except NothingToUndo:
+            if edit_id is not None:
+                raise EditNotFound(f"there is no edit {edit_id!r} in force") from None
             return ()
+
+    def _restored(
+        self, conversation: Conversation, *, timestamp: Any, message_id: str | None, edit_id: str | None
+    ) -> tuple[EditInfo, ...]:
+        if [timestamp, message_id, edit_id].count(None) != 2:
+            raise InvalidRequest("give exactly one of `timestamp`, `message_id` and `edit_id`")
+        place = Checkpoint(timestamp=timestamp, message_id=message_id, edit_id=edit_id)
+        return history.restore(conversation, place).edits
 
     def _stats(self, conversation: Conversation) -> ContextStats:
         known = {name: value for name, value in asdict(usage_meta(conversation)).items() if name != "level"}
@@ -334,7 +356,7 @@ def beginning(shared: ManagedHost, session_id: str, system: System, tools: Seque
     """Returns a function for the host's thread that begins a conversation unless the store has one with this id, and
     returns its id: a new one if `session_id` is empty. Raises `InvalidRequest` at once for a prompt or tools that are
     none."""
-    declared = read_definitions(shared.provider, plain_list("tools", tools))
+    declared = read_definitions(shared.provider, plain(listed("tools", tools)))
     return partial(begun, shared, session_id, read_system(shared.provider, system), declared)
 
 
@@ -349,38 +371,20 @@ def read_system(provider: Provider, system: Any) -> str | Message:
     return prompt_message(provider, cast("list[Any]", given), "")
 
 
-def plain_list(name: str, given: Any) -> list[Any]:
-    """Returns a list that a program gave as plain JSON values. Raises `InvalidRequest` if it is no list."""
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        raise InvalidRequest(f"`{name}` is {show(given)}; give a list of objects")
-    return [plain(item) for item in cast("Iterable[Any]", given)]
-
-
-def check_values(
-    *, window: Any = None, max_output: Any = None, context: Any, search: Any, on_update: Any = None
-) -> None:
+def check_values(context: Any, search: Any, on_update: Any) -> None:
     """Raises `InvalidRequest` for a value of an option that cannot be used. It names the option and the remedy."""
-    for name, tokens in (("window", window), ("max_output", max_output)):
-        if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool) or tokens <= 0):
-            raise InvalidRequest(f"`{name}` is {show(tokens)}; give a number of tokens above 0, such as `{name}=8000`")
     for name, value, kind in (("context", context, ContextSettings), ("search", search, SearchSettings)):
         if not isinstance(value, kind):
             fields = ", ".join(f"{key}=…" for key in cast("Any", value)) if isinstance(value, Mapping) else "…"
             raise InvalidRequest(f"`{name}` is {show(value)}; give `{kind.__name__}({fields})`")
+        try:
+            # What a program makes by name is not checked when it is made.
+            msgspec.convert(msgspec.to_builtins(value, enc_hook=repr), kind)
+        except msgspec.ValidationError as error:
+            text = re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", str(error).replace("Expected", "expected"))
+            raise InvalidRequest(f"`{name}`: {text}; give another value") from None
     if on_update is not None and not callable(on_update):
         raise InvalidRequest(f"`on_update` is {show(on_update)}; give a function of a session id and an update")
-
-
-def _read_usage(given: Any) -> Usage:
-    """Returns a usage that a program reports. Raises `InvalidRequest` if it has none of the fields of a provider."""
-    usage = plain(given)
-    fields = cast("dict[str, Any]", usage) if isinstance(usage, dict) else {}
-    if fields.keys().isdisjoint(USAGE_FIELDS):
-        raise InvalidRequest(
-            f"the usage is {show(usage)}; give the answer's `usage` as the provider has it, with fields such as "
-            f"{', '.join(USAGE_FIELDS[:2])} or {', '.join(USAGE_FIELDS[2:4])}"
-        )
-    return convert_usage(fields)
 
 
 def begun(

@@ -32,7 +32,7 @@ from ullage.embed.summarizer import LLM
 from ullage.embed.truncation_strategies import TruncationStrategy
 from ullage.formats.provider import Provider
 from ullage.model.errors import SessionNotFound
-from ullage.model.settings import ContextSettings, SearchSettings, TruncationMode
+from ullage.model.settings import ContextSettings, Messages, SearchSettings, Tokens, TruncationMode
 from ullage.service import sessions
 from ullage.service.archive import undo as history
 from ullage.service.archive.undo import HistoryEntry
@@ -70,8 +70,9 @@ class ContextManager(ManagedContext):
       manager, whose methods return after it has returned. Its errors are logged.
 
     Any number of threads may use one manager. Raises `WindowUnknown` if neither the catalog nor `window` gives the
-    model's window, `InvalidRequest` for a value that an option cannot have and for thresholds that contradict each
-    other, and `TypeError` for an unknown option.
+    model's window, `SessionNotFound` if the store has no conversation with `session_id`, `InvalidRequest`
+    for a value that an option cannot have and for thresholds that contradict each other, and `TypeError` for an unknown
+    option.
     """
 
     def __enter__(self) -> Self:
@@ -175,15 +176,14 @@ class ContextManager(ManagedContext):
         Messages and pins are not changed. Returns the edits that were undone or redone. Raises `InvalidRequest` unless
         exactly one place is given, `EditNotFound` and `MessageNotFound`.
         """
-        place = Checkpoint(timestamp=timestamp, message_id=message_id, edit_id=edit_id)
-        return self._call(lambda conversation: history.restore(conversation, place)).edits
+        return self._call(partial(self._restored, timestamp=timestamp, message_id=message_id, edit_id=edit_id))
 
     def pin(self, message_id: str, *, pinned: bool = True) -> None:
         """Pins a message, so that every edit keeps it verbatim, or unpins it if `pinned` is false. Raises
         `MessageNotFound`."""
         self._call(lambda conversation: by_hand.pin(conversation, message_id, pinned=pinned))
 
-    def search(self, query: str, limit: int = 10) -> SearchResults:
+    def search(self, query: str, limit: Messages = 10) -> SearchResults:
         """Returns at most `limit` messages that match `query`, among all messages ever added, archived ones
         included."""
         return self._host.run(self._found(query, limit))
@@ -319,14 +319,13 @@ class AsyncContextManager(ManagedContext):
         self, *, timestamp: int | str | None = None, message_id: str | None = None, edit_id: str | None = None
     ) -> tuple[EditInfo, ...]:
         """Undoes and redoes edits so that those in force are those at an earlier place. Returns the changed edits."""
-        place = Checkpoint(timestamp=timestamp, message_id=message_id, edit_id=edit_id)
-        return (await self._with(lambda conversation: history.restore(conversation, place))).edits
+        return await self._with(partial(self._restored, timestamp=timestamp, message_id=message_id, edit_id=edit_id))
 
     async def pin(self, message_id: str, *, pinned: bool = True) -> None:
         """Pins a message, so that every edit keeps it verbatim, or unpins it. Raises `MessageNotFound`."""
         await self._with(lambda conversation: by_hand.pin(conversation, message_id, pinned=pinned))
 
-    async def search(self, query: str, limit: int = 10) -> SearchResults:
+    async def search(self, query: str, limit: Messages = 10) -> SearchResults:
         """Returns at most `limit` messages that match `query`, among all messages ever added."""
         return await self._host.wait_for(self._found(query, limit))
 
@@ -388,14 +387,14 @@ class ContextPool:
         llm: LLM | None = None,
         *,
         provider: Provider | str | None = None,
-        window: int | None = None,
-        max_output: int | None = None,
+        window: Tokens | None = None,
+        max_output: Tokens | None = None,
         strategy: TruncationStrategy | None = None,
         context: ContextSettings = DEFAULTS,
         store: Path | str | None = None,
         search: SearchSettings = NO_EMBEDDINGS,
         on_update: OnUpdate | None = None,
-        open_at_most: int = _OPEN_AT_MOST,
+        open_at_most: Tokens = _OPEN_AT_MOST,
     ) -> None:
         self.shared = ManagedHost(
             model,

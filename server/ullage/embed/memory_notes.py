@@ -6,6 +6,7 @@ from typing import Any
 from ullage.embed.messages import checked
 from ullage.formats.requests import openai
 from ullage.memory.memory_tool import DEFINITION, NAME, NATIVE_TYPE
+from ullage.model.json_values import as_object
 from ullage.service.memory import run_memory
 from ullage.service.ports.models import ToolOutcome
 from ullage.store.memories.memory_files import FolderMemory
@@ -29,7 +30,7 @@ class MemoryTool:
 
     def run(self, arguments: dict[str, Any]) -> ToolOutcome:
         """Runs one tool call with these arguments and returns its text and whether it failed. No error is raised."""
-        return run_memory(self._files, arguments)
+        return run_memory(self._files, as_object(arguments))
 
     def definition(self, provider: str = "anthropic") -> dict[str, Any]:
         """Returns the tool's definition for the list `tools` of a request. For the provider `anthropic` it is the

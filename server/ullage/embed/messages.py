@@ -1,36 +1,54 @@
-"""What a program gives: its own list of messages, which becomes the engine's messages and is given back, and options,
-which are refused with the name of the most similar one if they are unknown.
+"""What a program gives: its own list of messages, which becomes the engine's messages and is given back, and options
+and arguments, which are refused with the remedy if they are unknown or have a value that they cannot have.
 
 The format is recognised: OpenAI's chat messages, items of its Responses, or Anthropic's messages. A message that the
 engine doesn't change is returned as the same object.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from enum import Enum, StrEnum
 from functools import wraps
-from inspect import Parameter, signature
-from typing import Any, TypeVar, cast
+from inspect import Parameter, iscoroutinefunction, isfunction, signature
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+import msgspec
+
+from ullage.formats.parsing import as_count
 from ullage.formats.provider import Provider, read_messages, write_messages
-from ullage.formats.verbatim import is_anthropic, is_chat, other_format
+from ullage.formats.provider_usage import USAGE_FIELDS, convert_usage
+from ullage.formats.verbatim import is_anthropic, is_chat, other_format, show
+from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import as_object
 from ullage.model.message import Message
+from ullage.model.usage import Usage
 
 
 class MessageList:
     """A program's messages as the engine's (`messages`), with their format (`provider`).
 
     Engine messages, which `read_messages` returns, are accepted, too, and are then returned in that form. Raises
-    `InvalidRequest` if one of `given` is not a message.
+    `InvalidRequest` if `given` is no list, or one of it is not a message.
     """
 
     def __init__(self, given: Sequence[Any], provider: Provider | None = None) -> None:
+        given = listed("messages", given)
         ours = tuple(message for message in given if isinstance(message, Message))
         self._are_ours = bool(ours) and len(ours) == len(given)
         read: list[Any] = [] if self._are_ours else [plain(message) for message in given]
         self.provider = provider or provider_of(read)
         self.messages = ours if self._are_ours else read_messages(self.provider, read)
         self._by_id = {message.id: (message, own) for message, own in zip(self.messages, given, strict=True)}
+
+    def ids_at(self, pinned: Collection[int]) -> frozenset[str]:
+        """Returns the ids of the messages with these indices. Raises `InvalidRequest` for one that no message has."""
+        count = len(self.messages)
+        for at in pinned:
+            if at not in range(-count, count):
+                raise InvalidRequest(f"`pinned` has {show(at)}; give indices of the {count} messages")
+        return frozenset(self.messages[at].id for at in pinned)
 
     def give_back(self, messages: Sequence[Message]) -> list[Any]:
         """Returns the engine's messages as the program's: an unchanged one as the object that the program gave, a
@@ -66,6 +84,36 @@ def plain(value: Any) -> Any:
     return value
 
 
+def listed(name: str, given: Any) -> list[Any]:
+    """Returns a list that a program gave. Raises `InvalidRequest` if it is none."""
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise InvalidRequest(f"`{name}` is {show(given)}; give a list")
+    return list(cast("Iterable[Any]", given))
+
+
+def read_usage(given: Any) -> Usage:
+    """Returns a usage that a program reports. Raises `InvalidRequest` if no field of a provider has a number."""
+    fields = as_object(plain(given))
+    if not any(as_count(fields.get(name)) or fields.get(name) == 0 for name in USAGE_FIELDS):
+        raise InvalidRequest(
+            f"the usage is {show(given)}; give the answer's `usage` as the provider has it, with fields such as "
+            f"{', '.join(USAGE_FIELDS[:2])} or {', '.join(USAGE_FIELDS[2:4])}"
+        )
+    return convert_usage(fields)
+
+
+E = TypeVar("E", bound=StrEnum)
+
+
+def choice(name: str, kinds: type[E], given: Any) -> E:
+    """Returns a word as one of an enumeration's. Raises `InvalidRequest` if it is none."""
+    try:
+        return kinds(given)
+    except ValueError:
+        raise InvalidRequest(f"`{name}` has {show(given)}; give one of {', '.join(kinds)}") from None
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 
 
@@ -81,24 +129,83 @@ def check_options(where: str, given: Mapping[str, Any], known: Collection[str]) 
 
 
 def checked(made: C) -> C:
-    """A class decorator: the class raises the `TypeError` of `check_options` for unknown options, and its `repr` shows
-    the options that its objects were made with."""
+    """A class decorator: the class raises the `TypeError` of `check_options` for unknown options, its options and its
+    methods' arguments are checked as by `valued`, and its `repr` shows the options that its objects were made with."""
     init = made.__init__
-    known = [
+    options = [
         name
         for name, parameter in signature(init).parameters.items()
         if name != "self" and parameter.kind is not Parameter.VAR_KEYWORD
     ]
+    checking = valued(init)
 
     @wraps(init)
-    def refusing(self: Any, *args: Any, **options: Any) -> None:
-        check_options(made.__name__, options, known)
-        init(self, *args, **options)
+    def refusing(self: Any, *args: Any, **given: Any) -> None:
+        check_options(made.__name__, given, options)
+        checking(self, *args, **given)
 
-    def show(self: Any) -> str:
-        options = ", ".join(f"{name}={getattr(self, name)!r}" for name in known if name in vars(self))
-        return f"{made.__name__}({options})"
+    def shown(self: Any) -> str:
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in options if name in vars(self))
+        return f"{made.__name__}({values})"
 
     made.__init__ = refusing
-    cast("Any", made).__repr__ = show
+    cast("Any", made).__repr__ = shown
+    for name, method in list(vars(made).items()):
+        if isfunction(method) and not name.startswith("_"):
+            setattr(made, name, valued(method))
     return made
+
+
+def valued(function: F) -> F:
+    """A decorator: the function raises `InvalidRequest` for an argument that is not of its plain type: a number, text,
+    word of an enumeration, path or list. The error has the argument's name and what to give."""
+    takes = signature(function)
+    if len(takes.parameters) < 2:
+        return function
+    hints: dict[str, Any] = {}
+
+    def check(args: Sequence[Any], given: Mapping[str, Any]) -> None:
+        try:
+            bound = takes.bind(*args, **given)
+        except TypeError:
+            return  # Python's own error names what is missing.
+        # Names in a class's hints are known only once its module is loaded.
+        hints.update(() if hints else get_type_hints(function, include_extras=True))
+        for name, value in bound.arguments.items():
+            if name in hints and takes.parameters[name].kind is not Parameter.VAR_POSITIONAL:
+                _check_value(name, value, hints[name])
+
+    if iscoroutinefunction(function):
+
+        @wraps(function)
+        async def awaited(*args: Any, **given: Any) -> Any:
+            check(args, given)
+            return await function(*args, **given)
+
+        return cast("F", awaited)
+
+    @wraps(function)
+    def called(*args: Any, **given: Any) -> Any:
+        check(args, given)
+        return function(*args, **given)
+
+    return cast("F", called)
+
+
+def _check_value(name: str, value: Any, hint: Any) -> None:
+    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    plain = [get_args(member)[0] if get_origin(member) is Annotated else member for member in members]
+    if [get_origin(kind) for kind in plain] in ([Sequence], [Collection]):
+        listed(name, value)
+        return
+    if not all(isinstance(kind, type) and issubclass(kind, int | float | str | Path | NoneType) for kind in plain):
+        return
+    if isinstance(value, Enum | Path) and isinstance(value, tuple(plain)):
+        return
+    # A text may be given for an enumeration or a path, which says itself what is wrong with it.
+    kinds = tuple(member for member, kind in zip(members, plain, strict=True) if not issubclass(kind, Enum | Path))
+    try:
+        msgspec.convert(value, cast("Any", Union)[kinds])
+    except msgspec.ValidationError as error:
+        wanted = str(error).removeprefix("Expected ").partition(", got ")[0].replace("null", "None")
+        raise InvalidRequest(f"`{name}` is {show(value)}; give {wanted}") from None

@@ -12,8 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 from ullage.edits.drop import DropCandidate, Situation, StrategyChain, make_strategy
 from ullage.edits.drop import TruncationStrategy as EngineStrategy
 from ullage.embed.counters import BaseCounter, TokenCounter, engine_counter
-from ullage.embed.messages import MessageList, checked
+from ullage.embed.messages import MessageList, checked, choice
 from ullage.model.message import Message, Role
+from ullage.model.settings import Messages as Kept
 from ullage.model.settings import (
     RangeKeep,
     Selective,
@@ -59,7 +60,7 @@ class _BuiltIn:
         """
         given = MessageList(messages)
         engine = engine_counter(counter)
-        held = {given.messages[at].id for at in pinned}
+        held = given.ids_at(pinned)
         left = list(given.messages)
         strategy = to_engine(self, engine, lambda message: given.give_back([message]))
         kept = _truncated(strategy, left, target_tokens, engine, held)
@@ -89,7 +90,7 @@ class SlidingWindowStrategy(_Ready):
     """Keeps the last `window_size` messages, even if more would fit. If `preserve_system` is false, system prompts are
     dropped, too; in a `ContextManager` they are always kept."""
 
-    def __init__(self, window_size: int = 20, preserve_system: bool = True) -> None:
+    def __init__(self, window_size: Kept = 20, preserve_system: bool = True) -> None:
         self.window_size = window_size
         self.preserve_system = preserve_system
 
@@ -116,7 +117,7 @@ class SelectiveStrategy(_Ready):
     `user`), then those of the next, and of each kind the oldest first."""
 
     def __init__(self, order: Sequence[Speaker | str] = (Speaker.TOOL, Speaker.ASSISTANT)) -> None:
-        self.order = tuple(Speaker(speaker) for speaker in order)
+        self.order = tuple(choice("order", Speaker, speaker) for speaker in order)
 
     @property
     def settings(self) -> Selective:
@@ -128,7 +129,7 @@ class SmartTruncationStrategy(_Ready):
     """Keeps the first `preserve_first` and the last `preserve_last` messages, and as many of the newest between them as
     fit."""
 
-    def __init__(self, preserve_first: int = 2, preserve_last: int = 10) -> None:
+    def __init__(self, preserve_first: Kept = 2, preserve_last: Kept = 10) -> None:
         self.preserve_first = preserve_first
         self.preserve_last = preserve_last
 
@@ -143,7 +144,7 @@ class RangeTruncationStrategy(_Ready):
     exchange remains: `none`, `lastTwo`, `half` or `quarter`."""
 
     def __init__(self, keep: RangeKeep | str = RangeKeep.HALF) -> None:
-        self.keep = RangeKeep(keep)
+        self.keep = choice("keep", RangeKeep, keep)
 
     @property
     def settings(self) -> TruncateRange:

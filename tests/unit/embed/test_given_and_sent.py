@@ -1,5 +1,6 @@
 """What a program gives to a manager is what it sends, and what cannot be used is said with the remedy."""
 
+import asyncio
 import inspect
 import json
 import re
@@ -13,7 +14,23 @@ from typing import Any, TypeVar, get_args, get_type_hints
 import pytest
 
 import ullage
-from ullage import AsyncContextManager, CannotFit, ContextManager, ContextPool, InvalidRequest, UllageError, Update
+from ullage import (
+    AsyncContextManager,
+    CannotFit,
+    ContextCompactor,
+    ContextManager,
+    ContextPool,
+    ContextSettings,
+    EditNotFound,
+    InvalidRequest,
+    RangeTruncationStrategy,
+    SelectiveStrategy,
+    SessionNotFound,
+    SlidingWindowStrategy,
+    UllageError,
+    Update,
+    get_counter,
+)
 
 anthropic = pytest.importorskip("anthropic")
 openai = pytest.importorskip("openai")
@@ -103,13 +120,21 @@ def test_what_is_too_large_for_every_request_is_refused(what: str) -> None:
         {"window": 0},
         {"window": -5},
         {"window": "8000"},
+        {"window": True},
         {"max_output": 0},
+        {"max_output": 1.5},
         {"context": {"compact_at": 0.5}},
+        {"context": ContextSettings(compact_at=2)},
+        {"context": ContextSettings(exclude_tools="read")},  # type: ignore[arg-type]
         {"search": {"url": "http://localhost"}},
         {"tools": "count"},
         {"tools": [3]},
         {"system": 3},
         {"on_update": 3},
+        {"store": 3},
+        {"session_id": b"a"},
+        {"provider": ["openai"]},
+        {"offline": "yes"},
     ],
 )
 def test_a_value_that_an_option_cannot_have_is_named_with_the_remedy(options: Json) -> None:
@@ -118,7 +143,9 @@ def test_a_value_that_an_option_cannot_have_is_named_with_the_remedy(options: Js
         ContextManager("gpt-4o", **options)
 
 
-@pytest.mark.parametrize("usage", [None, 3, {}, {"tokens_in": 3}])
+@pytest.mark.parametrize(
+    "usage", [None, 3, {}, {"tokens_in": 3}, {"prompt_tokens": "12"}, {"input_tokens": -7}, {"output_tokens": None}]
+)
 def test_a_usage_without_a_known_field_is_an_error(usage: Any) -> None:
     with ContextManager("gpt-4o") as manager:
         manager.add_message(ASKED, {"role": "assistant", "content": "Twelve."})
@@ -249,6 +276,43 @@ def within_a_minute(work: Callable[[], T]) -> T:
     return done.result(60)
 
 
+WRONG: dict[str, Callable[[ContextManager], Any]] = {
+    "query": lambda manager: manager.search(3),  # type: ignore[arg-type]
+    "limit": lambda manager: manager.search("trees", -1),
+    "message_id": lambda manager: manager.pin(None),  # type: ignore[arg-type]
+    "focus": lambda manager: manager.compact_sync(3),  # type: ignore[arg-type]
+    "timestamp": lambda manager: manager.restore(timestamp=1.5),  # type: ignore[arg-type]
+    "edit_id": lambda manager: manager.restore(timestamp=1, edit_id="e"),
+    "messages": lambda manager: manager.count_tokens(3),
+    "open_at_most": lambda _: ContextPool("gpt-4o", open_at_most=0),
+    "window_size": lambda _: SlidingWindowStrategy(-1),
+    "order": lambda _: SelectiveStrategy("tool"),
+    "keep": lambda _: RangeTruncationStrategy("some"),
+    "pinned": lambda _: ContextCompactor(model="gpt-4o").compact_sync([ASKED], 100, pinned=[1]),
+    "counter": lambda _: ContextCompactor(model="gpt-4o").compact_sync([ASKED], 100, object()),  # type: ignore[arg-type]
+    "encoding": lambda _: get_counter("gpt-4o", "o300k_base"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_argument_that_cannot_be_used_is_named_with_the_remedy(name: str) -> None:
+    with ContextManager("gpt-4o") as manager, pytest.raises(InvalidRequest, match=rf"{name}.*give|give.*{name}"):
+        WRONG[name](manager)
+
+
+def test_an_edit_that_is_not_there_is_named_before_and_after_the_first_edit() -> None:
+    with ContextManager("gpt-4o") as manager:
+        manager.add_message(ASKED)
+        assert manager.undo() == ()
+        with pytest.raises(EditNotFound, match="e_7"):
+            manager.undo("e_7")
+
+
+def test_a_conversation_that_the_store_does_not_have_cannot_be_continued() -> None:
+    with pytest.raises(SessionNotFound, match="s_7"):
+        ContextManager("gpt-4o", session_id="s_7")
+
+
 def test_on_update_may_call_the_manager() -> None:
     managers: list[ContextManager] = []
     seen: list[tuple[str, int]] = []
@@ -291,6 +355,84 @@ async def test_on_update_may_call_a_pools_manager_from_its_own_thread() -> None:
         context = await pool.open_async("a")
         await context.add_message(ASKED)
         assert figures[-1] == await context.token_usage
+
+
+def test_on_update_may_wait_for_another_thread_that_calls_the_manager() -> None:
+    managers: list[ContextManager] = []
+    figures: list[int] = []
+
+    def told(*_: Any) -> None:
+        if managers:
+            asking = threading.Thread(target=lambda: figures.append(managers[0].token_usage))
+            asking.start()
+            asking.join()
+
+    def work() -> int:
+        with ContextManager("gpt-4o", on_update=told) as manager:
+            managers.append(manager)
+            manager.add_message(ASKED)
+            return manager.token_usage
+
+    assert within_a_minute(work) == figures[-1]
+
+
+async def test_on_update_may_wait_for_the_programs_loop() -> None:
+    loop, figures = asyncio.get_running_loop(), list[int]()
+    managers: list[AsyncContextManager] = []
+
+    def told(*_: Any) -> None:
+        for manager in managers:
+            figures.append(asyncio.run_coroutine_threadsafe(manager.get_stats(), loop).result(60).used)
+
+    async with AsyncContextManager("gpt-4o", on_update=told) as manager:
+        managers.append(manager)
+        await manager.add_message(ASKED)
+        assert figures[-1] == await manager.token_usage
+
+
+def test_two_managers_may_call_each_other_in_on_update() -> None:
+    managers: dict[str, ContextManager] = {}
+    figures: list[int] = []
+
+    def calls(other: str) -> Callable[[str, Update], None]:
+        def told(*_: Any) -> None:
+            if other in managers:
+                figures.append(managers[other].token_usage)
+
+        return told
+
+    def work() -> int:
+        a = ContextManager("gpt-4o", on_update=calls("b"))
+        b = ContextManager("gpt-4o", on_update=calls("a"))
+        with a, b:
+            managers.update(a=a, b=b)
+            threads = [threading.Thread(target=one.add_message, args=(ASKED,), daemon=True) for one in (a, b) * 5]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            managers.clear()
+            return len(a.get_messages()) + len(b.get_messages())
+
+    assert within_a_minute(work) == 10
+    assert figures
+
+
+def test_a_call_that_on_update_ends_by_closing_says_so() -> None:
+    managers: list[ContextManager] = []
+
+    def told(*_: Any) -> None:
+        for manager in managers:
+            manager.close()
+
+    with ContextManager("gpt-4o", window=8_000, on_update=told) as manager:
+        for _ in range(14):
+            manager.add_message(
+                {"role": "user", "content": "pears " * 60}, {"role": "assistant", "content": "twelve " * 60}
+            )
+        managers.append(manager)
+        with pytest.raises(RuntimeError, match="closed"):
+            within_a_minute(manager.compact_sync)
 
 
 class Nosy:

@@ -120,7 +120,8 @@ def test_threads_that_work_while_the_pool_is_closed_end(tmp_path: Path) -> None:
             while True:
                 context.add_message({"role": "user", "content": f"{added[number]}"})
                 added[number] += 1
-                going.set()
+                if all(added):
+                    going.set()
         except BaseException:  # noqa: BLE001 - a pool that is closed
             return
 
