@@ -81,6 +81,7 @@ def readme() -> str:
     text = README.read_text(encoding="utf-8")
     text = with_region(text, "words", words_table())
     text = with_region(text, "methods", methods_table(methods["methods"]))
+    text = with_region(text, "types", types_table())
     text = with_region(text, "client methods", client_methods_table(methods["clientMethods"]))
     text = with_region(text, "updates", updates_table(methods["updates"]))
     text = with_region(text, "notices", notices_table())
@@ -122,12 +123,89 @@ def acp_table() -> str:
     return table(("member", "value"), rows)
 
 
+# The types of which the methods' results and the notifications are made, and which a client reads.
+SHOWN_TYPES = (
+    "SessionResult",
+    "UsageResult",
+    "Entry",
+    "SearchHit",
+    "CompactResult",
+    "RevertResult",
+    "HistoryEntry",
+    "LostEntry",
+    "FollowedConversation",
+)
+# Methods that the page names only: few clients need them, and the schema says the rest.
+BRIEF = ("models", "agents", "continuing", "team")
+
+
 def methods_table(methods: Sequence[Mapping[str, Any]]) -> str:
-    """Returns a table with one row per method."""
+    """Returns a table with one row per method: its params and result by their fields, and what it does."""
+    types = schema_document()["$defs"]
     rows = [
-        (f"`{m['name']}`", f"`{m['params']}`", f"`{m['result']}`" if m["result"] else "–", m["doc"]) for m in methods
+        (
+            f"`{m['name']}`",
+            fields_of(types, m["params"], with_values=True),
+            _result(types, m["result"]),
+            " ".join(dict.fromkeys((m["doc"], *_own_docs(types, m)))),
+        )
+        for m in methods
     ]
     return table(("method", "params", "result", "what it does"), rows)
+
+
+def _result(types: Mapping[str, Any], name: str | None) -> str:
+    if name is None:
+        return "none: a notification"
+    return f"`{name}`" if name in SHOWN_TYPES else fields_of(types, name, with_values=False) or "`{}`"
+
+
+def _own_docs(types: Mapping[str, Any], method: Mapping[str, Any]) -> list[str]:
+    """Returns what the types say that are a method's alone, without a first sentence that repeats the method's."""
+    if method["name"].partition("/")[0] in BRIEF:
+        return []
+    params = types[method["params"]]["description"]
+    verb = method["doc"].split()[0]
+    said = params.partition(". ")[2] if params.startswith(verb) else params
+    mine = [said] if method["params"] not in ("SessionParams", "FollowingParams") else []
+    result = method["result"]
+    if result and result not in (*SHOWN_TYPES, "Nothing", "FollowingResult"):
+        mine.append(types[result]["description"])
+    return [each for each in mine if each]
+
+
+def types_table() -> str:
+    """Returns a table of the types that many results have."""
+    types = schema_document()["$defs"]
+    rows = [
+        (f"`{name}`", fields_of(types, name, with_values=False), types[name]["description"]) for name in SHOWN_TYPES
+    ]
+    return table(("type", "fields", "meaning"), rows)
+
+
+def fields_of(types: Mapping[str, Any], name: str, *, with_values: bool) -> str:
+    """Returns the fields of an object: with `with_values` those that may be left out with their default or a `?`, and
+    the words that a field may have; else by name alone, with the type of what is in a list."""
+    kind = types[name]
+    needed = set(kind.get("required", ()))
+    return ", ".join(
+        f"`{_field(types, at, field, at in needed, with_values)}`" for at, field in kind["properties"].items()
+    )
+
+
+def _field(types: Mapping[str, Any], name: str, field: Mapping[str, Any], is_needed: bool, with_values: bool) -> str:
+    options = [types.get(str(one.get("$ref", "")).rpartition("/")[2], one) for one in field.get("anyOf", [field])]
+    words = next((one["enum"] for one in options if "enum" in one), ())
+    if with_values:
+        default = field.get("default")
+        if words:
+            choice = " or ".join(json.dumps(word) for word in words)
+            return f"{name}{'' if is_needed else '?'}: {choice}"
+        if is_needed:
+            return name
+        return f"{name} = {json.dumps(default)}" if isinstance(default, bool | int | float) else f"{name}?"
+    inner = str(field.get("items", {}).get("$ref", "")).rpartition("/")[2]
+    return f"{name}: {inner}[]" if inner in SHOWN_TYPES else name
 
 
 def client_methods_table(methods: Sequence[Mapping[str, Any]]) -> str:

@@ -19,6 +19,7 @@ _NAMED = (
     "clock",
     "editors",
     "follow",
+    "items",
     "proxy",
     "quality",
     "rivals",

@@ -6,7 +6,13 @@ from typing import Any
 import pytest
 
 from support.workspace import build_test_client
+from ullage.formats.provider import MESSAGES, Provider
 from ullage.model.errors import InvalidRequest
+
+pytest.importorskip("anthropic")
+pytest.importorskip("openai")
+
+from support.sdk_items import KINDS, TOOLS, group_of
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": '{"path": "a.py"}'}}
 OPENAI: list[dict[str, Any]] = [
@@ -78,7 +84,7 @@ async def test_own_blocks_are_taken_with_the_others() -> None:
     [
         ({"role": "user"}, r"messages\[0\] has no `content`"),
         ({"role": "user", "content": None}, r"messages\[0\] has no `content`"),
-        ({"role": "user", "content": 5}, "Expected `str | array | null`, got `int`"),
+        ({"role": "user", "content": 5}, r"messages\[0\]: `content` is 5; it must be text"),
         ({"role": "user", "content": [{"text": "x"}]}, r"content\[0\] is {'text': 'x'}; a content block is an object"),
         ({"role": "user", "content": [{"type": "text"}]}, r"content\[0\]: a text block needs `text`; it is None"),
         (
@@ -89,7 +95,10 @@ async def test_own_blocks_are_taken_with_the_others() -> None:
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": 5}]},
             "`content` is 5; it must be text or a list",
         ),
-        ({"role": "narrator", "content": "x"}, "Invalid enum value 'narrator'"),
+        (
+            {"role": "narrator", "content": "x"},
+            r"messages\[0\] has no known role: 'narrator'; give a message \(system, developer, user",
+        ),
         ({"role": "tool", "content": [{"type": "resource", "uri": "x"}]}, "cannot hold Ullage's own blocks"),
     ],
 )
@@ -119,3 +128,55 @@ async def test_commands_are_carried_out_where_prompts_are_typed() -> None:
     await prompt("/undo")
     assert len(await client.entries(session_id)) == 12
     assert await client.entries(session_id, "transcript") == transcript, "a command is not part of the conversation"
+
+
+async def door_gives_back(provider: str, messages: list[Any], tools: list[Any]) -> dict[str, Any]:
+    client = build_test_client()
+    session_id = (await client.call("session/new", tools=tools))["sessionId"]
+    await client.call("session/append", sessionId=session_id, messages=messages)
+    return (await client.call("context/messages", sessionId=session_id, provider=provider))["request"]
+
+
+@pytest.mark.parametrize(("name", "provider", "message"), KINDS)
+async def test_every_type_of_each_sdk_leaves_the_door_as_it_came(name: str, provider: Provider, message: Any) -> None:
+    said: list[Any] = [{"role": "user", "content": "How many?"}, *group_of(provider, message)]
+    assert await door_gives_back(provider, said, []) == {MESSAGES[provider]: said}, name
+
+
+@pytest.mark.parametrize(("provider", "tool"), TOOLS)
+async def test_every_tool_of_each_sdk_leaves_the_door_as_it_came(provider: Provider, tool: Any) -> None:
+    asked = {"role": "user", "content": "How many?"}
+    assert (await door_gives_back(provider, [asked], [tool])) == {MESSAGES[provider]: [asked], "tools": [tool]}
+
+
+async def test_a_system_prompt_of_blocks_keeps_its_place_for_the_cache() -> None:
+    blocks: list[Any] = [{"type": "text", "text": "Be exact.", "cache_control": {"type": "ephemeral"}}]
+    client = build_test_client()
+    session_id = (await client.call("session/new", system=blocks))["sessionId"]
+    answer = await client.call("context/messages", sessionId=session_id, provider="anthropic")
+    assert answer["request"]["system"] == blocks
+    answer = await client.call("context/messages", sessionId=session_id, provider="openai")
+    assert "Be exact." in json.dumps(answer["request"])
+
+
+async def test_a_whole_answer_is_taken_with_its_usage() -> None:
+    client = build_test_client()
+    session_id = (await client.call("session/new", model="gpt-4o"))["sessionId"]
+    said = {"role": "assistant", "content": "Twelve.", "refusal": None, "annotations": list[Any]()}
+    answer = {
+        "object": "chat.completion",
+        "choices": [{"index": 0, "message": said}],
+        "usage": {"prompt_tokens": 900, "completion_tokens": 3},
+    }
+    messages = [{"role": "user", "content": "How many?"}, answer]
+    appended = await client.call("session/append", sessionId=session_id, messages=messages)
+    assert (appended["usage"]["used"], len(appended["messageIds"])) == (903, 2)
+
+
+@pytest.mark.parametrize("usage", [{"tokens": 5}, {"prompt_tokens": "many"}, {"input_tokens": -7}, {}])
+async def test_a_usage_without_a_known_field_is_refused_with_the_remedy(usage: dict[str, Any]) -> None:
+    client = build_test_client()
+    session_id = (await client.call("session/new", model="gpt-4o"))["sessionId"]
+    messages = [{"role": "user", "content": "How many?"}, {"role": "assistant", "content": "Twelve."}]
+    with pytest.raises(InvalidRequest, match="fields such as input_tokens"):
+        await client.call("session/append", sessionId=session_id, messages=messages, usage=usage)

@@ -19,13 +19,13 @@
 ---@field content ullage.TextContent
 ---@field messageId string
 
---- Appends messages to a session. `usage` is the provider's usage object, unchanged, with Anthropic's or OpenAI's field names. If `model` or `tools` are given, they replace the session's.
+--- Appends messages to a session. `usage` is the provider's usage object, unchanged, with Anthropic's or OpenAI's field names; without it, that of a whole answer among `messages`. If `model` or `tools` are given, they replace the session's.
 ---@class (exact) ullage.AppendParams
 ---@field sessionId string
----@field messages? ullage.MessageInput[]
+---@field messages? table<string, any>[] Messages, items or whole answers as the model's API has them (Anthropic's Messages, OpenAI's Chat Completions or Responses), or messages with Ullage's own blocks. Every field is kept. If `id` or `timestamp` (Unix milliseconds) of a message with a `role` is left out, the server sets it.
 ---@field usage? table<string, any>
 ---@field model? string
----@field tools? ullage.ToolDefinition[]
+---@field tools? table<string, any>[] Tools as the model's API has them, hosted ones included. Every field is kept.
 
 --- The ids of the appended messages, also those that the server made, and how full the context is now.
 ---@class (exact) ullage.AppendResult
@@ -188,7 +188,7 @@
 --- Why a client's model gave no whole answer. `no_permission`: the user has not allowed it. `blocked`: the model's vendor takes no more requests for now, or none with this content. `not_found`: there is no such model any more. `too_long`: the prompt is over the model's limit. `failed`: anything else.
 ---@alias ullage.CompletionFault "no_permission"|"blocked"|"not_found"|"too_long"|"failed"
 
---- Replaces the session's own context settings. An empty `context` returns the session to the workspace's settings.
+--- Replaces all of the session's own context settings: what `context` does not name is the workspace's again. The model is changed by `session/append`.
 ---@class (exact) ullage.ConfigureSessionParams
 ---@field sessionId string
 ---@field context? table<string, any> Fields of `ContextSettings` that differ from the workspace's; forks inherit them.
@@ -603,7 +603,7 @@
 ---@field limit? integer Default 100.
 ---@field briefSize? integer Default 10000.
 
---- What a compaction left out, by kind and then in the order of the conversation. `editId` is null, and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix milliseconds, 0 if unknown. `messages` counts those before it, `kept` those among them that the agent still has. `readable` is false if the summary is encrypted, so that what it leaves out is not known. `counts` has how many were left out of each kind, whether listed or not. `brief` quotes it as a page to be given back to the agent; empty if nothing was left out or there is no room for a line.
+--- What a compaction left out that its summary does not say: what the user said and decided, and what is open, failed or done, but not every archived message. It comes by kind and then in the order of the conversation. `editId` is null, and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix milliseconds, 0 if unknown. `messages` counts those before it, `kept` those among them that the agent still has. `readable` is false if the summary is encrypted, so that what it leaves out is not known. `counts` has how many were left out of each kind, whether listed or not. `brief` quotes it as a page to be given back to the agent; empty if nothing was left out or there is no room for a line.
 ---@class (exact) ullage.LostResult
 ---@field editId? string|vim.NIL
 ---@field timestamp integer
@@ -621,19 +621,6 @@
 ---@field content ullage.Block[]
 ---@field timestamp? integer Default 0.
 ---@field provided? ullage.Provided
-
---- A message from a client, as Anthropic's Messages API or OpenAI's Chat Completions has it, or with Ullage's own blocks. `content` may be plain text; OpenAI's answers may have none. `name`, `tool_calls`, `tool_call_id`, `function_call`, `refusal` and `audio` are OpenAI's. If `id` or `timestamp` (Unix milliseconds) is left out, the server sets it.
----@class (exact) ullage.MessageInput
----@field role "assistant"|"developer"|"function"|"system"|"tool"|"user"
----@field content? string|table<string, any>[] Text, or content blocks of one of the formats.
----@field id? string
----@field timestamp? integer
----@field name? string
----@field tool_calls? table<string, any>[]
----@field tool_call_id? string
----@field function_call? table<string, any>
----@field refusal? string
----@field audio? table<string, any>
 
 --- Lists messages. `scope` `context` lists the messages that the model would be sent, `transcript` lists every message, archived or not. `messageId` asks for that message alone, archived or not; scope, offset and limit are then ignored. With `provider`, the result also has the context as a request of that provider.
 ---@class (exact) ullage.MessagesParams
@@ -667,13 +654,13 @@
 --- How near the compaction of a context is, or the end of the window where nothing compacts it. `imminent`: so few calls are left that a user who wants to act must act now; `near`: it is worth a look; `far`: neither.
 ---@alias ullage.Nearness "far"|"near"|"imminent"
 
---- Starts a session, with the settings and tools that are given. All fields are optional.
+--- Starts a session. All fields are optional. `system` is a text or content blocks, `tools` are those of the model's API, both are kept as given.
 ---@class (exact) ullage.NewSessionParams
 ---@field cwd? string
 ---@field model? string
 ---@field title? string
----@field system? string
----@field tools? ullage.ToolDefinition[]
+---@field system? string|table<string, any>[] A text, or content blocks as the model's API has them, for example with `cache_control`.
+---@field tools? table<string, any>[] Tools as the model's API has them, hosted ones included. Every field is kept.
 ---@field context? table<string, any> Fields of `ContextSettings` that differ from the workspace's; forks inherit them.
 
 --- An empty result, of methods that return nothing.
@@ -1069,13 +1056,6 @@
 ---@class (exact) ullage.ToolContent
 ---@field type "content"
 ---@field content ullage.TextContent
-
---- A tool offered to the model; `input_schema` is JSON Schema. `provided` is the tool as a program gave it.
----@class (exact) ullage.ToolDefinition
----@field name string
----@field description? string
----@field input_schema? table<string, any>
----@field provided? ullage.Provided
 
 --- The kinds of the tools in Ullage's toolbox, a subset of ACP's kinds of tool calls.
 ---@alias ullage.ToolKind "read"|"search"|"edit"|"think"|"switch_mode"|"other"

@@ -40,14 +40,21 @@ export interface AgentThoughtChunk {
 
 /**
  * Appends messages to a session. `usage` is the provider's usage object, unchanged, with Anthropic's or OpenAI's field
- * names. If `model` or `tools` are given, they replace the session's.
+ * names; without it, that of a whole answer among `messages`. If `model` or `tools` are given, they replace the
+ * session's.
  */
 export interface AppendParams {
   readonly sessionId: string;
-  readonly messages?: readonly MessageInput[];
+  /**
+   * Messages, items or whole answers as the model's API has them (Anthropic's Messages, OpenAI's Chat Completions or
+   * Responses), or messages with Ullage's own blocks. Every field is kept. If `id` or `timestamp` (Unix milliseconds)
+   * of a message with a `role` is left out, the server sets it.
+   */
+  readonly messages?: readonly Readonly<Record<string, unknown>>[];
   readonly usage?: Readonly<Record<string, unknown>>;
   readonly model?: string;
-  readonly tools?: readonly ToolDefinition[];
+  /** Tools as the model's API has them, hosted ones included. Every field is kept. */
+  readonly tools?: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** The ids of the appended messages, also those that the server made, and how full the context is now. */
@@ -318,7 +325,10 @@ export interface CompleteResult {
  */
 export type CompletionFault = "no_permission" | "blocked" | "not_found" | "too_long" | "failed";
 
-/** Replaces the session's own context settings. An empty `context` returns the session to the workspace's settings. */
+/**
+ * Replaces all of the session's own context settings: what `context` does not name is the workspace's again. The model
+ * is changed by `session/append`.
+ */
 export interface ConfigureSessionParams {
   readonly sessionId: string;
   /** Fields of `ContextSettings` that differ from the workspace's; forks inherit them. */
@@ -1009,12 +1019,13 @@ export interface LostParams {
 }
 
 /**
- * What a compaction left out, by kind and then in the order of the conversation. `editId` is null, and the rest empty,
- * if no compaction is in force. `timestamp` is the compaction's time in Unix milliseconds, 0 if unknown. `messages`
- * counts those before it, `kept` those among them that the agent still has. `readable` is false if the summary is
- * encrypted, so that what it leaves out is not known. `counts` has how many were left out of each kind, whether listed
- * or not. `brief` quotes it as a page to be given back to the agent; empty if nothing was left out or there is no room
- * for a line.
+ * What a compaction left out that its summary does not say: what the user said and decided, and what is open, failed or
+ * done, but not every archived message. It comes by kind and then in the order of the conversation. `editId` is null,
+ * and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix milliseconds, 0 if
+ * unknown. `messages` counts those before it, `kept` those among them that the agent still has. `readable` is false if
+ * the summary is encrypted, so that what it leaves out is not known. `counts` has how many were left out of each kind,
+ * whether listed or not. `brief` quotes it as a page to be given back to the agent; empty if nothing was left out or
+ * there is no room for a line.
  */
 export interface LostResult {
   readonly editId: string | null;
@@ -1038,26 +1049,6 @@ export interface Message {
   /** @default 0 */
   readonly timestamp?: number;
   readonly provided?: Provided;
-}
-
-/**
- * A message from a client, as Anthropic's Messages API or OpenAI's Chat Completions has it, or with Ullage's own
- * blocks. `content` may be plain text; OpenAI's answers may have none. `name`, `tool_calls`, `tool_call_id`,
- * `function_call`, `refusal` and `audio` are OpenAI's. If `id` or `timestamp` (Unix milliseconds) is left out, the
- * server sets it.
- */
-export interface MessageInput {
-  readonly role: "assistant" | "developer" | "function" | "system" | "tool" | "user";
-  /** Text, or content blocks of one of the formats. */
-  readonly content?: string | readonly Readonly<Record<string, unknown>>[];
-  readonly id?: string;
-  readonly timestamp?: number;
-  readonly name?: string;
-  readonly tool_calls?: readonly Readonly<Record<string, unknown>>[];
-  readonly tool_call_id?: string;
-  readonly function_call?: Readonly<Record<string, unknown>>;
-  readonly refusal?: string;
-  readonly audio?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -1117,13 +1108,18 @@ export interface ModelSettings {
  */
 export type Nearness = "far" | "near" | "imminent";
 
-/** Starts a session, with the settings and tools that are given. All fields are optional. */
+/**
+ * Starts a session. All fields are optional. `system` is a text or content blocks, `tools` are those of the model's
+ * API, both are kept as given.
+ */
 export interface NewSessionParams {
   readonly cwd?: string;
   readonly model?: string;
   readonly title?: string;
-  readonly system?: string;
-  readonly tools?: readonly ToolDefinition[];
+  /** A text, or content blocks as the model's API has them, for example with `cache_control`. */
+  readonly system?: string | readonly Readonly<Record<string, unknown>>[];
+  /** Tools as the model's API has them, hosted ones included. Every field is kept. */
+  readonly tools?: readonly Readonly<Record<string, unknown>>[];
   /** Fields of `ContextSettings` that differ from the workspace's; forks inherit them. */
   readonly context?: Readonly<Record<string, unknown>>;
 }
@@ -1736,14 +1732,6 @@ export interface ToolCallUpdate {
 export interface ToolContent {
   readonly type: "content";
   readonly content: TextContent;
-}
-
-/** A tool offered to the model; `input_schema` is JSON Schema. `provided` is the tool as a program gave it. */
-export interface ToolDefinition {
-  readonly name: string;
-  readonly description?: string;
-  readonly input_schema?: Readonly<Record<string, unknown>>;
-  readonly provided?: Provided;
 }
 
 /** The kinds of the tools in Ullage's toolbox, a subset of ACP's kinds of tool calls. */

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, field
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from ullage.api.session_methods import PromptParams, PromptResult, SessionParams
 from ullage.api.session_methods import prompt as ask_model
@@ -196,7 +196,13 @@ async def messages(workspace: Workspace, params: MessagesParams) -> MessagesResu
     request = None
     if params.provider is not None:
         request = await export.provider_request(conversation, params.provider)
-    return MessagesResult(entries=page.entries, total=page.total, request=request)
+    return MessagesResult(entries=_as_read(page.entries), total=page.total, request=request)
+
+
+def _as_read(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Returns entries without what the client gave them as: `request` has it, and to send it twice would cost as much
+    as the messages."""
+    return tuple(replace(entry, message=replace(entry.message, provided=None)) for entry in entries)
 
 
 async def compact(workspace: Workspace, params: CompactParams) -> CompactResult:
@@ -271,7 +277,7 @@ def _previewed(conversation: Conversation, preview: by_hand.Preview) -> CompactR
         context_size_after=preview.context_size_after,
         usage=usage_result(conversation),
         preview_id=preview.id,
-        archived=preview.archived,
+        archived=_as_read(preview.archived),
         note=preview.note,
     )
 
@@ -353,7 +359,8 @@ class LostEntry(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LostResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a compaction left out, by kind and then in the order of the conversation.
+    """What a compaction left out that its summary does not say: what the user said and decided, and what is open,
+    failed or done, but not every archived message. It comes by kind and then in the order of the conversation.
 
     `editId` is null, and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix
     milliseconds, 0 if unknown. `messages` counts those before it, `kept` those among them that the agent still has.

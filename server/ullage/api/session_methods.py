@@ -18,18 +18,19 @@ from msgspec.structs import replace
 
 from ullage.api.wire import SessionResult, UsageResult, prompting_of, session_result, usage_result
 from ullage.formats.parsing import Document, parse_document
-from ullage.formats.provider import Provider, read_messages, write_messages
-from ullage.formats.provider_usage import convert_usage
+from ullage.formats.provider import Provider, read_definitions, read_events
+from ullage.formats.provider_usage import read_usage
 from ullage.formats.requests.turns import IMAGE_TYPES
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
-from ullage.formats.verbatim import is_chat
+from ullage.formats.verbatim import PLAIN, PLAIN_PARTS, other_format, prompt_message
 from ullage.model.answer import TurnEnd
 from ullage.model.blocks import PDF, Block, ImageBlock, Provided, ResourceBlock, TextBlock, ThinkingBlock
 from ullage.model.errors import InvalidRequest
-from ullage.model.events import ModelChanged, SessionCreated, ToolsDeclared
+from ullage.model.events import MessageAppended, ModelChanged, SessionCreated, ToolsDeclared, UsageReported
 from ullage.model.json_values import MOST_LEVELS, JsonObject, as_object, as_objects, as_text, is_too_deep
 from ullage.model.message import Message, Role, ToolDefinition
 from ullage.model.settings import ContextSettings, Settings, check_settings
+from ullage.model.usage import Usage
 from ullage.service import sessions, turns
 from ullage.service.archive import export
 from ullage.service.conversation.workspace import Workspace
@@ -125,69 +126,86 @@ def _without_empty_lists(value: Any) -> Any:
 
 _OWN_KINDS = ("resource", "context_compaction")
 _PLAIN_FIELDS = {"role", "content", "id", "timestamp"}
+_OWN_TOOL = {"name", "description", "input_schema"}
 # A hundred times as many as a long answer has. Reading them takes a second, in which no other session is served.
 _MOST_BLOCKS = 20_000
 _ROLES = {role.value: role for role in Role}
+_KNOWN_ROLES = ("", "system", "developer", "user", "assistant", "tool", "function")
+
+# The parts of a conversation in params, as clients give them.
+Messages = Annotated[
+    tuple[dict[str, Any], ...],
+    Meta(
+        description="Messages, items or whole answers as the model's API has them (Anthropic's Messages, OpenAI's Chat "
+        "Completions or Responses), or messages with Ullage's own blocks. Every field is kept. If `id` or `timestamp` "
+        "(Unix milliseconds) of a message with a `role` is left out, the server sets it."
+    ),
+]
+_TOOLS = Meta(description="Tools as the model's API has them, hosted ones included. Every field is kept.")
+Tools = Annotated[tuple[dict[str, Any], ...], _TOOLS]
+OtherTools = Annotated[tuple[dict[str, Any], ...] | None, _TOOLS]
+System = Annotated[
+    str | tuple[dict[str, Any], ...],
+    Meta(description="A text, or content blocks as the model's API has them, for example with `cache_control`."),
+]
 
 
-class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A message from a client, as Anthropic's Messages API or OpenAI's Chat Completions has it, or with Ullage's own
-    blocks. `content` may be plain text; OpenAI's answers may have none. `name`, `tool_calls`, `tool_call_id`,
-    `function_call`, `refusal` and `audio` are OpenAI's. If `id` or `timestamp` (Unix milliseconds) is left out, the
-    server sets it."""
+def read_appended(given: JsonObject, ports: Ports, place: str) -> tuple[list[Message], Usage | None]:
+    """Returns what a client appends as messages with ids and timestamps, and the usage of a whole answer. Raises
+    `InvalidRequest`, whose text begins with `place`, if it is no message of Anthropic's or OpenAI's formats or with
+    Ullage's own blocks, or is nested too deeply."""
+    content, role, timestamp = given.get("content"), as_text(given.get("role")), given.get("timestamp")
+    blocks = as_objects(content)
+    _require_few_blocks(place, len(blocks) + len(as_objects(given.get("tool_calls"))))
+    require_shallow(place, [given])
+    is_item = given.get("type", "message") != "message" or given.keys() == {"id"}
+    if role not in _KNOWN_ROLES or not (role or is_item or "choices" in given or "output" in given):
+        said = f"no known role: {given['role']!r}" if role else "no `role`"
+        known = ", ".join(_KNOWN_ROLES[1:])
+        raise InvalidRequest(f"{place} has {said}; give a message ({known}), an item or a whole answer of the API")
+    if timestamp is not None and not isinstance(timestamp, int):
+        raise InvalidRequest(f"{place}.timestamp is {timestamp!r}; give Unix milliseconds")
+    now = ports.clock.now() if timestamp is None else timestamp
+    own_id = as_text(given.get("id")) if role else ""
 
-    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: Annotated[
-        str | tuple[dict[str, Any], ...] | None, Meta(description="Text, or content blocks of one of the formats.")
-    ] = None
-    id: str | None = None
-    timestamp: int | None = None
-    name: str | None = None
-    tool_calls: tuple[dict[str, Any], ...] | None = None
-    tool_call_id: str | None = None
-    function_call: dict[str, Any] | None = None
-    refusal: str | None = None
-    audio: dict[str, Any] | None = None
+    def made(role: Role, content: tuple[Block, ...], provided: Provided | None = None) -> Message:
+        message_id = own_id or ports.ids.new("m")
+        return Message(id=message_id, role=role, content=content, timestamp=now, provided=provided)
 
-    def to_message(self, ports: Ports, place: str) -> Message:
-        """Returns the message with id and timestamp set. Raises `InvalidRequest`, whose text begins with `place`, if it
-        is not a message of Anthropic's or OpenAI's format or with Ullage's own blocks, or is nested too deeply."""
-        blocks = () if isinstance(self.content, str) else self.content or ()
-        _require_few_blocks(place, len(blocks) + len(self.tool_calls or ()))
-        require_shallow(place, [*(self.content or ()), *(self.tool_calls or ()), self.function_call, self.audio])
-        fields: JsonObject = msgspec.to_builtins(self)
-        if isinstance(self.content, str) and self.role in _ROLES and fields.keys() <= _PLAIN_FIELDS:
-            # All formats agree on a plain text, so that no reader is needed.
-            content = (TextBlock(text=self.content),) if self.content else ()
-            return self._message(ports, _ROLES[self.role], content)
-        fields.pop("timestamp", None)
-        if self.tool_calls or self.function_call:
-            # An answer of OpenAI's without a content has null there.
-            fields.setdefault("content", None)
-        # The readers know JSON's lists only.
-        lists = (name for name in ("content", "tool_calls") if isinstance(fields.get(name), tuple))
-        raw: JsonObject = {**fields, **{name: list(fields[name]) for name in lists}}
-        blocks = as_objects(raw.get("content"))
-        if any(map(_is_own, blocks)):
-            return self._message(ports, _own_role(self.role, place), _own_blocks(blocks, place))
-        provider = Provider.OPENAI if is_chat([raw]) or self.name else Provider.ANTHROPIC
-        (read,) = read_messages(provider, [raw], place)
-        # Clients get every message again, so that what its blocks say already is not sent twice. Thinking without a
-        # signature is in Ullage's form: Anthropic's API refuses it.
-        is_said = read.provided and write_messages(provider, replace(read, provided=None)) == [read.provided.fields]
-        is_own = provider is Provider.ANTHROPIC and any(map(_is_unsigned, read.content))
-        return self._message(ports, read.role, read.content, None if is_said or is_own else read.provided)
+    if isinstance(content, str) and role in _ROLES and given.keys() <= _PLAIN_FIELDS:
+        # All formats agree on a plain text, so that no reader is needed.
+        return [made(_ROLES[role], (TextBlock(text=content),) if content else (), PLAIN)], None
+    if blocks and role in _ROLES and given.keys() <= _PLAIN_FIELDS and all(map(_is_plain, blocks)):
+        said = tuple(TextBlock(text=block["text"]) for block in blocks)
+        return [made(_ROLES[role], said, PLAIN_PARTS)], None
+    if any(map(_is_own, blocks)):
+        return [made(_own_role(role, place), _own_blocks(blocks, place))], None
+    raw = {name: value for name, value in given.items() if name != "timestamp"}
+    provider = Provider.OPENAI if "name" in raw and role else Provider.ANTHROPIC
+    if is_item or not role:
+        provider = Provider.OPENAI_RESPONSES
+    provider = provider if is_item else Provider(other_format(provider, raw) or provider)
+    events = read_events(provider, [raw], place=place)
+    read = [event.message for event in events if isinstance(event, MessageAppended)]
+    usage = next((event.usage for event in events if isinstance(event, UsageReported)), None)
+    # Thinking without a signature is in Ullage's form: Anthropic's API refuses it.
+    unsigned = provider is Provider.ANTHROPIC and any(_is_unsigned(block) for one in read for block in one.content)
+    return [made(one.role, one.content, None if unsigned else one.provided) for one in read], usage
 
-    def _message(
-        self, ports: Ports, role: Role, content: tuple[Block, ...], provided: Provided | None = None
-    ) -> Message:
-        return Message(
-            id=self.id or ports.ids.new("m"),
-            role=role,
-            content=content,
-            timestamp=ports.clock.now() if self.timestamp is None else self.timestamp,
-            provided=provided,
-        )
+
+def read_tool_inputs(given: Sequence[JsonObject]) -> tuple[ToolDefinition, ...]:
+    """Returns tools that a client declares. Raises `InvalidRequest` if one is nested too deeply or empty."""
+    require_shallow("tools", [*given])
+    tools = zip(given, read_definitions(None, given), strict=True)
+    return tuple(replace(read, provided=None) if tool.keys() == _OWN_TOOL else read for tool, read in tools)
+
+
+def read_system_input(given: str | Sequence[JsonObject]) -> str | list[Message]:
+    """Returns a system prompt that a client gives. Raises `InvalidRequest` if a block of it is none."""
+    if isinstance(given, str) or not given:
+        return given if isinstance(given, str) else ""
+    require_shallow("system", [*given])
+    return [prompt_message(Provider.ANTHROPIC, given, "")]
 
 
 def _require_few_blocks(place: str, blocks: int) -> None:
@@ -212,6 +230,10 @@ def _is_own(block: JsonObject) -> bool:
         or "redacted" in block
         or any(map(_is_own, nested))
     )
+
+
+def _is_plain(block: JsonObject) -> bool:
+    return block.keys() == {"type", "text"} and block["type"] == "text" and bool(as_text(block["text"]))
 
 
 def _is_unsigned(block: Block) -> bool:
@@ -245,19 +267,20 @@ OwnContextSettings = Annotated[
 
 
 class NewSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Starts a session, with the settings and tools that are given. All fields are optional."""
+    """Starts a session. All fields are optional. `system` is a text or content blocks, `tools` are those of the model's
+    API, both are kept as given."""
 
     cwd: str = ""
     model: str = ""
     title: str = ""
-    system: str = ""
-    tools: tuple[ToolDefinition, ...] = ()
+    system: System = ""
+    tools: Tools = ()
     context: OwnContextSettings = {}
 
 
 class ConfigureSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Replaces the session's own context settings. An empty `context` returns the session to the workspace's
-    settings."""
+    """Replaces all of the session's own context settings: what `context` does not name is the workspace's again. The
+    model is changed by `session/append`."""
 
     session_id: str
     context: OwnContextSettings = {}
@@ -334,13 +357,14 @@ class RenameSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omi
 
 class AppendParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Appends messages to a session. `usage` is the provider's usage object, unchanged, with Anthropic's or OpenAI's
-    field names. If `model` or `tools` are given, they replace the session's."""
+    field names; without it, that of a whole answer among `messages`. If `model` or `tools` are given, they replace the
+    session's."""
 
     session_id: str
-    messages: tuple[MessageInput, ...] = ()
+    messages: Messages = ()
     usage: dict[str, Any] | None = None
     model: str | None = None
-    tools: tuple[ToolDefinition, ...] | None = None
+    tools: OtherTools = None
 
 
 class AppendResult(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -410,10 +434,10 @@ class Nothing(Struct, frozen=True, kw_only=True):
 
 
 async def new_session(workspace: Workspace, params: NewSessionParams) -> SessionResult:
-    require_shallow("tools", [part for tool in params.tools for part in tool.nested])
+    system, tools = read_system_input(params.system), read_tool_inputs(params.tools)
     created = SessionCreated(cwd=params.cwd, model=params.model, title=params.title)
     prompting = await prompting_of(workspace, params.model)
-    conversation = sessions.new_session(workspace, created, params.system, params.tools, params.context)
+    conversation = sessions.new_session(workspace, created, system, tools, params.context)
     return session_result(conversation, params.model, prompting)
 
 
@@ -467,13 +491,17 @@ async def prompt(workspace: Workspace, params: PromptParams) -> PromptResult:
 
 async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
     conversation = workspace.open(params.session_id)
-    require_shallow("tools", [part for tool in params.tools or () for part in tool.nested])
     changes = [] if params.model is None else [ModelChanged(model=params.model)]
-    changes += [] if params.tools is None else [ToolsDeclared(tools=params.tools)]
-    messages = tuple(given.to_message(workspace.ports, f"messages[{at}]") for at, given in enumerate(params.messages))
-    usage = convert_usage(params.usage) if params.usage is not None else None
-    made = {message.id for given, message in zip(params.messages, messages, strict=True) if not given.id}
-    message_ids = await sessions.append(conversation, messages, usage, made, changes)
+    changes += [] if params.tools is None else [ToolsDeclared(tools=read_tool_inputs(params.tools))]
+    read = [read_appended(given, workspace.ports, f"messages[{at}]") for at, given in enumerate(params.messages)]
+    messages = [message for given, _ in read for message in given]
+    reported = next((usage for _, usage in reversed(read) if usage is not None), None)
+    usage = reported if params.usage is None else read_usage(params.usage)
+    named = {given.get("id") for given in params.messages}
+    made = {message.id for message in messages if message.id not in named}
+    left = await sessions.append_compacted(conversation, messages)
+    first = (message.id for message in messages[: len(messages) - len(left)])
+    message_ids = (*first, *await sessions.append(conversation, left, usage, made, changes))
     return AppendResult(message_ids=message_ids, usage=usage_result(conversation))
 
 

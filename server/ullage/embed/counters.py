@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from ullage.catalog import limits as catalog
 from ullage.catalog.limits import LimitsSource
-from ullage.embed.messages import MessageList, checked, choice, read_usage, valued
-from ullage.formats.provider import Provider, read_definitions
+from ullage.embed.messages import MessageList, checked, choice, plain, valued
+from ullage.formats.provider import read_definitions
+from ullage.formats.provider_usage import read_usage
 from ullage.formats.verbatim import show
 from ullage.model.errors import InvalidRequest, WindowUnknown
 from ullage.model.message import Message, ToolDefinition
@@ -164,8 +165,7 @@ def engine_counter(counter: TokenCounter | EngineCounter) -> EngineCounter:
 
 
 def _definitions(tools: Sequence[Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
-    chat = any("function" in tool or "parameters" in tool for tool in tools)
-    return read_definitions(Provider.OPENAI if chat else Provider.ANTHROPIC, tools)
+    return read_definitions(None, tools)
 
 
 class _OwnCounter(MessageCounter):
@@ -318,7 +318,7 @@ class ContextTracker:
         or no message was added yet."""
         if not self._count:
             raise InvalidRequest("a usage belongs to an answer; add the answer first")
-        self._tracker.report(read_usage(usage), str(self._count), 0)
+        self._tracker.report(read_usage(plain(usage)), str(self._count), 0)
 
     @property
     def used_tokens(self) -> int:

@@ -15,10 +15,11 @@ from ullage.app.telemetry import compacting, measured, spanned
 from ullage.embed.compactors import ContextCompactor
 from ullage.embed.counters import BaseCounter, ContextBudget, ContextLimits, ContextTracker
 from ullage.embed.host import Changes, CompactionResult, ContextStats, Host, OnUpdate, SearchResults
-from ullage.embed.messages import listed, plain, read_usage, valued
+from ullage.embed.messages import listed, plain, valued
 from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
 from ullage.embed.truncation_strategies import TruncationStrategy, check_strategy, strategy_for, to_engine
 from ullage.formats.provider import Provider, read_definitions, read_events, write_messages, write_request
+from ullage.formats.provider_usage import read_usage
 from ullage.formats.verbatim import other_format, prompt_message, show
 from ullage.model.errors import EditNotFound, InvalidRequest, NothingToUndo, SessionNotFound, WindowUnknown
 from ullage.model.events import MessageAppended, SessionCreated, UsageReported
@@ -43,9 +44,8 @@ from ullage.service.archive.search import search
 from ullage.service.compact import by_hand
 from ullage.service.compact.automatic import shrink, warn_if_due
 from ullage.service.compact.room import require_fit
-from ullage.service.conversation.checkpoints import Checkpoint
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.pages import transcript_page
+from ullage.service.conversation.pages import Checkpoint, transcript_page
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.summaries.write import read_ahead
@@ -55,7 +55,6 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 # A system prompt: a text, or content blocks of the provider's format.
 System = str | Sequence[Mapping[str, Any]]
-MESSAGES = {Provider.ANTHROPIC: "messages", Provider.OPENAI: "messages", Provider.OPENAI_RESPONSES: "input"}
 DEFAULTS = ContextSettings()
 NO_EMBEDDINGS = SearchSettings()
 
@@ -213,7 +212,7 @@ class ManagedContext:
         said = [event.message for event in events if isinstance(event, MessageAppended)]
         read = [replace(self._with_own_id(message), timestamp=now) for message in said]
         reported = next((event.usage for event in reversed(events) if isinstance(event, UsageReported)), None)
-        return await self._recorded(read, read_usage(usage) if usage is not None else reported)
+        return await self._recorded(read, read_usage(plain(usage)) if usage is not None else reported)
 
     def _with_own_id(self, message: Message) -> Message:
         """Returns a message with a new id if another message of the conversation has its id. The id of an answer is the
@@ -231,7 +230,7 @@ class ManagedContext:
         return message if is_again else replace(message, id=ports.ids.new("m"))
 
     async def _reported(self, usage: Any) -> None:
-        await self._recorded((), read_usage(usage))
+        await self._recorded((), read_usage(plain(usage)))
 
     def _check_guess(self, messages: Sequence[Any]) -> None:
         """Raises `InvalidRequest` for a message that shows that the model's name has led to the wrong provider."""
@@ -281,9 +280,7 @@ class ManagedContext:
             await self._shrunk()
             require_fit(conversation)
             transcript = conversation.transcript
-            request = write_request(self.provider, transcript.view, transcript.tools)
-        # Providers refuse an empty list of tools and a null system prompt.
-        return {key: value for key, value in request.items() if value or key == MESSAGES[self.provider]}
+            return write_request(self.provider, transcript.view, transcript.tools)
 
     async def _found(self, query: str, limit: int) -> SearchResults:
         with spanned("ullage.search", self.session_id):

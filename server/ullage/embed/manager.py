@@ -19,7 +19,6 @@ from ullage.embed.counters import ContextBudget, ContextTracker
 from ullage.embed.host import CompactionResult, ContextStats, OnUpdate, SearchResults
 from ullage.embed.managed import (
     DEFAULTS,
-    MESSAGES,
     NO_EMBEDDINGS,
     ManagedContext,
     ManagedHost,
@@ -30,7 +29,7 @@ from ullage.embed.managed import (
 from ullage.embed.messages import checked
 from ullage.embed.summarizer import LLM
 from ullage.embed.truncation_strategies import TruncationStrategy
-from ullage.formats.provider import Provider
+from ullage.formats.provider import MESSAGES, Provider
 from ullage.model.errors import SessionNotFound
 from ullage.model.settings import ContextSettings, Messages, SearchSettings, Tokens, TruncationMode
 from ullage.service import sessions
@@ -38,7 +37,6 @@ from ullage.service.archive import undo as history
 from ullage.service.archive.undo import HistoryEntry
 from ullage.service.compact import by_hand
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.pages import Checkpoint
 from ullage.service.conversation.workspace import Workspace
 from ullage.transcript.fold import EditInfo
 

@@ -16,14 +16,11 @@ from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, g
 
 import msgspec
 
-from ullage.formats.parsing import as_count
 from ullage.formats.provider import Provider, read_messages, write_messages
-from ullage.formats.provider_usage import USAGE_FIELDS, convert_usage
 from ullage.formats.verbatim import is_anthropic, is_chat, other_format, show
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import as_object
 from ullage.model.message import Message
-from ullage.model.usage import Usage
 
 
 class MessageList:
@@ -89,17 +86,6 @@ def listed(name: str, given: Any) -> list[Any]:
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise InvalidRequest(f"`{name}` is {show(given)}; give a list")
     return list(cast("Iterable[Any]", given))
-
-
-def read_usage(given: Any) -> Usage:
-    """Returns a usage that a program reports. Raises `InvalidRequest` if no field of a provider has a number."""
-    fields = as_object(plain(given))
-    if not any(as_count(fields.get(name)) or fields.get(name) == 0 for name in USAGE_FIELDS):
-        raise InvalidRequest(
-            f"the usage is {show(given)}; give the answer's `usage` as the provider has it, with fields such as "
-            f"{', '.join(USAGE_FIELDS[:2])} or {', '.join(USAGE_FIELDS[2:4])}"
-        )
-    return convert_usage(fields)
 
 
 E = TypeVar("E", bound=StrEnum)

@@ -1,5 +1,6 @@
 """The three message formats in which programs talk to models, each with its reader and its writer."""
 
+import re
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
@@ -15,7 +16,7 @@ from ullage.formats.verbatim import check_message, show
 from ullage.model.blocks import Provided
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import ConversationImported, Event, MessageAppended
-from ullage.model.json_values import as_object, as_text
+from ullage.model.json_values import JsonObject, as_object, as_text
 from ullage.model.message import Message, ToolDefinition
 
 
@@ -29,6 +30,12 @@ class Provider(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> "Provider":
         raise InvalidRequest(f"no provider {value!r}; there are {', '.join(cls)}")
+
+
+# The field of a request that has its messages.
+MESSAGES = {Provider.ANTHROPIC: "messages", Provider.OPENAI: "messages", Provider.OPENAI_RESPONSES: "input"}
+# The end of the types of Anthropic's own tools: the day on which they were published.
+_DATED = re.compile(r"_\d{8}$")
 
 
 def read_events(
@@ -86,33 +93,47 @@ def write_messages(provider: Provider, message: Message) -> list[dict[str, Any]]
             return responses.write_messages(message)
 
 
-def read_definitions(provider: Provider, tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
+def read_definitions(provider: Provider | None, tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
     """Converts a request's `tools` into tool definitions, each of which keeps what the program gave. A tool without a
-    name, which the provider runs itself, is named by its type. Raises `InvalidRequest` if one is not an object."""
+    name, which the provider runs itself, is named by its type. Without `provider` each tool's own fields say of which
+    format it is. Raises `InvalidRequest` if one is not an object."""
     return tuple(_definition(provider, at, tool) for at, tool in enumerate(tools))
 
 
-def _definition(provider: Provider, at: int, tool: Any) -> ToolDefinition:
+def _definition(provider: Provider | None, at: int, tool: Any) -> ToolDefinition:
     given = as_object(tool)
     if not given:
-        raise InvalidRequest(f"tools[{at}] is {show(tool)}; a tool is an object in the format of {provider.value}")
+        named = f" in the format of {provider.value}" if provider else ""
+        raise InvalidRequest(f"tools[{at}] is {show(tool)}; a tool is an object{named}")
+    provider = provider or _tool_format(given)
     read = (read_tools if provider is Provider.ANTHROPIC else read_functions)([given])
     plain = read[0] if read else ToolDefinition(name=as_text(given.get("type")) or "tool")
     return replace(plain, provided=Provided(format=provider.value, fields=given, whole=True))
 
 
+def _tool_format(tool: JsonObject) -> Provider:
+    kind = as_text(tool.get("type"))
+    if isinstance(tool.get("function") or tool.get("custom"), dict):
+        return Provider.OPENAI
+    if "input_schema" in tool or _DATED.search(kind) or kind == "mcp_toolset":
+        return Provider.ANTHROPIC
+    return Provider.OPENAI_RESPONSES if kind or "parameters" in tool else Provider.ANTHROPIC
+
+
 def write_request(
     provider: Provider | str, messages: Sequence[Message], tools: Sequence[ToolDefinition] = ()
 ) -> dict[str, Any]:
-    """Returns the fields of a provider's request that follow from the conversation: its messages, the system prompt and
-    the tools, in the provider's format.
+    """Returns the fields of a provider's request that follow from the conversation: its messages, and the system prompt
+    and the tools if there are any, in the provider's format.
 
     Raises `InvalidRequest` for an unknown provider.
     """
-    match Provider(provider):
+    match provider := Provider(provider):
         case Provider.ANTHROPIC:
-            return msgspec.to_builtins(anthropic.write_anthropic(messages, tools, as_given=True))
+            request = anthropic.write_anthropic(messages, tools, as_given=True)
         case Provider.OPENAI:
-            return msgspec.to_builtins(openai.write_openai(messages, tools, as_given=True))
+            request = openai.write_openai(messages, tools, as_given=True)
         case Provider.OPENAI_RESPONSES:
-            return msgspec.to_builtins(responses.write_responses(messages, tools, as_given=True))
+            request = responses.write_responses(messages, tools, as_given=True)
+    # Providers refuse an empty list of tools and a null system prompt.
+    return {key: value for key, value in msgspec.to_builtins(request).items() if value or key == MESSAGES[provider]}

@@ -10,12 +10,24 @@ from typing import Any
 from msgspec.structs import replace
 
 from ullage.formats.parsing import as_count
+from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import as_object
 from ullage.model.usage import Pass, Usage
 from ullage.model.usage_report import billed_passes, cache_writes, filling_pass
 
 # The fields of which a usage has at least one. Anthropic's and OpenAI's Responses have the first two.
-USAGE_FIELDS = ("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens", "total_tokens")
+USAGE_FIELDS = ("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens")
+
+
+def read_usage(given: Any) -> Usage:
+    """Returns a usage that a program reports. Raises `InvalidRequest` if no field of a provider has a number."""
+    fields = as_object(given)
+    if not any(as_count(fields.get(name)) or fields.get(name) == 0 for name in USAGE_FIELDS):
+        raise InvalidRequest(
+            f"the usage is {given!r:.60}; give the answer's `usage` as the provider has it, with fields such as "
+            f"{', '.join(USAGE_FIELDS[:2])} or {', '.join(USAGE_FIELDS[2:4])}"
+        )
+    return convert_usage(fields)
 
 
 def convert_usage(raw: Mapping[str, Any]) -> Usage:

@@ -65,6 +65,12 @@ _TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text",
 _ABOUT_TEXT = ("citations", "logprobs")
 
 
+# Of a message that was given as a role and a text, which all formats have, or with parts that are only text, which
+# Anthropic's and OpenAI's chat have.
+PLAIN = Provided(format="text", fields={})
+PLAIN_PARTS = Provided(format="text", fields={"parts": True})
+
+
 class ReadPart(Struct, frozen=True):
     """A block and the place in the program's message that it was read from: a path of keys and indices."""
 
@@ -177,6 +183,11 @@ def other_format(format_name: str, given: JsonObject) -> str | None:
 def given_form(format_name: str, message: Message) -> list[JsonObject] | None:
     """Returns the message as the program gave it, with the changes that edits have made. It is an empty list if they
     left nothing of it. Returns None if the message was not given in this format."""
+    if message.provided == PLAIN:
+        return [{"role": message.role.value, "content": message.text}] if message.text else []
+    if message.provided == PLAIN_PARTS and format_name != RESPONSES:
+        parts = [{"type": "text", "text": block.text} for block in message.content if isinstance(block, TextBlock)]
+        return [{"role": message.role.value, "content": parts}] if message.text else []
     own = provided_for(message.provided, format_name)
     if own is None or own.whole:
         return None if own is None else [dict(own.fields)]

@@ -28,7 +28,7 @@ from ullage.api.context_methods import (
     RevertResult,
     UndoParams,
 )
-from ullage.api.session_methods import AppendParams, AppendResult, MessageInput, NewSessionParams
+from ullage.api.session_methods import AppendParams, AppendResult, NewSessionParams
 from ullage.api.wire import UPDATE, SessionNotification, SessionResult, UsageResult
 from ullage.catalog.limits import ContextLimits
 from ullage.cli.arguments import add_file, number, read_options
@@ -493,7 +493,11 @@ class Player:
 
     async def _begin(self, client: LanguageClient) -> str:
         conversation = self._conversation
-        params = NewSessionParams(title=conversation.title, model=conversation.model, tools=conversation.tools)
+        params = NewSessionParams(
+            title=conversation.title,
+            model=conversation.model,
+            tools=tuple(map(msgspec.to_builtins, conversation.tools)),
+        )
         return (await client.call("session/new", params, SessionResult)).session_id
 
     async def _append(self, client: LanguageClient, session_id: str, step: Step) -> None:
@@ -502,8 +506,8 @@ class Player:
             await client.call("context/messages", MessagesParams(session_id=session_id, limit=1), MessagesResult)
             await self._show_updates()
         message = step.message
-        content = tuple(msgspec.to_builtins(block) for block in message.content)
-        given = MessageInput(role=message.role.value, content=content, id=message.id, timestamp=message.timestamp)
+        content = [msgspec.to_builtins(block) for block in message.content]
+        given = {"role": message.role.value, "content": content, "id": message.id, "timestamp": message.timestamp}
         # After a compaction, the usage in the transcript is that of another context.
         usage = msgspec.to_builtins(step.usage) if step.usage and not self._compacted else None
         params = AppendParams(session_id=session_id, messages=(given,), usage=usage)
