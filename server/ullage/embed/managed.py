@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypedDict, TypeVar, Unpack, cast
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -59,6 +59,20 @@ DEFAULTS = ContextSettings()
 NO_EMBEDDINGS = SearchSettings()
 
 
+class Options(TypedDict, total=False):
+    """The options that all conversations of a store share, by name. `ContextManager` says what they mean."""
+
+    provider: Provider | str | None
+    window: Tokens | None
+    max_output: Tokens | None
+    strategy: TruncationStrategy | None
+    context: ContextSettings
+    store: Path | str | None
+    search: SearchSettings
+    on_update: OnUpdate | None
+    offline: bool
+
+
 class ManagedHost:
     """A store with the options that all its conversations share. The options are those of `ContextManager`; the errors,
     too."""
@@ -67,17 +81,17 @@ class ManagedHost:
     def __init__(  # noqa: PLR0913 (each option is a word of its own)
         self,
         model: str,
-        mode: TruncationMode | Provider | str | None,
-        llm: LLM | None,
+        mode: TruncationMode | Provider | str | None = None,
+        llm: LLM | None = None,
         *,
-        provider: Provider | str | None,
-        window: Tokens | None,
-        max_output: Tokens | None,
-        strategy: TruncationStrategy | None,
-        context: ContextSettings,
-        store: Path | str | None,
-        search: SearchSettings,
-        on_update: OnUpdate | None,
+        provider: Provider | str | None = None,
+        window: Tokens | None = None,
+        max_output: Tokens | None = None,
+        strategy: TruncationStrategy | None = None,
+        context: ContextSettings = DEFAULTS,
+        store: Path | str | None = None,
+        search: SearchSettings = NO_EMBEDDINGS,
+        on_update: OnUpdate | None = None,
         open_at_most: Tokens = 1,
         offline: bool = False,
     ) -> None:
@@ -124,33 +138,12 @@ class ManagedContext:
         mode: TruncationMode | Provider | str | None = None,
         llm: LLM | None = None,
         *,
-        provider: Provider | str | None = None,
         system: System = "",
         tools: Sequence[Any] = (),
-        window: Tokens | None = None,
-        max_output: Tokens | None = None,
-        strategy: TruncationStrategy | None = None,
-        context: ContextSettings = DEFAULTS,
-        store: Path | str | None = None,
-        search: SearchSettings = NO_EMBEDDINGS,
         session_id: str | None = None,
-        offline: bool = False,
-        on_update: OnUpdate | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        shared = ManagedHost(
-            model,
-            mode,
-            llm,
-            provider=provider,
-            window=window,
-            max_output=max_output,
-            strategy=strategy,
-            context=context,
-            store=store,
-            search=search,
-            on_update=on_update,
-            offline=offline,
-        )
+        shared = ManagedHost(model, mode, llm, **options)
         try:
             if session_id:
                 shared.host.call(lambda workspace: workspace.ports.store.info(session_id))

@@ -7,31 +7,29 @@ what they share. Room is made only when the program calls for it, or requests th
 """
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, Unpack
 
 from ullage.catalog import limits as catalog
 from ullage.embed.counters import ContextBudget, ContextTracker
-from ullage.embed.host import CompactionResult, ContextStats, OnUpdate, SearchResults
+from ullage.embed.host import CompactionResult, ContextStats, SearchResults
 from ullage.embed.managed import (
-    DEFAULTS,
-    NO_EMBEDDINGS,
     ManagedContext,
     ManagedHost,
+    Options,
     System,
     beginning,
     begun,
 )
 from ullage.embed.messages import checked
 from ullage.embed.summarizer import LLM
-from ullage.embed.truncation_strategies import TruncationStrategy
 from ullage.formats.provider import MESSAGES, Provider
 from ullage.model.errors import SessionNotFound
-from ullage.model.settings import ContextSettings, Messages, SearchSettings, Tokens, TruncationMode
+from ullage.model.settings import Messages, Tokens, TruncationMode
 from ullage.service import sessions
 from ullage.service.archive import undo as history
 from ullage.service.archive.undo import HistoryEntry
@@ -259,110 +257,92 @@ class AsyncContextManager(ManagedContext):
         await self.close()
 
     async def close(self) -> None:
-        """Closes the store, as `ContextManager.close` does."""
         if self._owns_host:
             await asyncio.to_thread(self._host.close)
         else:
             await self._host.await_call(lambda _: self._released())
 
     async def add_message(self, *messages: Any, usage: Any = None) -> tuple[str, ...]:
-        """Appends messages, and returns their ids."""
         return await self._host.wait_for(self._appended(messages, usage))
 
     async def update_usage(self, usage: Any) -> None:
-        """Records the usage that the provider reported with the last answer."""
         await self._host.wait_for(self._reported(usage))
 
     async def set_system_prompt(self, system: System) -> None:
-        """Replaces the system prompt."""
         await self._with(partial(self._with_system_prompt, system))
 
     async def set_tools(self, tools: Sequence[Any]) -> None:
-        """Replaces the tools that the model is offered."""
         await self._with(partial(self._with_tools, tools))
 
     async def get_messages(self) -> list[dict[str, Any]]:
-        """Returns every message that was ever added."""
         return await self._with(self._said)
 
     async def get_context_for_request(self) -> list[dict[str, Any]]:
-        """Returns the messages to send next. Makes room first if that is due."""
         return (await self.get_request())[MESSAGES[self.provider]]
 
     async def get_request(self) -> dict[str, Any]:
-        """Returns the arguments of the next call of the provider. Makes room first if that is due."""
         return await self._host.wait_for(self._requested())
 
     async def needs_compaction(self) -> bool:
-        """Returns whether the context has reached the compaction threshold."""
         return await self._with(self._is_due)
 
     async def compact_if_needed(self) -> CompactionResult | None:
-        """Makes room if that is due. Returns what was done, or None."""
         return await self._host.wait_for(self._shrunk())
 
     async def compact(self, focus: str = "") -> CompactionResult:
-        """Compacts the context now. `focus` is what the summary must keep above all. Raises `NothingToCompact`."""
         return await self._host.wait_for(self._compacted(focus))
 
     async def undo(self, edit_id: str | None = None) -> tuple[EditInfo, ...]:
-        """Undoes an edit, or the last one, with the other edits of the same action. Returns the undone edits."""
         return await self._with(partial(self._undone, edit_id))
 
     async def history(self) -> tuple[HistoryEntry, ...]:
-        """Returns every edit that was ever made, undone ones included, oldest first."""
         return await self._with(history.history)
 
     async def restore(
         self, *, timestamp: int | str | None = None, message_id: str | None = None, edit_id: str | None = None
     ) -> tuple[EditInfo, ...]:
-        """Undoes and redoes edits so that those in force are those at an earlier place. Returns the changed edits."""
         return await self._with(partial(self._restored, timestamp=timestamp, message_id=message_id, edit_id=edit_id))
 
     async def pin(self, message_id: str, *, pinned: bool = True) -> None:
-        """Pins a message, so that every edit keeps it verbatim, or unpins it. Raises `MessageNotFound`."""
         await self._with(lambda conversation: by_hand.pin(conversation, message_id, pinned=pinned))
 
     async def search(self, query: str, limit: Messages = 10) -> SearchResults:
-        """Returns at most `limit` messages that match `query`, among all messages ever added."""
         return await self._host.wait_for(self._found(query, limit))
 
     async def get_stats(self) -> ContextStats:
-        """Returns all figures about the context's size, in tokens."""
         return await self._with(self._stats)
 
     @staticmethod
     def get_context_limit(model: str) -> int | None:
-        """Returns the longest prompt of any model, in tokens, or None if the catalog does not know the model."""
         return ContextManager.get_context_limit(model)
 
     @property
     def token_usage(self) -> "Awaited[int]":
-        """The tokens in the context: `await manager.token_usage`."""
         return Awaited(lambda: self._with(lambda conversation: conversation.used))
 
     @property
     def available_tokens(self) -> "Awaited[int]":
-        """The tokens that are still free for messages, without the reserve for the answer."""
         return Awaited(lambda: self._with(self._free))
 
     @property
     def budget(self) -> "Awaited[ContextBudget]":
-        """How the tokens of the window are divided now."""
         return Awaited(lambda: self._with(self._budget))
 
     @property
     def tracker(self) -> "Awaited[ContextTracker]":
-        """A copy of the conversation's tracker."""
         return Awaited(lambda: self._with(self._tracker))
 
     async def reset(self) -> None:
-        """Begins a new conversation with the same model, system prompt and tools."""
         await self._with(self._begun_anew)
 
     async def _with(self, work: Callable[[Conversation], T]) -> T:
         """Calls a plain function with the conversation, in the host's thread, and returns its result."""
         return await self._host.await_call(partial(self._on_conversation, work))
+
+
+for _name, _twin in vars(AsyncContextManager).items():
+    if not _name.startswith("_"):
+        _twin.__doc__ = inspect.getdoc(getattr(ContextManager, _name))
 
 
 # A conversation near its window is some hundred kilobytes in memory, so these are some tens of megabytes.
@@ -378,36 +358,16 @@ class ContextPool:
     keep thousands. Any number of threads and tasks may use a pool. Raises what `ContextManager` raises.
     """
 
-    def __init__(  # noqa: PLR0913 (the options of ContextManager)
+    def __init__(
         self,
         model: str,
         mode: TruncationMode | Provider | str | None = None,
         llm: LLM | None = None,
         *,
-        provider: Provider | str | None = None,
-        window: Tokens | None = None,
-        max_output: Tokens | None = None,
-        strategy: TruncationStrategy | None = None,
-        context: ContextSettings = DEFAULTS,
-        store: Path | str | None = None,
-        search: SearchSettings = NO_EMBEDDINGS,
-        on_update: OnUpdate | None = None,
         open_at_most: Tokens = _OPEN_AT_MOST,
+        **options: Unpack[Options],
     ) -> None:
-        self.shared = ManagedHost(
-            model,
-            mode,
-            llm,
-            provider=provider,
-            window=window,
-            max_output=max_output,
-            strategy=strategy,
-            context=context,
-            store=store,
-            search=search,
-            on_update=on_update,
-            open_at_most=open_at_most,
-        )
+        self.shared = ManagedHost(model, mode, llm, open_at_most=open_at_most, **options)
 
     def __enter__(self) -> Self:
         return self

@@ -12,7 +12,7 @@ from functools import wraps
 from inspect import Parameter, iscoroutinefunction, isfunction, signature
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, Unpack, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -118,11 +118,7 @@ def checked(made: C) -> C:
     """A class decorator: the class raises the `TypeError` of `check_options` for unknown options, its options and its
     methods' arguments are checked as by `valued`, and its `repr` shows the options that its objects were made with."""
     init = made.__init__
-    options = [
-        name
-        for name, parameter in signature(init).parameters.items()
-        if name != "self" and parameter.kind is not Parameter.VAR_KEYWORD
-    ]
+    options = [name for name in _names(init) if name != "self"]
     checking = valued(init)
 
     @wraps(init)
@@ -140,6 +136,13 @@ def checked(made: C) -> C:
         if isfunction(method) and not name.startswith("_"):
             setattr(made, name, valued(method))
     return made
+
+
+def _names(function: Callable[..., Any]) -> list[str]:
+    """Returns the names of a function's parameters, with those of the keywords that a `TypedDict` lists."""
+    names = [name for name, kind in signature(function).parameters.items() if kind.kind is not Parameter.VAR_KEYWORD]
+    listed = (get_args(hint) for hint in get_type_hints(function).values() if get_origin(hint) is Unpack)
+    return [*names, *(name for (kind,) in listed for name in kind.__annotations__)]
 
 
 def valued(function: F) -> F:
