@@ -21,7 +21,7 @@ from support.program import serve_command
 _NAMED = re.compile(r"[a-z]_\d+")
 _ANY = "…"
 PAGE = (ROOT / "protocol" / "README.md").read_text(encoding="utf-8")
-FIRST, FOLLOWING = "The first exchange", "Agents on this machine"
+FIRST, FOLLOWING, ACP = "The first exchange", "Agents on this machine", "The ACP door"
 # Without keys, as the page says nothing of them.
 ENVIRONMENT = {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": ""}
 # Seconds that a wrong page may wait for a message that never comes. A right one has PATIENCE.
@@ -50,8 +50,11 @@ def exchange_under(heading: str, document: str) -> list[Step]:
     return [Step(side, json.loads(text)) for side, text in zip(sides, written[1::2], strict=True)]
 
 
-def play(steps: Sequence[Step], command: Sequence[str], env: Mapping[str, str], patience: float) -> int:
-    """Plays an exchange with a server that this command starts, and returns the server's exit status.
+def play(
+    steps: Sequence[Step], command: Sequence[str], env: Mapping[str, str], patience: float, *, by_lines: bool = False
+) -> int:
+    """Plays an exchange with a server that this command starts, and returns the server's exit status. Messages are
+    lines, or have headers. Where no message ends the server, the end of its input does.
 
     What the server sends between two messages of the client must have every message that is written there, and answers
     in the order of their requests. Raises `NotAsWritten` if it hasn't within `patience` seconds, and if the server
@@ -61,7 +64,8 @@ def play(steps: Sequence[Step], command: Sequence[str], env: Mapping[str, str], 
     assert process.stdin is not None
     assert process.stdout is not None
     arrived: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(process.stdout, arrived), daemon=True).start()
+    reading = _lines if by_lines else _messages
+    threading.Thread(target=_read, args=(reading(process.stdout), arrived), daemon=True).start()
     names: dict[str, str] = {}
     try:
         waiting: list[dict[str, Any]] = []
@@ -73,8 +77,11 @@ def play(steps: Sequence[Step], command: Sequence[str], env: Mapping[str, str], 
                 _await_all(waiting, arrived, names, patience)
                 waiting = []
             else:
-                process.stdin.write(frame(_renamed(step.message, names)))
+                message = _renamed(step.message, names)
+                process.stdin.write(json.dumps(message).encode() + b"\n" if by_lines else frame(message))
                 process.stdin.flush()
+        if by_lines:
+            process.stdin.close()
         return process.wait(patience)
     finally:
         process.kill()
@@ -148,8 +155,12 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
             return value
 
 
-def _read(stdout: IO[bytes], arrived: "queue.SimpleQueue[dict[str, Any] | None]") -> None:
-    for message in _messages(stdout):
+def _lines(stdout: IO[bytes]) -> Iterator[dict[str, Any]]:
+    return (json.loads(line) for line in stdout)
+
+
+def _read(messages: Iterator[dict[str, Any]], arrived: "queue.SimpleQueue[dict[str, Any] | None]") -> None:
+    for message in messages:
         arrived.put(message)
     arrived.put(None)
 
@@ -171,6 +182,12 @@ def test_following_happens_as_it_is_written(tmp_path: Path) -> None:
     home.say("Which port?", 40_000)
     env = ENVIRONMENT | {"HOME": str(home.folder), "CLAUDE_CONFIG_DIR": str(home.folder / ".claude")}
     assert play(exchange_under(FOLLOWING, PAGE), serve_command(tmp_path / "s.db"), env, PATIENCE) == 0
+
+
+def test_the_first_messages_of_acp_happen_as_they_are_written(tmp_path: Path) -> None:
+    command = [*serve_command(tmp_path / "s.db")]
+    command[command.index("lsp")] = "acp"
+    assert play(exchange_under(ACP, PAGE), command, ENVIRONMENT, PATIENCE, by_lines=True) == 0
 
 
 @pytest.mark.parametrize(
