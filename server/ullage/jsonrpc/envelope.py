@@ -13,8 +13,9 @@ line break, so no body can be mistaken for a header.
 import json
 import re
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from enum import Enum, auto
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType, ValidationError
@@ -178,9 +179,39 @@ def read_params(method: str, params: Raw, decoder: "msgspec.json.Decoder[Any]") 
     try:
         return decoder.decode(b"{}" if _is_empty(params) else params)
     except ValidationError as error:
-        raise RpcError(INVALID_PARAMS, f"{method}: {_lower_first(str(error))}.", "InvalidRequest") from None
+        fault = _lower_first(str(error)) + _remedy(str(error), decoder.type, params)
+        raise RpcError(INVALID_PARAMS, f"{method}: {fault}.", "InvalidRequest") from None
     except (ValueError, RecursionError):
         raise RpcError(PARSE_ERROR, f"{method}: the params are not valid JSON.") from None
+
+
+# How msgspec names a field of the params whose word is not among those that it may have, and one that is not there.
+_NO_WORD = re.compile(r"^Invalid enum value .* at `\$\.(\w+)`$")
+_MISSING = re.compile(r"missing required field `(\w+)`$")
+
+
+def _remedy(fault: str, kind: Any, params: Raw) -> str:
+    """Returns the words that a field may have, or the given name that is like that of a missing field; else ""."""
+    if not (isinstance(kind, type) and issubclass(kind, Struct)):
+        return ""
+    fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+    if (found := _NO_WORD.match(fault)) and found[1] in fields:
+        return f"; there are {', '.join(_words_of(fields[found[1]]))}"
+    if found := _MISSING.search(fault):
+        try:
+            given: set[str] = set(msgspec.json.decode(b"{}" if _is_empty(params) else params)) - fields.keys()
+        except (ValueError, RecursionError):
+            return ""
+        if near := get_close_matches(found[1].lower(), {name.lower(): name for name in given}, 1, 0.8):
+            return f"; is {next(name for name in given if name.lower() == near[0])!r} meant as `{found[1]}`?"
+    return ""
+
+
+def _words_of(hint: Any) -> Iterator[str]:
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        yield from map(str, hint)
+    for inner in get_args(hint):
+        yield from [inner] if isinstance(inner, str) else _words_of(inner)
 
 
 def _is_empty(params: Raw) -> bool:
@@ -406,6 +437,9 @@ class FrameParser:
         return True
 
     def _read_header(self) -> BadFrame | None:
+        if self._buffer.startswith((b"{", b"[")):
+            remedy = "send `Content-Length: N`, an empty line, and the N bytes of the message"
+            return self._seek_header(1, f"A message came without a header: {remedy}.")
         end = HEADER_END.search(self._buffer, max(0, self._searched - _LONGEST_END + 1))
         self._searched = len(self._buffer)
         # If no end is found, the last bytes may be the beginning of one.
