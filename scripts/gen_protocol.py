@@ -145,33 +145,37 @@ def methods_table(methods: Sequence[Mapping[str, Any]]) -> str:
     rows = [
         (
             f"`{m['name']}`",
-            fields_of(types, m["params"], with_values=True),
-            _result(types, m["result"]),
-            " ".join(dict.fromkeys((m["doc"], *_own_docs(types, m)))),
+            *_shapes(types, m),
+            _says(types, m),
         )
         for m in methods
     ]
     return table(("method", "params", "result", "what it does"), rows)
 
 
-def _result(types: Mapping[str, Any], name: str | None) -> str:
-    if name is None:
-        return "none: a notification"
-    return f"`{name}`" if name in SHOWN_TYPES else fields_of(types, name, with_values=False) or "`{}`"
-
-
-def _own_docs(types: Mapping[str, Any], method: Mapping[str, Any]) -> list[str]:
-    """Returns what the types say that are a method's alone, without a first sentence that repeats the method's."""
+def _shapes(types: Mapping[str, Any], method: Mapping[str, Any]) -> tuple[str, str]:
+    params, result = method["params"], method["result"]
     if method["name"].partition("/")[0] in BRIEF:
-        return []
-    params = types[method["params"]]["description"]
-    verb = method["doc"].split()[0]
-    said = params.partition(". ")[2] if params.startswith(verb) else params
-    mine = [said] if method["params"] not in ("SessionParams", "FollowingParams") else []
+        return f"`{params}`", f"`{result}`" if result else "none: a notification"
+    if result is None:
+        given = "none: a notification"
+    elif result in SHOWN_TYPES:
+        given = f"`{result}`"
+    else:
+        given = fields_of(types, result, with_values=False) or "`{}`"
+    return fields_of(types, params, with_values=True), given
+
+
+def _says(types: Mapping[str, Any], method: Mapping[str, Any]) -> str:
+    """Returns what a method does, with what the types that are its own say of their fields."""
+    if method["name"].partition("/")[0] in BRIEF:
+        return method["doc"]
+    shared = method["params"] in ("SessionParams", "FollowingParams")
+    said = [method["doc"] if shared else types[method["params"]]["description"]]
     result = method["result"]
-    if result and result not in (*SHOWN_TYPES, "Nothing", "FollowingResult"):
-        mine.append(types[result]["description"])
-    return [each for each in mine if each]
+    if result and result not in (*SHOWN_TYPES, "Nothing", "FollowingResult", "HistoryResult", "PromptResult"):
+        said.append(types[result]["description"])
+    return " ".join(said)
 
 
 def types_table() -> str:
