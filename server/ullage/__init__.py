@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ullage.embed.compactors import ContextHistoryStorage as ContextHistoryStorage
     from ullage.embed.compactors import ContextUpdateApplicator as ContextUpdateApplicator
     from ullage.embed.compactors import FileReadOptimizer as FileReadOptimizer
+    from ullage.embed.compactors import MemoryTool as MemoryTool
     from ullage.embed.compactors import OptimizationMetrics as OptimizationMetrics
     from ullage.embed.compactors import ToolResultCompactor as ToolResultCompactor
     from ullage.embed.compactors import TruncationCalculator as TruncationCalculator
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from ullage.embed.manager import AsyncContextManager as AsyncContextManager
     from ullage.embed.manager import ContextManager as ContextManager
     from ullage.embed.manager import ContextPool as ContextPool
-    from ullage.embed.memory_notes import MemoryTool as MemoryTool
     from ullage.embed.summarizer import SummaryTask as SummaryTask
     from ullage.embed.truncation_strategies import CompositeStrategy as CompositeStrategy
     from ullage.embed.truncation_strategies import RangeTruncationStrategy as RangeTruncationStrategy
@@ -99,7 +99,7 @@ _HOMES = {
     "InvalidRequest": "ullage.model.errors",
     "JsonLogFormatter": "ullage.embed.json_logs",
     "Level": "ullage.model.updates",
-    "MemoryTool": "ullage.embed.memory_notes",
+    "MemoryTool": "ullage.embed.compactors",
     "Message": "ullage.model.message",
     "MessageNotFound": "ullage.model.errors",
     "NothingToCompact": "ullage.model.errors",

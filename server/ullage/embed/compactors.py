@@ -1,5 +1,6 @@
 """What makes a program's own list of messages shorter, without a `ContextManager`: by a summary, by shortening tool
-results, by notices in place of repeated file reads, or by dropping a range.
+results, by notices in place of repeated file reads, or by dropping a range. And the memory tool for a program's own
+agent: files of the model's notes, which remain after a conversation.
 
 They take the program's messages, in any of the three providers' formats, and return messages in the same format.
 Methods that may call a model are coroutines; each has a variant for programs without an event loop, whose name ends in
@@ -24,15 +25,20 @@ from ullage.embed.host import Host, LoopThread
 from ullage.embed.messages import MessageList, checked, choice
 from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
 from ullage.formats.provider import Provider
+from ullage.formats.requests import openai
+from ullage.memory.memory_tool import DEFINITION, NAME, NATIVE_TYPE
 from ullage.model.edits import DuplicateReadsEdit, RepeatedFile
 from ullage.model.errors import ProviderError, StoreUnavailable
 from ullage.model.events import SessionCreated
+from ullage.model.json_values import as_object
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, Messages, RangeKeep, Settings, Tokens
 from ullage.service import sessions
 from ullage.service.compact.by_hand import fit_budget, pin
-from ullage.service.ports.models import Summarizer
+from ullage.service.memory import run_memory
+from ullage.service.ports.models import Summarizer, ToolOutcome
 from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.store.memories.memory_files import FolderMemory
 from ullage.summary.reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter as EngineCounter
@@ -336,3 +342,31 @@ class ContextHistoryStorage:
             return ()
         except (OSError, msgspec.DecodeError) as error:
             raise StoreUnavailable(f"cannot read {self.path}: {error}") from error
+
+
+@checked
+class MemoryTool:
+    """Runs a model's calls of the tool `memory` (`view`, `create`, `str_replace`, `insert`, `delete` and `rename`) on
+    the files in the folder `base_dir`. Nothing outside the folder is read or written."""
+
+    name = NAME
+
+    def __init__(self, base_dir: Path | str) -> None:
+        self.base_dir = Path(base_dir)
+        self._files = FolderMemory(self.base_dir)
+
+    def execute(self, arguments: dict[str, Any]) -> str:
+        """Runs one tool call with these arguments and returns the text of its result. A call that fails returns a text
+        for the model that begins with `Error`; no error is raised."""
+        return self.run(arguments).text
+
+    def run(self, arguments: dict[str, Any]) -> ToolOutcome:
+        """Runs one tool call with these arguments and returns its text and whether it failed. No error is raised."""
+        return run_memory(self._files, as_object(arguments))
+
+    def definition(self, provider: str = "anthropic") -> dict[str, Any]:
+        """Returns the tool's definition for the list `tools` of a request. For the provider `anthropic` it is the
+        tool's type in Anthropic's API; for any other provider, a function with a schema in OpenAI's chat format."""
+        if provider == "anthropic":
+            return {"type": NATIVE_TYPE, "name": NAME}
+        return openai.write_openai((), (DEFINITION,)).tools[0]
