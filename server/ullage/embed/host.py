@@ -8,7 +8,7 @@ import asyncio
 import weakref
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -88,6 +88,9 @@ class LoopThread:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        # What calls a program's plain function as `llm`: the loop's end waits for them.
+        self._workers: set[Thread] = set()
+        self._loop.set_default_executor(ThreadPoolExecutor(initializer=lambda: self._workers.add(current_thread())))
         self._entered = ExitStack()
         # Held while work is given to the loop, and while it is decided that no more is: what the loop got after its end
         # would be waited for for ever. The garbage collector may stop it in a thread that holds this.
@@ -142,13 +145,13 @@ class LoopThread:
         return self.call(lambda: self._entered.enter_context(opened()))
 
     def stop(self) -> None:
-        """Ends the thread and waits until it has ended. Doesn't wait if the garbage collector calls it in that same
-        thread."""
+        """Ends the thread and waits until it has ended. Doesn't wait in that same thread, where the garbage collector
+        may call it, nor in a thread that the end waits for, where a program's `llm` may."""
         with self._giving:
             if not self._is_stopped:
                 self._is_stopped = True
                 self._loop.call_soon_threadsafe(self._loop.stop)
-        if current_thread() is not self._thread:
+        if current_thread() not in (self._thread, *self._workers):
             self._thread.join()
 
     def _given(self, work: Coroutine[Any, Any, T]) -> Future[T]:

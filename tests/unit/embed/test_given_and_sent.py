@@ -5,8 +5,10 @@ import inspect
 import json
 import re
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -418,21 +420,36 @@ def test_two_managers_may_call_each_other_in_on_update() -> None:
     assert figures
 
 
-def test_a_call_that_on_update_ends_by_closing_says_so() -> None:
+@pytest.mark.parametrize("by", ["llm", "on_update"])
+def test_a_manager_may_be_closed_by_what_it_calls(by: str) -> None:
     managers: list[ContextManager] = []
 
-    def told(*_: Any) -> None:
+    def close(*_: Any) -> str:
         for manager in managers:
             manager.close()
+        return "Twelve trees."
 
-    with ContextManager("gpt-4o", window=8_000, on_update=told) as manager:
+    options: Json = {by: close}
+
+    def work() -> None:
+        manager = ContextManager("gpt-4o", window=8_000, **options)
         for _ in range(14):
-            manager.add_message(
-                {"role": "user", "content": "pears " * 60}, {"role": "assistant", "content": "twelve " * 60}
-            )
+            manager.add_message({"role": "user", "content": "pears " * 60})
+            manager.add_message({"role": "assistant", "content": "twelve " * 60})
         managers.append(manager)
+        # The compaction may be over when the manager is closed.
+        with suppress(RuntimeError):
+            manager.compact_sync()
         with pytest.raises(RuntimeError, match="closed"):
-            within_a_minute(manager.compact_sync)
+            manager.get_messages()
+
+    before = set(threading.enumerate())
+    within_a_minute(work)
+    deadline = time.monotonic() + 60
+    left = {each for each in threading.enumerate() if each.name == "ullage"} - before
+    for each in left:
+        each.join(max(0.0, deadline - time.monotonic()))
+    assert not any(each.is_alive() for each in left)
 
 
 class Nosy:
