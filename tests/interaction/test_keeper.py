@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from support.workspace import PATIENCE
 from ullage.model.errors import StoreUnavailable
+from ullage.service.follow import keeper as keeper_module
 from ullage.service.follow.file_copier import FileCopier
 from ullage.service.follow.keeper import Keeper
 from ullage.service.ports.agent_files import FoundFile
@@ -191,3 +193,41 @@ async def test_beyond_its_limit_nothing_more_is_kept_and_the_user_is_told_once(t
         assert rig.versions() == []
     assert "limit" in notices[0]
     assert "ullage forget --to" in notices[0]
+
+
+async def test_nothing_is_kept_before_the_user_has_said_so(
+    make_rig: Callable[..., Rig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper_module, "_ASKED_EVERY", 0.0)
+    rig, answer, looked, kept = make_rig(), list[bool](), asyncio.Event(), asyncio.Event()
+    rig.path.write_bytes(b"one\n")
+    settle = rig.originals.settle
+
+    def settled(version_id: int, stat: tuple[int, ...], digest: bytes) -> None:
+        settle(version_id, stat, digest)
+        loop.call_soon_threadsafe(kept.set)
+
+    monkeypatch.setattr(rig.originals, "settle", settled)
+
+    def is_wanted() -> bool:
+        loop.call_soon_threadsafe(looked.set)
+        return bool(answer)
+
+    loop = asyncio.get_running_loop()
+    ports = KeptPorts(open=lambda: rig.originals, files=rig.files, find=lambda: [rig.source], is_wanted=is_wanted)
+    keeper = Keeper(ports, None, lambda _: None)
+    task = asyncio.create_task(keeper.run())
+    found = FoundFile(path=rig.path, agent="Claude Code", origin_id=SESSION)
+    try:
+        for _ in range(3):
+            await asyncio.wait_for(looked.wait(), PATIENCE)
+            looked.clear()
+            keeper.changed(found, "Claude Code", "")
+        assert rig.versions() == []
+        answer.append(True)
+        keeper.changed(found, "Claude Code", "")
+        await asyncio.wait_for(kept.wait(), PATIENCE)
+        assert rig.versions() == [b"one\n"]
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -73,13 +73,20 @@ async def _read_older(workspace: Workspace, place: StorePlace | None) -> None:
 
 
 def _make_keeper(workspace: Workspace, store_path: Path) -> Keeper | None:
-    """Returns what keeps the agents' files, or None if the settings or the user's answer say that they are not kept."""
+    """Returns what keeps the agents' files once the user has said that they are to be kept; None if the settings say
+    that they are not."""
     settings = workspace.settings.archive
-    if not settings.enabled or Keeping(store_path).wanted is False:
+    if not settings.enabled:
         return None
     limit = None if settings.limit is None else int(settings.limit * 1e9)
     opening = partial(SqliteOriginals, archive_path(store_path))
-    return Keeper(KeptPorts(open=opening, files=AgentOriginals(), find=partial(find_sources, store_path)), limit)
+    ports = KeptPorts(
+        open=opening,
+        files=AgentOriginals(),
+        find=partial(find_sources, store_path),
+        is_wanted=lambda: Keeping(store_path).wanted is True,
+    )
+    return Keeper(ports, limit)
 
 
 def changed_since(store_path: Path, seconds: float) -> Sequence[FoundFile]:

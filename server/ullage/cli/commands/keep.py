@@ -60,7 +60,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 _NEXT: dict[bool | None, str] = {
     True: "`ullage watch` and editors keep agents' files while they run. To stop it: ullage keep off",
     False: "No more is kept: you have turned it off. To keep agents' files again: ullage keep on",
-    None: "Editors keep agents' files while they run; `ullage watch` asks first. To stop it: ullage keep off",
+    None: "Nothing is kept before you have said so. To keep agents' files while `ullage watch` or an editor runs: "
+    "ullage keep on",
 }
 _COLUMNS = (
     Column(name="AGENT", flexible=True),

@@ -26,6 +26,8 @@ _OFTEN, _SELDOM, _RECENT, _OVER = 5.0, 20.0, 60.0, 900.0
 _PUT_OFF = 0.1
 # Seconds without a change after which what is kept of a file is compressed.
 _PACKED = 10.0
+# Seconds between two looks for the user's answer.
+_ASKED_EVERY = 1.0
 # Seconds between two passes over all files.
 _PASS_EVERY = 600.0
 # The share of the time in which a pass works: a reader who waits for a figure comes first.
@@ -72,7 +74,13 @@ class Keeper:
         self._awake.set()
 
     async def run(self) -> None:
-        """Keeps files until it is cancelled. Returns if the archive can't be opened."""
+        """Keeps files until it is cancelled, from when the user wants it. Returns if the archive can't be opened."""
+        self._awake.clear()
+        while not await asyncio.to_thread(self._ports.is_wanted):
+            # The answer is looked for when there would be something to keep.
+            await self._awake.wait()
+            await asyncio.sleep(_ASKED_EVERY)
+            self._awake.clear()
         try:
             copier = await asyncio.to_thread(self._open)
         except StoreError as error:

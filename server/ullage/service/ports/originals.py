@@ -197,8 +197,10 @@ class FindOriginals(Protocol):
 
 
 class KeptPorts(Struct, frozen=True, kw_only=True):
-    """The ports that a keeper needs. `open` opens the archive, and raises `StoreUnavailable`."""
+    """The ports that a keeper needs. `open` opens the archive, and raises `StoreUnavailable`. `is_wanted` returns
+    whether the user has said by now that files are to be kept."""
 
     open: Callable[[], Originals]
     files: OriginalFiles
     find: FindOriginals
+    is_wanted: Callable[[], bool] = lambda: True
