@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from ullage.store.store_place import StorePlace, local_path
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.next_to_store import FileLease
 from ullage.system.transcript_files import AgentOriginals
+from ullage.system.watched_folders import WatchedFolders
 from ullage.watch.candidates import Candidate, find_candidates, is_of_sub_agent
 from ullage.watch.finder import this_machine
 
@@ -61,6 +62,7 @@ def make_follower(
         process_id=os.getpid(),
         read_older=partial(_read_older, workspace, place) if Keeping(path).wanted else None,
         close=lambda: (live.close(), told.close()),
+        watching=WatchedFolders(this_machine, AGENTS, path, is_local=place is None or Path(place) == path),
     )
     return AgentFollower(workspace, ports, listener, since, _make_keeper(workspace, path))
 
@@ -89,12 +91,12 @@ def _make_keeper(workspace: Workspace, store_path: Path) -> Keeper | None:
     return Keeper(ports, limit)
 
 
-def changed_since(store_path: Path, seconds: float) -> Sequence[FoundFile]:
+def changed_since(store_path: Path, seconds: float, paths: Collection[str] | None = None) -> Sequence[FoundFile]:
     """Returns the agents' transcripts on this machine that changed in the last `seconds`, the last changed first, so
     that the conversation that a user looks at is read first. Those of sub-agents are last, so that the conversations
     that have started them are known. Those that the user has Ullage forget are left out until they change."""
     since = (time.time() - seconds) * 1000
-    recent = sorted(_candidates(store_path), key=lambda one: -one.updated_at)
+    recent = sorted(_candidates(store_path, paths), key=lambda one: -one.updated_at)
     found = [
         # A row is named by its id: its number changes when another conversation is deleted.
         FoundFile(
@@ -109,9 +111,9 @@ def changed_since(store_path: Path, seconds: float) -> Sequence[FoundFile]:
     return sorted(found, key=lambda one: one.is_side)
 
 
-def _candidates(store_path: Path) -> list[Candidate]:
+def _candidates(store_path: Path, paths: Collection[str] | None = None) -> list[Candidate]:
     """Returns all conversations of agents on this machine, without those that the user had the store forget."""
-    found, forgotten = find_candidates(this_machine(), AGENTS, []), ForgottenList(store_path).read()
+    found, forgotten = find_candidates(this_machine(), AGENTS, [], paths), ForgottenList(store_path).read()
     if not forgotten:
         return [*found]
     return [

@@ -5,7 +5,9 @@ import glob
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from stat import S_ISREG
 
@@ -57,17 +59,52 @@ class Candidate(Struct, frozen=True, kw_only=True):
         return known.session_id or origin_in(self.name)
 
 
-def find_candidates(machine: Machine, agents: Sequence[Agent], unread: list[UnreadFile]) -> Collection[Candidate]:
+def find_candidates(
+    machine: Machine, agents: Sequence[Agent], unread: list[UnreadFile], paths: Collection[str] | None = None
+) -> Collection[Candidate]:
     """Returns the files and rows that the agents' glob patterns find, those of sub-agents among them, without empty
-    files. Adds files that could not be read to `unread`."""
+    files; with `paths`, those of these files alone. Adds files that could not be read to `unread`."""
     found: dict[tuple[str, int], Candidate] = {}
+    parts = None if paths is None else {path: in_parts(path) for path in paths}
     for agent in agents:
         if agent.sessions is None:
             continue
-        for pattern in agent.sessions.patterns(machine):
-            for candidate in _expand(agent, agent.sessions, pattern, unread):
+        for pattern in patterns_of(machine, agent.sessions, unread):
+            chosen = (pattern,)
+            if parts is not None:
+                own = pattern.split("/")
+                chosen = [glob.escape(path) for path, names in parts.items() if fits(names, own)]
+            for candidate in chain.from_iterable(_expand(agent, agent.sessions, one, unread) for one in chosen):
                 found.setdefault((candidate.path, candidate.run or 0), candidate)
     return _without_copies(found.values())
+
+
+def patterns_of(machine: Machine, sessions: Sessions, unread: list[UnreadFile]) -> Iterator[str]:
+    """Yields the glob patterns of the files that hold an agent's conversations, those that lists of projects name among
+    them. Adds lists that could not be read to `unread`."""
+    for pattern in sessions.patterns(machine):
+        if sessions.registry is None:
+            yield pattern
+            continue
+        for path in glob.iglob(pattern):  # noqa: PTH207
+            try:
+                yield from sessions.registry(read_small(Path(path)))
+            except (OSError, InvalidRequest) as error:
+                unread.append(UnreadFile(path=path, reason=reason_of(error)))
+
+
+def in_parts(path: str) -> list[str]:
+    """Returns the parts of a path that `fits` compares."""
+    return path.replace(os.sep, "/").split("/")
+
+
+def fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Returns whether a glob pattern finds a path; both are in parts."""
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        return any(fits(parts[place:], pattern[1:]) for place in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and fits(parts[1:], pattern[1:])
 
 
 def own_path(machine: Machine, agents: Sequence[Agent], path: str) -> str:
@@ -76,22 +113,12 @@ def own_path(machine: Machine, agents: Sequence[Agent], path: str) -> str:
     own = Path(path)
     is_folder = own.is_dir()
     for sessions in (agent.sessions for agent in agents if agent.sessions):
-        for pattern in sessions.patterns(machine):
-            for found in _paths(sessions, pattern):
+        for pattern in patterns_of(machine, sessions, []):
+            for found in glob.iglob(pattern, recursive=True):  # noqa: PTH207
                 with suppress(OSError):
                     if (Path(found).parent if is_folder else Path(found)).samefile(own):
                         return found
     return ""
-
-
-def _paths(sessions: Sessions, pattern: str) -> Iterator[str]:
-    for path in glob.iglob(pattern, recursive=True):  # noqa: PTH207
-        if not sessions.registry or path.endswith(DATABASES):
-            yield path
-            continue
-        with suppress(OSError, InvalidRequest):
-            for listed in sessions.registry(read_small(Path(path))):
-                yield from _paths(sessions, listed)
 
 
 def _without_copies(found: Collection[Candidate]) -> Collection[Candidate]:
@@ -109,10 +136,6 @@ def _expand(agent: Agent, sessions: Sessions, pattern: str, unread: list[UnreadF
         try:
             status = os.stat(path)  # noqa: PTH116
             if not S_ISREG(status.st_mode) or not status.st_size:
-                continue
-            if sessions.registry and not path.endswith(DATABASES):
-                for listed in sessions.registry(read_small(Path(path))):
-                    yield from _expand(agent, sessions, listed, unread)
                 continue
             candidate = Candidate(
                 agent=agent,

@@ -1,17 +1,20 @@
 """Follows agents' conversations on this machine: finds those that continue, and reads what is added to them.
 
-A file that has just changed will soon change again, so it is looked at often; one that has been quiet for long is left
-to the search for new ones. A look at an unchanged file asks the operating system once for its size and time.
+Where the operating system says which files change, a file is looked at when it has. Any other is looked at again and
+again: often if it has just changed, because it will soon change again; one that has been quiet for long is left to the
+search for new ones. A look at an unchanged file asks the operating system once for its size and time.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
+from ullage.agents.discovery import DATABASES
 from ullage.model.errors import InputError, NotFound, SessionNotFound, StoreError
 from ullage.model.events import WindowReported
 from ullage.model.figure import FollowedRow
@@ -22,13 +25,19 @@ from ullage.service.follow.keeper import Keeper
 from ullage.service.follow.live_rows import LiveRows, ended, row_of
 from ullage.service.follow.read_files_kept import ReadFilesKept
 from ullage.service.follow.sub_agents import list_main
-from ullage.service.ports.agent_files import AgentPorts, FoundFile, Mark
+from ullage.service.ports.agent_files import AgentPorts, Changes, FoundFile, Mark
 
 log = logging.getLogger(__name__)
 # Seconds between two searches for conversations that continue. A search asks for the time of every known file, so where
 # there are many the searches are further apart: they may take this share of a processor. They are never further apart
 # than the last number, because a search is also slow where the machine is busy, and what begins must be seen.
 _SEARCH_EVERY, _SEARCH_SHARE, _SEARCH_AT_LATEST = 2.0, 0.0025, 15.0
+# Seconds after which everything is searched once, where the system says what changes: it may have been wrong.
+_TRUSTED = 600.0
+# Seconds between two looks at a file whose changes the system says: an agent may write a hundred times a second.
+_TOLD_EVERY = 0.05
+# Seconds between two looks at whether agents' processes run, if the system does not say that one has ended.
+_PROCESSES_EVERY = 2.0
 # Seconds between two looks at a file that has changed in the last minute, and at a user's conversation that has in the
 # last quarter of an hour: its user thinks, or its agent waits for a tool. A user who watches an agent's figure sees a
 # delay of more than a quarter of a second.
@@ -44,11 +53,12 @@ _SETTLES = (1.0, ENDED)
 # A look at what a file ends with takes the longer the larger the conversation is. Of the time until the next one it may
 # take this part, so that a large file that grows does not keep a processor busy.
 _AHEAD_SHARE = 0.5
-# Seconds between two tries to take the lease, and between two looks at what the process that has it shows. If that
-# process dies, another must have replaced it within two seconds.
-_TAKE_EVERY = 0.1
-# Seconds between two writes of the live file: a few a second, however many conversations grow at once.
-_SHOW_EVERY = 0.25
+# Seconds between two tries to take the lease. If the process that has it dies, another must have replaced it within two
+# seconds. What it shows is looked at as often, or when the system says that it has changed.
+_TAKE_EVERY, _TAKE_SELDOM = 0.1, 1.0
+# Seconds between two writes of the live file: a few a second, however many conversations grow at once. Who reads it
+# sees a figure a quarter of a second after the agent has written it.
+_SHOW_EVERY = 0.15
 # Seconds, more than those, until the live file is tried again that could not be written.
 _TRY_AGAIN = 1.0
 # Stored sessions, last changed first, that a process shows at first that does not follow itself.
@@ -80,6 +90,9 @@ class _Followed:
         self.is_side = is_side
         self.changed = now
         self.due = now
+        # When the last look began, and whether the system has said since that the file has changed.
+        self.looked = now - _TOLD_EVERY
+        self.is_touched = False
         # The seconds without a change after which it last settled; 0 if it has not since the last change.
         self.settled = 0.0
         # Whether the file was read to its end once.
@@ -103,6 +116,18 @@ class _Followed:
         quiet = now - self.changed
         return quiet if any(self.settled < enough <= quiet for enough in _SETTLES) else None
 
+    def touch(self, now: float) -> None:
+        """Takes notice that the file has changed."""
+        self.is_touched, self.due = True, max(now, self.looked + _TOLD_EVERY)
+
+    def wait_for_word(self, now: float, since: float) -> None:
+        """Sets the time of the next look, after one at the time `now`: when it has changed, when it settles, or when
+        it is over."""
+        dues = [self.changed + enough for enough in _SETTLES if self.settled < enough]
+        dues += [self.shown_again] if self.is_unshown else []
+        due = min([*dues, self.changed + max(_QUIET, since) + _LOOK_EVERY])
+        self.due = max(now if self.is_touched else due, now + _TOLD_EVERY)
+
     def wait(self, now: float) -> None:
         """Sets the time of the next look, after one at the time `now`."""
         quiet = now - self.changed
@@ -118,6 +143,13 @@ class _Followed:
     def is_over(self, now: float, since: float) -> bool:
         """Returns whether the file has not changed for so long that it is no longer looked at by itself."""
         return now - self.changed > max(_QUIET, since)
+
+
+def _wake(loop: asyncio.AbstractEventLoop, told: asyncio.Event) -> None:
+    """Wakes the follower from any thread."""
+    with suppress(RuntimeError):
+        # The loop may just have been closed.
+        loop.call_soon_threadsafe(told.set)
 
 
 def search_pause(took: float) -> float:
@@ -159,6 +191,11 @@ class AgentFollower:
         self._store_version = -1
         # The rows that the listener knows.
         self._known: dict[str, FollowedRow] = {}
+        # When agents' processes are looked at next, and when databases that have changed are searched.
+        self._processes_at = self._databases_at = 0.0
+        self._databases: set[str] = set()
+        # Set when the system says that something has changed.
+        self._told = asyncio.Event()
 
     async def run(self) -> None:
         """Follows until it is cancelled."""
@@ -168,13 +205,23 @@ class AgentFollower:
             self._ports.close()
 
     async def _run(self) -> None:
+        loop, watching = asyncio.get_running_loop(), self._ports.watching
         # What the last follower knew is shown at once, while the files are read.
         self._look_at_live_file()
-        if not self._ports.lease.take():
-            self._look_at_store()
-            while not self._ports.lease.take():
-                self._look_at_live_file()
-                await asyncio.sleep(_TAKE_EVERY)
+        await asyncio.to_thread(watching.begin, partial(_wake, loop, self._told))
+        try:
+            if not self._ports.lease.take():
+                self._look_at_store()
+                while not self._ports.lease.take():
+                    await self._sleep(_TAKE_SELDOM if watching.is_complete else _TAKE_EVERY)
+                    if watching.changes().is_own or not watching.is_complete:
+                        self._look_at_live_file()
+            await self._lead()
+        finally:
+            watching.end()
+
+    async def _lead(self) -> None:
+        """Follows, in the one process that does."""
         self._read.begin()
         try:
             async with asyncio.TaskGroup() as group:
@@ -191,6 +238,13 @@ class AgentFollower:
             self._read.write()
             self._ports.lease.give_up()
 
+    async def _sleep(self, seconds: float) -> None:
+        """Sleeps until the system says that something has changed, or for so long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._told.wait()
+        self._told.clear()
+
     async def _after_reading(self, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         # Copying and compressing take a third of a processor's time from reading, and a user waits for the sessions.
         await self._shown.wait()
@@ -203,21 +257,47 @@ class AgentFollower:
         loop = asyncio.get_running_loop()
         next_search = loop.time()
         while True:
-            if (now := loop.time()) >= next_search:
+            now, changes = loop.time(), self._ports.watching.changes()
+            if now >= next_search or changes.is_anywhere:
                 await self.search()
-                next_search = now + search_pause(loop.time() - now)
+                pause = search_pause(loop.time() - now)
+                next_search = now + (_TRUSTED if self._ports.watching.is_complete else pause)
+            else:
+                await self._take_changes(changes)
             await self._look_at_due()
             self._shown.set()
             if not self._looks and not any(followed.is_behind for followed in self._followed.values()):
                 self._whole.set()
             self._show(loop.time())
             self._read.write_sometimes(loop.time())
-            dues = (followed.due for found, followed in self._followed.items() if found not in self._looks)
-            due = min(dues, default=next_search)
-            if self._looks:
-                due = min(due, loop.time() + _PATIENCE)
-            unshown = self._shown_at + _SHOW_EVERY if self._live.changed else next_search
-            await asyncio.sleep(max(0.0, min(due, next_search, unshown) - loop.time()))
+            dues = [followed.due for found, followed in self._followed.items() if found not in self._looks]
+            dues += [next_search, self._processes_at]
+            dues += [loop.time() + _PATIENCE] if self._looks else []
+            dues += [self._shown_at + _SHOW_EVERY] if self._live.changed else []
+            dues += [self._databases_at] if self._databases else []
+            dues += [self._read.due] if self._read.due is not None else []
+            await self._sleep(max(0.0, min(dues) - loop.time()))
+
+    async def _take_changes(self, changes: Changes) -> None:
+        """Takes notice of what the system says, and of agents' processes that have begun or ended."""
+        now = asyncio.get_running_loop().time()
+        known: set[str] = set()
+        for found, followed in self._followed.items() if changes.paths else ():
+            if (path := str(found.path)) in changes.paths:
+                followed.touch(now)
+                known.add(path)
+        # A database may have got another conversation.
+        self._databases |= {path for path in known if path.endswith(DATABASES)}
+        new = set(changes.paths - known)
+        if self._databases and now >= self._databases_at:
+            new, self._databases, self._databases_at = new | self._databases, set(), now + _SEARCH_EVERY
+        if new:
+            self._add(await asyncio.to_thread(self._ports.find, self._since, new))
+        if changes.is_own:
+            self._drop_deleted()
+            self._learn_windows()
+        if new - known or changes.is_ended or now >= self._processes_at:
+            await self._know_processes()
 
     async def _look_at_due(self) -> None:
         """Looks at the files that are due: at all of users' conversations, but of sub-agents' that are not read to
@@ -227,12 +307,9 @@ class AgentFollower:
         loop, has_read = asyncio.get_running_loop(), False
         behind = sum(self._followed[found].is_behind for found in self._looks if found in self._followed)
         for found, followed in list(self._followed.items()):
-            if (
-                found in self._looks
-                or followed.due > (now := loop.time())
-                or self._stays(found, followed, now)
-                or self._resume(found, followed)
-            ):
+            if found in self._looks or followed.due > (now := loop.time()):
+                continue
+            if self._stays(found, followed, now) or self._resume(found, followed):
                 continue
             if (has_read and found.is_side and not followed.is_read) or (followed.is_behind and behind >= _BEHIND):
                 continue
@@ -255,12 +332,20 @@ class AgentFollower:
     def _stays(self, found: FoundFile, followed: _Followed, now: float) -> bool:
         """Returns whether a file that was read and has a row is as it was, and has not to settle: then it is looked at
         later."""
+        followed.looked = now
         if followed.is_unshown or followed.noted is not (mark := followed.file.mark) or followed.settles(now):
             return False
         if mark is None or followed.is_over(now, self._since) or self._ports.files.has_changed(found.path, mark):
             return False
-        followed.wait(now)
+        followed.is_touched = False
+        self._wait(found, followed, now)
         return True
+
+    def _wait(self, found: FoundFile, followed: _Followed, now: float) -> None:
+        if self._ports.watching.covers(found.path):
+            followed.wait_for_word(now, self._since)
+        else:
+            followed.wait(now)
 
     async def _keep_one(self) -> None:
         """Keeps the reading of one file for the next process. Called when no user waits for another file."""
@@ -306,7 +391,7 @@ class AgentFollower:
 
     def _show(self, now: float) -> None:
         """Writes the live file if a row has changed, unless it was written just now."""
-        if not self._live.changed or now - self._shown_at < _SHOW_EVERY:
+        if not self._live.changed or now < self._shown_at + _SHOW_EVERY:
             return
         self._shown_at = now
         try:
@@ -320,18 +405,36 @@ class AgentFollower:
 
     async def search(self) -> None:
         """Looks for files that have begun to change, and for agents' processes that have begun or ended."""
-        now = asyncio.get_running_loop().time()
         self._drop_deleted()
-        for found in await asyncio.to_thread(self._ports.find, self._since):
+        await asyncio.to_thread(self._ports.watching.arrange)
+        self._add(await asyncio.to_thread(self._ports.find, self._since))
+        if self._ports.watching.is_complete:
+            for followed in self._followed.values():
+                followed.due = min(followed.due, asyncio.get_running_loop().time())
+        self._learn_windows()
+        await self._know_processes()
+
+    def _add(self, files: Sequence[FoundFile]) -> None:
+        now = asyncio.get_running_loop().time()
+        for found in files:
             # Before a file has its first record, it may not show that it is a sub-agent's.
             if not any(one in self._followed for one in (found, replace(found, is_side=not found.is_side))):
                 self._followed[found] = _Followed(self._open(found), now, is_side=found.is_side)
+
+    def _learn_windows(self) -> None:
         for found, followed in self._followed.items():
             conversation = followed.file.conversation
             if conversation is not None and conversation.is_open and self._learn_window(found, conversation):
                 self._tell(self._live.take(found, conversation, self._now()))
-        for row in self._live.know(await asyncio.to_thread(self._ports.processes), self._now()):
+
+    async def _know_processes(self) -> None:
+        watching, processes = self._ports.watching, await asyncio.to_thread(self._ports.processes)
+        for row in self._live.know(processes, self._now()):
             self._tell(row)
+        running = [process_id for process_id in processes.values() if process_id is not None]
+        are_told = watching.is_complete and all([watching.tells_end_of(process_id) for process_id in running])
+        pause = self._live.until_quiet(self._now()) if are_told else _PROCESSES_EVERY
+        self._processes_at = asyncio.get_running_loop().time() + pause
 
     def _drop_deleted(self) -> None:
         """Ends following the files whose sessions were deleted, here or by another process. `find` finds them again
@@ -374,7 +477,8 @@ class AgentFollower:
 
     async def _look(self, found: FoundFile, followed: _Followed) -> None:
         loop, file = asyncio.get_running_loop(), followed.file
-        before = file.mark
+        before, was_told = file.mark, followed.is_touched
+        followed.is_touched = False
         # What was complete long before it was found need not wait.
         quiet = min(self._ports.files.quiet_for(found.path), _QUIET) if before is None else 0.0
         try:
@@ -383,6 +487,9 @@ class AgentFollower:
             followed.is_behind = seen.more
             # A reader that holds back what was written has added nothing to the session.
             if file.mark != before:
+                if before is not None and followed.settled and not was_told and self._was_silent(found):
+                    log.info("The system has not said that %s has changed: all files are looked at", found.path)
+                    self._ports.watching.distrust()
                 followed.changed, followed.settled, followed.is_unshown = loop.time() - quiet, 0.0, True
             if not seen.more and (silence := followed.settles(loop.time())):
                 await file.settle(silence)
@@ -411,7 +518,11 @@ class AgentFollower:
                 self._tell(ended(row))
             return
         self._note(found, followed)
-        followed.wait(now)
+        self._wait(found, followed, now)
+
+    def _was_silent(self, found: FoundFile) -> bool:
+        """Returns whether the system should have said by now that a file has changed."""
+        return self._ports.watching.covers(found.path) and self._ports.files.quiet_for(found.path) > _SETTLES[0]
 
     async def _show_row(self, found: FoundFile, followed: _Followed, conversation: Conversation) -> None:
         """Shows the row of a conversation, as it is if its file ends here."""
@@ -465,5 +576,5 @@ class AgentFollower:
             self._keeper.changed(found, conversation.rules.agent, conversation.id, quiet)
         self._learn_window(found, conversation)
         self._tell(self._live.take(found, conversation, self._now()))
-        followed.wait(now)
+        self._wait(found, followed, now)
         return True

@@ -1,6 +1,7 @@
 """What is followed now, as rows: one for each conversation, and what has changed in them."""
 
 from collections.abc import Callable, Mapping
+from math import inf
 
 from msgspec.structs import replace
 
@@ -110,6 +111,12 @@ class LiveRows:
         self._registered.update(processes)
         placed = [(found, self._placed(found, row, now)) for found, row in self._rows.items()]
         return [row for found, one in placed if (row := self._keep(found, one))]
+
+    def until_quiet(self, now: int) -> float:
+        """Returns the seconds until a conversation has ended because nothing was written for long; `inf` if none
+        will."""
+        lively = (row for row in self._rows.values() if row.live and row.process_id is None)
+        return min(((row.updated_at + QUIET - now + 1) / 1000 for row in lively), default=inf)
 
     def snapshot(self, now: int, follower: int) -> LiveSessions:
         """Returns all rows, the last changed first, one for each session. `follower` is the id of this process."""

@@ -36,9 +36,14 @@ class ReadFilesKept:
         self._known[str(found.path), found.origin_id] = read
         self._has_changed = True
 
+    @property
+    def due(self) -> float | None:
+        """The time in seconds at which the list is to be written; None if it has not changed."""
+        return self._written_at + _WRITE_EVERY if self._has_changed else None
+
     def write_sometimes(self, now: float) -> None:
         """Writes the list if it has changed, unless it was written just now. `now` is a time in seconds."""
-        if self._has_changed and now - self._written_at >= _WRITE_EVERY:
+        if self.due is not None and now >= self.due:
             self._written_at = now
             self.write()
 

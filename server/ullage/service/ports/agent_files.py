@@ -1,6 +1,6 @@
 """Port to the files in which other programs keep their conversations. They are only ever read."""
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Protocol
@@ -141,9 +141,82 @@ class FoundFile(Struct, frozen=True, kw_only=True):
 class FindChanged(Protocol):
     """Finds transcripts that continue."""
 
-    def __call__(self, seconds: float) -> Sequence[FoundFile]:
-        """Returns the transcripts that changed in the last `seconds`, those of sub-agents last."""
+    def __call__(self, seconds: float, paths: Collection[str] | None = None) -> Sequence[FoundFile]:
+        """Returns the transcripts that changed in the last `seconds`, those of sub-agents last. With `paths`, those in
+        these files alone."""
         ...
+
+
+class Changes(Struct, frozen=True, kw_only=True):
+    """What has changed: the files at `paths`; `is_anywhere`, that other files may have come or gone; `is_own`, that the
+    store or the catalogue was written; `is_ended`, that a process has ended (`tells_end_of`)."""
+
+    paths: frozenset[str] = frozenset()
+    is_anywhere: bool = False
+    is_own: bool = False
+    is_ended: bool = False
+
+
+class WatchesFiles(Protocol):
+    """Tells which of agents' files change, as far as the operating system says it. What it does not say has to be
+    looked at. `is_complete` says that nothing has to be searched: a new file is told."""
+
+    is_complete: bool
+
+    def begin(self, wake: Callable[[], object], /) -> None:
+        """Begins. `wake` is called, by any thread, when `changes` has something after it had nothing. Blocks."""
+        ...
+
+    def arrange(self) -> None:
+        """Watches the folders that are there now. To be called when something may have changed anywhere. Blocks."""
+        ...
+
+    def changes(self) -> Changes:
+        """Returns what has changed since the last call."""
+        ...
+
+    def covers(self, path: Path, /) -> bool:
+        """Returns whether each write to a file is told. Takes microseconds."""
+        ...
+
+    def tells_end_of(self, process_id: int, /) -> bool:
+        """Returns whether it is told when a process ends. To be called by the thread of the event loop."""
+        ...
+
+    def distrust(self) -> None:
+        """Has everything looked at from now on: a change was not told."""
+        ...
+
+    def end(self) -> None:
+        """Ends. To be called by the thread of the event loop, which it blocks for a moment."""
+        ...
+
+
+class WatchesNothing:
+    """Tells nothing: all files are looked at."""
+
+    is_complete = False
+
+    def begin(self, _: Callable[[], object], /) -> None:
+        pass
+
+    def arrange(self) -> None:
+        pass
+
+    def changes(self) -> Changes:
+        return Changes()
+
+    def covers(self, _: Path, /) -> bool:
+        return False
+
+    def tells_end_of(self, _: int, /) -> bool:
+        return False
+
+    def distrust(self) -> None:
+        pass
+
+    def end(self) -> None:
+        pass
 
 
 class Lease(Protocol):
@@ -265,6 +338,7 @@ class AgentPorts(Struct, frozen=True, kw_only=True):
     process_id: int
     read_older: Callable[[], Coroutine[Any, Any, None]] | None = None
     close: Callable[[], object] = lambda: None
+    watching: WatchesFiles = WatchesNothing()
 
 
 class GivenBack(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,141 @@
+"""Files are looked at when the operating system says that they have changed, and all of them if it was wrong."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from support.claude_log import ClaudeLog
+from support.follower_ports import follower_ports
+from support.workspace import PATIENCE, build_test_client
+from ullage.model.figure import FollowedRow
+from ullage.service.follow import agent_follower
+from ullage.service.follow.agent_follower import AgentFollower
+from ullage.service.ports.agent_files import Changes, FoundFile, Mark
+from ullage.system.growing_files import GrowingFiles
+
+
+class Words:
+    """What the system says, by the words of a test."""
+
+    def __init__(self) -> None:
+        self.is_complete = True
+        self.is_trusted = True
+        self._pending = Changes()
+        self._wake: Callable[[], object] = bool
+        self.begun = asyncio.Event()
+
+    def begin(self, wake: Callable[[], object], /) -> None:
+        self._wake = wake
+
+    def arrange(self) -> None:
+        pass
+
+    def say(self, *paths: Path) -> None:
+        self._pending = Changes(paths=frozenset(map(str, paths)))
+        self._wake()
+
+    def changes(self) -> Changes:
+        pending, self._pending = self._pending, Changes()
+        return pending
+
+    def covers(self, _: Path, /) -> bool:
+        return self.is_trusted
+
+    def tells_end_of(self, _: int, /) -> bool:
+        return True
+
+    def distrust(self) -> None:
+        self.is_complete = self.is_trusted = False
+
+    def end(self) -> None:
+        pass
+
+
+class Counted(GrowingFiles):
+    """Files with the number of looks at them."""
+
+    looks = 0
+
+    def has_changed(self, path: Path, mark: Mark | None) -> bool:
+        self.looks += 1
+        return super().has_changed(path, mark)
+
+
+class Rig:
+    """A follower of one log, the files that it finds, and its rows."""
+
+    def __init__(self, folder: Path) -> None:
+        self.words, self.files = Words(), Counted()
+        self.path = folder / "log.jsonl"
+        self.log = ClaudeLog()
+        self.rows: asyncio.Queue[FollowedRow] = asyncio.Queue()
+        self.asked: list[Collection[str] | None] = []
+        ports = follower_ports(folder, self._find, files=self.files, watching=self.words)
+        self._follower = AgentFollower(build_test_client().workspace, ports, self.rows.put_nowait, 3600)
+
+    def _find(self, seconds: float, paths: Collection[str] | None = None) -> Sequence[FoundFile]:
+        self.asked.append(paths)
+        is_wanted = self.path.exists() and (paths is None or str(self.path) in paths)
+        return [FoundFile(path=self.path, agent="Claude Code", origin_id="s")] if is_wanted else []
+
+    def write(self, words: str) -> None:
+        self.log.ask(words).answer(1_000)
+        self.path.write_bytes(self.log.data)
+
+    async def until(self, messages: int) -> FollowedRow:
+        async with asyncio.timeout(PATIENCE):
+            while (row := await self.rows.get()).messages != messages:
+                pass
+        return row
+
+    @asynccontextmanager
+    async def following(self) -> AsyncGenerator[None]:
+        task = asyncio.create_task(self._follower.run())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    return Rig(tmp_path)
+
+
+async def test_a_file_is_read_when_the_system_says_that_it_has_changed(rig: Rig) -> None:
+    rig.write("one")
+    async with rig.following():
+        await rig.until(2)
+        rig.write("two")
+        rig.words.say(rig.path)
+        await rig.until(4)
+
+
+async def test_a_new_file_is_found_without_a_search_of_all(rig: Rig) -> None:
+    async with rig.following():
+        async with asyncio.timeout(PATIENCE):
+            while not rig.asked:
+                await asyncio.sleep(0)
+        rig.write("one")
+        rig.words.say(rig.path)
+        await rig.until(2)
+    assert rig.asked == [None, {str(rig.path)}]
+
+
+async def test_everything_is_looked_at_after_a_change_of_which_nothing_was_said(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_follower, "_TRUSTED", 0.05)
+    monkeypatch.setattr(agent_follower, "_SETTLES", (0.001, 300.0))
+    rig.write("one")
+    async with rig.following():
+        await rig.until(2)
+        rig.write("two")
+        await rig.until(4)
+        assert not rig.words.is_trusted
+        rig.write("three")
+        await rig.until(6)
