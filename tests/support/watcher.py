@@ -10,6 +10,8 @@ from threading import Thread
 from typing import Any
 
 from support.session_log import JsonObject, line, say
+from ullage.store.sqlite.catalogue_notes import Keeping
+from ullage.store.store_place import local_path
 
 # Seconds. A busy machine may take long to start a process.
 PATIENCE = 180
@@ -39,12 +41,15 @@ def turns(count: int) -> list[JsonObject]:
 
 
 class Watcher:
-    """A running `ullage watch --json`. Its rows are put into `rows`. `store` is by default a file in the home."""
+    """A running `ullage watch --json`. Its rows are put into `rows`. `store` is by default a file in the home. Its user
+    wants agents' files kept."""
 
     def __init__(self, home: Path, rows: "Queue[dict[str, Any]]", store: str = "") -> None:
         self._rows = rows
+        store = store or str(home / "store.db")
+        Keeping(local_path(store)).answer(keep=True)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "ullage", "--store", store or str(home / "store.db"), "watch", "--json"],
+            [sys.executable, "-m", "ullage", "--store", store, "watch", "--json"],
             env={**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")},
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
