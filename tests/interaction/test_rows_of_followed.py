@@ -69,6 +69,9 @@ async def test_a_file_that_was_written_again_takes_the_place_of_its_earlier_sess
     following.take(replace(FOLLOWED[0], session_id="s_other"))
     assert await changes.next() == (("s_other",), (FOLLOWED[0].session_id,))
     assert [row.session_id for row in following.rows] == ["s_other"]
+    # The file may hold another conversation now.
+    following.take(replace(FOLLOWED[0], session_id="s_new", agent_session_id="another"))
+    assert await changes.next() == (("s_new",), ("s_other",))
     await following.stop()
 
 

@@ -56,6 +56,20 @@ def test_whatever_a_terminal_sends_is_read(text: str) -> None:
     assert all(key and (len(key) == 1 or key.isascii()) for key in key_names(text))
 
 
+def test_a_file_that_was_written_again_with_another_conversation_is_one_row() -> None:
+    before, after = row("a", path="/logs/one.jsonl", agent_session_id="x"), row("b", path="/logs/one.jsonl")
+    other = row("c", path="/logs/two.jsonl")
+    assert [line for line in drawn(board(before, other, after)) if " a " in line] == []
+    paused = board(before, other)
+    press(paused, "p")
+    paused.take(after)
+    press(paused, "p")
+    assert [line for line in drawn(paused) if " a " in line] == []
+    # The rows of a database are conversations of their own.
+    rows = [row(name, path="/data/agent.db", agent_session_id=name) for name in ("d", "e")]
+    assert len([line for line in drawn(board(*rows)) if " d " in line or " e " in line]) == 2
+
+
 def test_the_fullest_is_first_and_unknown_figures_are_question_marks_and_last() -> None:
     lines = drawn(board(row("b", 10), row("c", None), row("a", 90)))
     assert [line.split()[0].strip("▲") or line.split()[1] for line in lines[1:4]][1:] == ["10%", "?"]

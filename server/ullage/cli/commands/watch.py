@@ -38,6 +38,7 @@ from ullage.model.figure import FollowedRow, without_children
 from ullage.model.settings import ArchiveSettings
 from ullage.service.archive.search import search
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.followed_rows import replaces
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.sqlite.catalogue_notes import Keeping
 from ullage.store.store_place import StorePlace, local_path
@@ -86,7 +87,10 @@ class Board:
 
     def take(self, row: FollowedRow) -> None:
         """Shows a row that is new or has changed; while the table is paused, once it continues."""
-        (self._rows if self._held is None else self._held)[row.session_id] = row
+        rows = self._rows if self._held is None else self._held
+        for other in [one for one in rows.values() if replaces(row, one)]:
+            del rows[other.session_id]
+        rows[row.session_id] = row
 
     def show(self, page: Sequence[Text | str]) -> None:
         """Shows the page that was wished for: messages from the newest ones on, other pages from the top."""
@@ -171,8 +175,9 @@ class Board:
             self._top = top
 
     def _pause(self) -> None:
-        self._rows.update(self._held or {})
-        self._held = {} if self._held is None else None
+        held, self._held = self._held, {} if self._held is None else None
+        for row in (held or {}).values():
+            self.take(row)
 
     def _wish(self, what: What, query: str = "") -> Wish | None:
         rows = self._ordered()

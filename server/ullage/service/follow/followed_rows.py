@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from ullage.agents.discovery import kept_path
 from ullage.model.figure import FollowedRow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import publish_usage, usage_update
@@ -75,7 +76,7 @@ class Following:
         """Takes a row that is new or has changed."""
         if self._rows.get(row.session_id) == row:
             return
-        for other in [one for one in self._rows.values() if _replaces(row, one) or _starts(row, one)]:
+        for other in [one for one in self._rows.values() if replaces(row, one) or _starts(row, one)]:
             # The file was written again with other messages, so its session is another one; or the conversation that
             # has started a sub-agent is there now, and is shown in its place.
             self._changed.pop(other.session_id, None)
@@ -114,11 +115,12 @@ class Following:
         return next((one for one in self._workspace.conversations if one.id == session_id), None)
 
 
-def _replaces(row: FollowedRow, other: FollowedRow) -> bool:
-    """Returns whether a row is of the same file and conversation as another, with another session."""
-    return (row.path, row.agent_session_id) == (other.path, other.agent_session_id) != ("", "") and (
-        row.session_id != other.session_id
-    )
+def replaces(row: FollowedRow, other: FollowedRow) -> bool:
+    """Returns whether a row is of the same file as another, or of the same conversation in a database, with another
+    session: the file was written again."""
+    place = kept_path(row.path, row.agent_session_id)
+    is_same = place == kept_path(other.path, other.agent_session_id) != ""
+    return is_same and row.session_id != other.session_id
 
 
 def _starts(row: FollowedRow, other: FollowedRow) -> bool:
