@@ -29,8 +29,8 @@ class ConversationRow(FollowedRow, frozen=True, kw_only=True):
 
     `session_id` is the id of the stored session that has all of it (`stored`), or else the agent's own id of the
     conversation; all commands that read take either. `run` is the conversation's number in a file that holds several.
-    `messages` and `calls_left` are null for a file of which only the end was read, and the figures for one that can't
-    be read, for the `reason`, or that has no message yet.
+    `messages` is null for a file of which only the end was read, and so is `calls_left` if few calls are in that. The
+    figures are null for one that can't be read, for the `reason`, or that has no message yet.
     """
 
     stored: bool
@@ -45,13 +45,13 @@ _STORED = 100
 
 class Here(Struct, frozen=True, kw_only=True):
     """A folder, how many conversations it has, and those that are shown: what runs now first, then the fullest first.
-    `elsewhere` are those that run
-    now in other folders or, if there are none and the folder has none, all of the machine. `unread` are files that
-    could not be read."""
+    `elsewhere` are the first of `elsewhere_count` that run now in other folders or, if there are none and the folder
+    has none, of all of the machine. `unread` are files that could not be read."""
 
     folder: Path
     count: int
     rows: Sequence[ConversationRow]
+    elsewhere_count: int
     elsewhere: Sequence[ConversationRow]
     unread: tuple[UnreadFile, ...]
 
@@ -90,13 +90,14 @@ class ThisFolder:
         others = [one for one in self._known.found if one.place not in own and self._runs(one)[1]]
         stored = self._stored_rows(str(self.folder))
         listed = not here and not others and not stored
+        elsewhere = self._known.found if listed else others
+        stored_elsewhere = self._stored_rows(None) if listed else []
         return Here(
             folder=self.folder,
             count=len(here) + len(stored),
             rows=self._shown(here, stored, limit),
-            elsewhere=self._shown(
-                self._known.found if listed else others, self._stored_rows(None) if listed else [], limit
-            ),
+            elsewhere_count=len(elsewhere) + len(stored_elsewhere),
+            elsewhere=self._shown(elsewhere, stored_elsewhere, limit),
             unread=self._known.unread,
         )
 

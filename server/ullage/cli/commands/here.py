@@ -59,12 +59,14 @@ class SessionsReport(Report, frozen=True, kw_only=True):
 
 class HereReport(Report, frozen=True, kw_only=True):
     """What `ullage --json` and `ullage here --json` print: the first of the `count` conversations of `folder`: those
-    that run now, then the fullest. `elsewhere` are those that run in other folders; if there are none, and none of
-    `folder`, those of the machine. `unread_files` are agents' files that could not be read."""
+    that run now, then the fullest. `elsewhere` are the first of the `elsewhere_count` that run in other folders; if
+    there are none, and none of `folder`, of those of the machine. `unread_files` are agents' files that could not be
+    read."""
 
     count: int
     folder: str
     conversations: tuple[ConversationRow, ...]
+    elsewhere_count: int
     elsewhere: tuple[FollowedRow, ...]
     unread_files: tuple[UnreadFile, ...]
 
@@ -115,6 +117,7 @@ def run(args: Namespace) -> int:
             folder=str(here.folder),
             count=here.count,
             conversations=tuple(here.rows),
+            elsewhere_count=here.elsewhere_count,
             elsewhere=tuple(here.elsewhere),
             unread_files=here.unread,
         )
@@ -140,9 +143,8 @@ def _lines(here: Here, names: ShortIds, now: int, screen: Screen) -> Iterator[Te
         yield from screen.prose("No conversation was found on this machine. Once an agent has one, it is here.")
     if here.elsewhere:
         yield ""
-        yield Text(
-            "Running in other folders" if any(row.live for row in here.elsewhere) else "In other folders", "bold"
-        )
+        place = "Running in other folders" if any(row.live for row in here.elsewhere) else "In other folders"
+        yield Text(f"{place}  {_count(len(here.elsewhere), here.elsewhere_count)}", "bold")
         yield from (*([] if here.rows else [heading]), *drawn[len(here.rows) :])
     for row in here.rows:
         if row.reason:
