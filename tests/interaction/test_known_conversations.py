@@ -16,6 +16,7 @@ from support.transcripts import ROOT, recorded
 from support.workspace import build_test_client
 from ullage.agents.discovery import is_kept_for
 from ullage.agents.table import AGENTS
+from ullage.agents.transcripts import read_document
 from ullage.app.compose import SessionTraces
 from ullage.app.known_conversations import KnownConversations
 from ullage.model.edits import CompactionCause
@@ -26,6 +27,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import row_of
 from ullage.service.imports import project_transcript
 from ullage.store.sqlite.known_catalogue import FollowedNow, SqliteCatalogue
+from ullage.system.transcript_files import read_transcript_file
 from ullage.watch.candidates import find_candidates, is_of_sub_agent
 
 ID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
@@ -191,6 +193,18 @@ def test_a_conversation_that_is_followed_has_the_followers_figure_everywhere(hom
     # The follower has ended, and the file is as it was.
     FollowedNow(store).write(replace(live, follower=2**22 + 1))
     assert [(one.used, one.is_sure) for one in known(home, workspace).found] == [(9_900, True)]
+
+
+async def test_the_calls_left_of_what_runs_are_known_without_a_follower(home: Home, workspace: Workspace) -> None:
+    log = ClaudeLog(session=ID)
+    for number in range(8):
+        log.ask("And then?").answer(20_000 + 3_000 * number)
+    os.utime(put_log(home, log))
+    conversations = await asyncio.to_thread(known, home, workspace)
+    (one,) = await asyncio.to_thread(conversations.sure, conversations.found)
+    document = read_transcript_file(Path(one.path))
+    session = await project_transcript(workspace, read_document(document))
+    assert one.calls_left == row_of(session).calls_left is not None
 
 
 @pytest.mark.parametrize("follower", [os.getpid(), 2**22 + 1], ids=["runs", "ended"])

@@ -43,7 +43,7 @@ from ullage.service.archive.search import index_session
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import read_conversation
 from ullage.service.follow.known_rows import KnownRows
-from ullage.service.follow.live_rows import of_agent
+from ullage.service.follow.live_rows import QUIET, of_agent
 from ullage.service.ports.agent_files import FoundFile
 from ullage.store.sqlite.catalogue_notes import ForgottenList, ToldWindows
 from ullage.store.sqlite.known_catalogue import KnownConversation, SqliteCatalogue, as_followed, forgotten_key
@@ -63,10 +63,10 @@ _MODEL = b'"model":"'
 _FACTS = 8
 _FIGURE = (
     *("messages", "used", "used_source", "percent", "window", "window_source"),
-    *("compacts_at", "compacts_at_source", "warnings"),
+    *("compacts_at", "compacts_at_source", "calls_left", "warnings"),
 )
 # What besides the figure only the process that follows knows, or knows better.
-_FOLLOWED = ("calls_left", "idle", "nearness", "session_id", "model", "updated_at", "follower")
+_FOLLOWED = ("idle", "nearness", "session_id", "model", "updated_at", "follower")
 
 
 class KnownConversations:
@@ -118,7 +118,13 @@ class KnownConversations:
             candidate = self._candidates[one.place]
             if one.is_sure or one.reason or candidate.size > left:
                 continue
-            if one.used_source is UsageSource.REPORTED and not has_any(Path(one.path), candidate.sessions.marks):
+            # How fast a context grows, by which its calls are foretold, an earlier part of the file says.
+            grows = one.calls_left is None and time.time() * 1000 - changed_at(one) < QUIET
+            if (
+                not grows
+                and one.used_source is UsageSource.REPORTED
+                and not has_any(Path(one.path), candidate.sessions.marks)
+            ):
                 closer[one.place] = replace(one, is_sure=True)
             else:
                 left -= candidate.size

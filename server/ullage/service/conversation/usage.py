@@ -72,7 +72,7 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
     projection, transcript = conversation.projection, conversation.transcript
     reading, active, budget = projection.tracker.reading, transcript.active, rules.budget
     last = transcript.items[-1].message if transcript.items else None
-    left, keeper = _left(reading.used, rules), conversation.keeper
+    left, keeper = tokens_left(reading.used, rules), conversation.keeper
     return UsageMeta(
         source=reading.source,
         level=_level(reading.used, rules, keeper),
@@ -132,7 +132,7 @@ def shown_figures(conversation: Conversation) -> tuple[int, UsageMeta]:
         level=_level(row.used, rules, conversation.keeper),
         as_of=row.updated_at,
         percent=row.percent,
-        left=_left(row.used, rules),
+        left=tokens_left(row.used, rules),
         idle=row.idle,
     )
 
@@ -141,7 +141,7 @@ def nearness_of(conversation: Conversation) -> Nearness | None:
     """Returns how near the compaction of the context is, or the end of the window where nothing compacts it, by what
     warnings go by. Returns None if neither is known."""
     rules, sure = conversation.rules, conversation.sure
-    left = _left(sure, rules)
+    left = tokens_left(sure, rules)
     if rules.budget is None or left is None:
         return None
     limit = rules.threshold.tokens if rules.threshold else rules.budget.window
@@ -149,7 +149,7 @@ def nearness_of(conversation: Conversation) -> Nearness | None:
     return nearness(sure, limit, calls.low if calls else None)
 
 
-def _left(used: int, rules: Rules) -> int | None:
+def tokens_left(used: int, rules: Rules) -> int | None:
     """Returns the tokens left until the compaction threshold, or until the end of usable if no threshold is known. None
     if no window is known."""
     if rules.threshold is not None:

@@ -36,9 +36,11 @@ from ullage.model.json_values import encode_json
 from ullage.model.message import Role
 from ullage.model.usage import UsageSource
 from ullage.model.words import percent
-from ullage.policy.evidence import Evidence
+from ullage.policy.alarm import calls_left
+from ullage.policy.evidence import RECENT_CALLS, Evidence
 from ullage.policy.limits import passed
 from ullage.service.conversation.environment import Rules, rules_of
+from ullage.service.conversation.usage import tokens_left
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import of_agent, row_of
 from ullage.service.imports import ends_with_newest, last_model, project_transcript
@@ -86,8 +88,13 @@ class KnownRows:
         if is_edited or (is_exact and is_whole and (later or last is None)):
             return self._named(row_of(asyncio.run(project_transcript(self._workspace, transcript))), transcript)
         used = (last.usage.total if last else 0) + later // _CHARACTERS
-        rules = self._rules_of(transcript)
+        evidence = _evidence_of(transcript)
+        rules = self._rules_of(transcript, evidence)
         window = rules.budget.window if rules.budget else None
+        left = None if window is None else tokens_left(used, rules)
+        # In a part of a file, the last calls are as many as are looked at, or it is not known how many there were.
+        are_known = left is not None and (is_whole or len(evidence.growths) >= RECENT_CALLS)
+        calls = calls_left(left, evidence.growths) if left is not None and are_known else None
         limits = passed(rules.under.limits, rules.agent, transcript.cwd, used, None)
         row = FollowedRow(
             session_id="",
@@ -101,6 +108,7 @@ class KnownRows:
             window_source=rules.window.source if rules.window else None,
             compacts_at=rules.threshold.tokens if rules.threshold else None,
             compacts_at_source=rules.threshold.source if rules.threshold else None,
+            calls_left=(calls.low, calls.high) if calls else None,
             warnings=tuple(remark.text for remark in (*rules.remarks, *limits)),
             updated_at=max(map(_time, transcript.events), default=0),
         )
@@ -110,13 +118,12 @@ class KnownRows:
         told = self._told(transcript.session_id) if transcript.session_id else None
         return replace(transcript, events=(*transcript.events, WindowReported(size=told))) if told else transcript
 
-    def _rules_of(self, transcript: ImportedTranscript) -> Rules:
+    def _rules_of(self, transcript: ImportedTranscript, evidence: Evidence) -> Rules:
         """Returns the rules at the end of the transcript."""
         origin = next((one for one in reversed(transcript.events) if isinstance(one, ConversationImported)), None)
         model = last_model(transcript)
         # The same for all conversations with this agent's version, where its settings are alike.
         origin = origin and replace(origin, origin_id="", parent_id="", path="")
-        evidence = _evidence_of(transcript)
         said = Evidence(said=evidence.said, compacts_at=evidence.compacts_at)
         key = origin, model, said.said, said.compacts_at, self._basis(transcript.format, transcript.cwd, model)
         if key not in self._rules:

@@ -114,7 +114,7 @@ class KnownConversation(FollowedRow, frozen=True, kw_only=True):
       estimated by its length, or an earlier part of the file may say more of the window and the threshold.
     - `reason`: why it has no figure, in words; "" if it has one, or if its file holds none.
     - `follower`: the process that followed it last, 0 if none has since its file was last read for a list.
-      `session_id`, `live`, `process_id`, `calls_left`, `idle` and `nearness` are what that process has written.
+      `session_id`, `live`, `process_id`, `idle` and `nearness` are what that process has written.
     """
 
     session_id: str = ""
