@@ -3,11 +3,16 @@ it."""
 
 import asyncio
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from ullage.app.opening_archive import SessionTraces
 
+from support.agent_databases import DONE, USER, opencode, opencode_session, usage
+from support.agent_databases import said as said_in_database
 from support.claude_log import VERSION, ClaudeLog
 from support.codex_files import counted, said
 from support.foreign import to_lines
@@ -17,8 +22,10 @@ from support.workspace import build_test_client
 from ullage.agents.discovery import is_kept_for
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_document
+from ullage.app import known_conversations
 from ullage.app.compose import SessionTraces
 from ullage.app.known_conversations import KnownConversations
+from ullage.formats.parsing import Document
 from ullage.model.edits import CompactionCause
 from ullage.model.figure import FollowedRow, LiveSessions
 from ullage.model.usage import UsageSource
@@ -27,7 +34,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import row_of
 from ullage.service.imports import project_transcript
 from ullage.store.sqlite.known_catalogue import FollowedNow, SqliteCatalogue
-from ullage.system.transcript_files import read_transcript_file
+from ullage.system.transcript_files import read_database, read_transcript_file
 from ullage.watch.candidates import find_candidates, is_of_sub_agent
 
 ID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
@@ -193,6 +200,35 @@ def test_a_conversation_that_is_followed_has_the_followers_figure_everywhere(hom
     # The follower has ended, and the file is as it was.
     FollowedNow(store).write(replace(live, follower=2**22 + 1))
     assert [(one.used, one.is_sure) for one in known(home, workspace).found] == [(9_900, True)]
+
+
+@pytest.mark.parametrize("ids", ["", " WITHOUT ROWID"], ids=["", "without row ids"])
+def test_of_a_long_conversation_in_a_database_the_newest_rows_say_the_figure(
+    home: Home, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, ids: str
+) -> None:
+    database = home.path / ".local" / "share" / "opencode" / "opencode.db"
+    database.parent.mkdir(parents=True)
+    rows = [opencode_session("one", "Ports"), opencode_session("two", "Casks")]
+    for number in range(400):
+        rows += opencode(f"a{number:04d}", USER, said_in_database(f"Which port {number}?"))
+        rows += opencode(f"b{number:04d}", DONE | {"tokens": usage(1_000 + number)}, said_in_database("8042."))
+    with closing(sqlite3.connect(database)) as connection, connection:
+        for table, columns in rows:
+            names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({names}, PRIMARY KEY (id)){ids}")
+            connection.execute(f"INSERT INTO {table} VALUES ({marks})", tuple(columns.values()))
+    read, most = list[int](), list[int]()
+
+    def counted(path: Path, origin_id: str = "", limit: int = -1) -> Document:
+        document = read_database(path, origin_id, limit)
+        read.append(len(document.lines))
+        most.append(limit)
+        return document
+
+    monkeypatch.setattr(known_conversations, "read_database", counted)
+    found = {one.agent_session_id: one for one in known(home, workspace).found}
+    assert [(one.title, one.used) for one in found.values()] == [("Ports", 1_404), ("Casks", None)]
+    assert ids or max(read) <= 3 * max(most) < 1_600
 
 
 async def test_the_calls_left_of_what_runs_are_known_without_a_follower(home: Home, workspace: Workspace) -> None:

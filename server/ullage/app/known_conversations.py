@@ -10,6 +10,7 @@ ended is read by the next one.
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -59,6 +60,8 @@ from ullage.watch.finder import this_machine
 # because they are shown: a user waits for these.
 _LARGEST, _MOST = 64 << 20, 12 << 20
 _MODEL = b'"model":"'
+# Rows of each table of a database that are read for a figure: some dozens of messages, with their parts.
+_ROWS = 200
 # Records at the beginning of a file that say what the conversation is.
 _FACTS = 8
 _FIGURE = (
@@ -325,7 +328,7 @@ def _with_figure(
             bare = replace(bare, format=known.name)
             read = document if gap is None else from_last_answer(known, document, gap)
             row = rows.row(known.read(read), is_whole=is_whole, is_exact=is_wanted_whole)
-            unnamed = row is not None and not row.model and not is_whole
+            unnamed = row is not None and not row.model and not is_whole and candidate.row is None
             if unnamed and (named := last_with(Path(candidate.path), _MODEL)):
                 # The model of a long turn is named at its beginning.
                 more = replace(read, lines=(read.lines[0], named, *read.lines[1:]))
@@ -346,6 +349,12 @@ def _documents(candidate: Candidate, *, is_wanted_whole: bool) -> Iterator[tuple
     the whole."""
     path = Path(candidate.path)
     if candidate.row is not None:
+        if not is_wanted_whole:
+            document = read_database(path, candidate.origin_id, _ROWS)
+            is_whole = _longest_table(document) < _ROWS
+            yield document, None if is_whole else len(document.lines)
+            if is_whole:
+                return
         yield whole_document(candidate), None
         return
     parts = () if is_wanted_whole else read_ends(path, candidate.size, partial(_has_begun, candidate))
@@ -367,6 +376,11 @@ def whole_document(candidate: Candidate) -> Document:
     if candidate.row is not None:
         return read_database(path, candidate.origin_id)
     return read_transcript_file(path, candidate.run)
+
+
+def _longest_table(document: Document) -> int:
+    """Returns the number of the rows of a table that has the most."""
+    return max(Counter(record.get("table") for record in document.objects).values(), default=0)
 
 
 def _has_begun(candidate: Candidate, lines: Sequence[Line]) -> bool:
@@ -395,7 +409,7 @@ def _described(
     records = own + beside
     if beside or candidate.row or not (row.cwd and row.agent_session_id):
         facts = sessions.facts_of(candidate.name, records)
-    named = () if bare.is_whole else read_named(Path(candidate.path), candidate.size)
+    named = () if bare.is_whole or candidate.row else read_named(Path(candidate.path), candidate.size)
     title = (beside or named) and sessions.title_of((*records, *named))
     title = title or row.title or sessions.title_of(records)
     is_sure = bare.is_whole and (is_exact or row.used_source is not UsageSource.ESTIMATED)

@@ -73,12 +73,13 @@ def is_database(path: Path) -> bool:
         return file.read(len(_SQLITE)) == _SQLITE
 
 
-def read_database(path: Path, origin_id: str = "") -> Document:
+def read_database(path: Path, origin_id: str = "", most: int = -1) -> Document:
     """Returns the rows of an agent's database: of all conversations, or of the one to which the agent gave the id
-    `origin_id`. Raises `InvalidRequest` if the database can't be read."""
+    `origin_id`; if `most` is not -1, at most the last so many of each table. Raises `InvalidRequest` if the database
+    can't be read."""
     # SQLite is imported on first use: the doors start without it.
     read_rows = import_module("ullage.watch.database_rows").read_rows
-    rows: tuple[Line, ...] = read_rows(path, conversation_tables(), origin_id)
+    rows: tuple[Line, ...] = read_rows(path, conversation_tables(), origin_id, most)
     return Document(name=str(path), lines=rows, origin_id=origin_id)
 
 

@@ -12,18 +12,25 @@ from typing import Any
 from ullage.formats.parsing import Line
 from ullage.model.errors import InvalidRequest
 
+# No limit of the rows of a table.
+_ALL = -1
 
-def read_rows(path: Path, tables: Collection[str], session_id: str = "") -> tuple[Line, ...]:
+
+def read_rows(path: Path, tables: Collection[str], session_id: str = "", most: int = _ALL) -> tuple[Line, ...]:
     """Returns the rows of the named tables that the database has, ordered by the tables' names: all, or with
-    `session_id` those of one session. These are the rows that name it in a column `session_id`, and in a table without
-    that column the row whose `id` it is. If no table has that column, the database holds one session, and all are.
+    `session_id` those of one session, of each table at most the last `most` that were added. These are the rows that
+    name it in a column `session_id`, and in a table without that column the row whose `id` it is. If no table has that
+    column, the database holds one session, and all are.
 
     Each line has as its value `{"table": name, "row": {column: value}}`, and is numbered from 1. Bytes that are not
     UTF-8 become `{"base64": text}`. Raises `InvalidRequest` if the database can't be read.
     """
     try:
-        return tuple(_rows(path, tables, session_id))
+        return tuple(_rows(path, tables, session_id, most))
     except sqlite3.Error as error:
+        if most != _ALL and "rowid" in str(error):
+            # A table without row ids does not say which rows are the last.
+            return read_rows(path, tables, session_id)
         raise InvalidRequest(f"cannot read the database {path}: {error}") from error
 
 
@@ -31,7 +38,7 @@ def _decode(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
-def _rows(path: Path, tables: Collection[str], session_id: str) -> Iterator[Line]:
+def _rows(path: Path, tables: Collection[str], session_id: str, most: int) -> Iterator[Line]:
     number = 0
     with _opened(path) as database:
         database.text_factory = _decode
@@ -47,7 +54,13 @@ def _rows(path: Path, tables: Collection[str], session_id: str) -> Iterator[Line
             columns = {row["name"] for row in database.execute(f'PRAGMA table_info("{table}")')}
             key = "session_id" if "session_id" in columns else "id"
             condition = f' WHERE "{key}" = ?' if session_id else ""
-            for row in database.execute(f'SELECT * FROM "{table}"{condition}', (session_id,) if session_id else ()):
+            given = (session_id,) if session_id else ()
+            rows = f'SELECT * FROM "{table}"{condition}'
+            if most != _ALL:
+                # Without its order, SQLite may read all of them to find the last.
+                newest = f'SELECT rowid FROM "{table}"{condition} ORDER BY rowid DESC LIMIT ?'
+                rows, given = f'SELECT * FROM "{table}" WHERE rowid IN ({newest}) ORDER BY rowid', (*given, most)
+            for row in database.execute(rows, given):
                 number += 1
                 values = {column: _value(row[column]) for column in row.keys()}  # noqa: SIM118
                 yield Line(number=number, value={"table": table, "row": values})
