@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from ullage.app.opening_archive import SessionTraces
 
 from support.agent_databases import DONE, USER, opencode, opencode_session, usage
 from support.agent_databases import said as said_in_database
@@ -33,7 +32,7 @@ from ullage.policy.evidence import Compacted
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import row_of
 from ullage.service.imports import project_transcript
-from ullage.store.sqlite.known_catalogue import FollowedNow, SqliteCatalogue
+from ullage.store.sqlite.known_catalogue import FollowedNow, SqliteCatalogue, catalogue_path
 from ullage.system.transcript_files import read_database, read_transcript_file
 from ullage.watch.candidates import find_candidates, is_of_sub_agent
 
@@ -317,3 +316,19 @@ def test_a_file_that_cannot_be_read_says_why(home: Home, workspace: Workspace) -
 def test_a_title_is_the_first_line_that_says_something(home: Home, workspace: Workspace, text: str, title: str) -> None:
     put_claude(home, ID, text)
     assert [one.title for one in known(home, workspace).found] == [title]
+
+
+def test_no_byte_stays_in_a_catalogue_in_which_an_older_sqlite_has_overwritten_nothing(
+    home: Home, workspace: Workspace
+) -> None:
+    file, store = put_claude(home, ID, "Snow", tokens=9_000), home.path.parent / "store.db"
+    known(home, workspace)
+    path = catalogue_path(store)
+    with closing(sqlite3.connect(path, isolation_level=None)) as catalogue:
+        catalogue.execute("PRAGMA secure_delete = OFF")
+        catalogue.execute("UPDATE conversations SET title = ?", ("the walnut is ripe " * 400,))
+        catalogue.execute("UPDATE conversations SET title = 'Snow'")
+        catalogue.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert b"walnut" in path.read_bytes()
+    SqliteCatalogue(store).remove(str(file), ID)
+    assert b"walnut" not in path.read_bytes()

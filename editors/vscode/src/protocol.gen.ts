@@ -2007,7 +2007,10 @@ export const SessionClose: Method<SessionParams, Nothing> = { name: "ullage/sess
 /** Gives a session another title. */
 export const SessionRename: Method<RenameSessionParams, Nothing> = { name: "ullage/session/rename" };
 
-/** Deletes a session: removes it from the list. */
+/**
+ * Deletes a session, with all that is kept of its conversation: words, archived files, the row. An agent's own file
+ * stays, and is read again only if the agent continues it.
+ */
 export const SessionDelete: Method<SessionParams, Nothing> = { name: "ullage/session/delete" };
 
 /** Asks the model, and answers when its turn is over. */

@@ -19,7 +19,12 @@ METHODS: tuple[AnyMethod, ...] = (
     served("session/fork", session.fork_session, "Starts a session that shares another's past."),
     served("session/close", session.close_session, "Stops work on a session and frees its memory."),
     served("session/rename", session.rename_session, "Gives a session another title."),
-    served("session/delete", session.delete_session, "Deletes a session: removes it from the list."),
+    served(
+        "session/delete",
+        session.delete_session,
+        "Deletes a session, with all that is kept of its conversation: words, archived files, the row. An agent's own "
+        "file stays, and is read again only if the agent continues it.",
+    ),
     served("session/prompt", prompt, "Asks the model, and answers when its turn is over."),
     served(
         "session/append",

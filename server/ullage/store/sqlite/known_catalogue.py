@@ -250,7 +250,8 @@ class SqliteCatalogue:
                 )
             for table in ("told", "receipts"):
                 catalogue.execute(f"DELETE FROM {table} WHERE agent_session_id = ?", (agent_session_id,))
-        overwrite_deleted(self._file.path, "catalogue", rewrite=False)
+        # What an SQLite without `secure_delete` has left may be anywhere in the file.
+        overwrite_deleted(self._file.path, "catalogue", rewrite=True)
 
 
 class FollowedNow:
