@@ -91,6 +91,12 @@ class Rig:
                 pass
         return row
 
+    async def searched(self, times: int) -> None:
+        """Waits until there were so many searches."""
+        async with asyncio.timeout(PATIENCE):
+            while len(self.asked) < times:
+                await asyncio.sleep(0)
+
     @asynccontextmanager
     async def following(self) -> AsyncGenerator[None]:
         task = asyncio.create_task(self._follower.run())
@@ -117,9 +123,7 @@ async def test_a_file_is_read_when_the_system_says_that_it_has_changed(rig: Rig)
 
 async def test_a_new_file_is_found_without_a_search_of_all(rig: Rig) -> None:
     async with rig.following():
-        async with asyncio.timeout(PATIENCE):
-            while not rig.asked:
-                await asyncio.sleep(0)
+        await rig.searched(1)
         rig.write("one")
         rig.words.say(rig.path)
         await rig.until(2)
@@ -134,6 +138,7 @@ async def test_everything_is_looked_at_after_a_change_of_which_nothing_was_said(
     rig.write("one")
     async with rig.following():
         await rig.until(2)
+        await rig.searched(len(rig.asked) + 3)
         rig.write("two")
         await rig.until(4)
         assert not rig.words.is_trusted

@@ -302,7 +302,7 @@ async def _print(workspace: Workspace, options: WatchOptions) -> None:
 
 
 def _kept_words(store: StorePlace | None) -> str:
-    if Keeping(local_path(store)).wanted is False:
+    if Keeping(local_path(store)).wanted is not True:
         return "Nothing is kept; to keep conversations: ullage keep on"
     try:
         with open_originals(store) as originals:

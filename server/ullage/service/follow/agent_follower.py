@@ -92,6 +92,8 @@ class _Followed:
         self.due = now
         # When the last look began, and whether the system has said since that the file has changed.
         self.looked = now - _TOLD_EVERY
+        # Seconds from then to the next look at the earliest. A file that can only be read whole takes its time.
+        self.pause = _TOLD_EVERY
         self.is_touched = False
         # The seconds without a change after which it last settled; 0 if it has not since the last change.
         self.settled = 0.0
@@ -118,7 +120,7 @@ class _Followed:
 
     def touch(self, now: float) -> None:
         """Takes notice that the file has changed."""
-        self.is_touched, self.due = True, max(now, self.looked + _TOLD_EVERY)
+        self.is_touched, self.due = True, max(now, self.looked + self.pause)
 
     def wait_for_word(self, now: float, since: float) -> None:
         """Sets the time of the next look, after one at the time `now`: when it has changed, when it settles, or when
@@ -126,7 +128,8 @@ class _Followed:
         dues = [self.changed + enough for enough in _SETTLES if self.settled < enough]
         dues += [self.shown_again] if self.is_unshown else []
         due = min([*dues, self.changed + max(_QUIET, since) + _LOOK_EVERY])
-        self.due = max(now if self.is_touched else due, now + _TOLD_EVERY)
+        self.pause = max(_TOLD_EVERY, 2 * (now - self.looked))
+        self.due = max(now if self.is_touched else due, self.looked + self.pause)
 
     def wait(self, now: float) -> None:
         """Sets the time of the next look, after one at the time `now`."""
