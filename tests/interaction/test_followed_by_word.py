@@ -10,10 +10,12 @@ import pytest
 from support.claude_log import ClaudeLog
 from support.follower_ports import follower_ports
 from support.workspace import PATIENCE, build_test_client
+from ullage.model.events import SessionCreated
 from ullage.model.figure import FollowedRow
 from ullage.service.follow import agent_follower
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.ports.agent_files import Changes, FoundFile, Mark
+from ullage.service.sessions import new_session
 from ullage.system.growing_files import GrowingFiles
 
 
@@ -67,14 +69,15 @@ class Counted(GrowingFiles):
 class Rig:
     """A follower of one log, the files that it finds, and its rows."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, since: float = 3600) -> None:
         self.words, self.files = Words(), Counted()
         self.path = folder / "log.jsonl"
         self.log = ClaudeLog()
         self.rows: asyncio.Queue[FollowedRow] = asyncio.Queue()
         self.asked: list[Collection[str] | None] = []
         ports = follower_ports(folder, self._find, files=self.files, watching=self.words)
-        self._follower = AgentFollower(build_test_client().workspace, ports, self.rows.put_nowait, 3600)
+        self.workspace = build_test_client().workspace
+        self._follower = AgentFollower(self.workspace, ports, self.rows.put_nowait, since)
 
     def _find(self, seconds: float, paths: Collection[str] | None = None) -> Sequence[FoundFile]:
         self.asked.append(paths)
@@ -144,3 +147,22 @@ async def test_everything_is_looked_at_after_a_change_of_which_nothing_was_said(
         assert not rig.words.is_trusted
         rig.write("three")
         await rig.until(6)
+
+
+async def test_a_conversation_that_is_over_is_closed_and_one_that_was_open_before_stays_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_follower, "_QUIET", 0.1)
+    rig = Rig(tmp_path, since=0.1)
+    other = new_session(rig.workspace, SessionCreated(cwd="/home/me")).id
+    rig.write("one")
+    async with rig.following():
+        followed = (await rig.until(2)).session_id
+        async with asyncio.timeout(PATIENCE):
+            while rig.workspace.is_open(followed):
+                await asyncio.sleep(0)
+        assert rig.workspace.is_open(other)
+        # It is followed again when it goes on.
+        rig.write("two")
+        rig.words.say(rig.path)
+        assert (await rig.until(4)).session_id == followed

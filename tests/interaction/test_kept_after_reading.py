@@ -1,7 +1,7 @@
 """The archive keeps files once they were read: a user waits for the sessions, and not for the archive."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -47,7 +47,7 @@ async def test_the_archive_begins_when_large_files_were_read_to_their_ends(tmp_p
         ]
         log.write_bytes(to_bytes(prompts))
 
-    def find(seconds: float) -> Sequence[FoundFile]:
+    def find(seconds: float, paths: Collection[str] | None = None) -> Sequence[FoundFile]:
         return [FoundFile(path=log, agent="Claude Code", origin_id=log.stem) for log in logs]
 
     store = MemoryStore()

@@ -5,7 +5,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -60,7 +60,7 @@ class Machine:
         self.processes: dict[tuple[str, str], int | None] = {}
         self.told: dict[str, int] = {}
 
-    def find(self, seconds: float) -> Sequence[FoundFile]:
+    def find(self, seconds: float, paths: Collection[str] | None = None) -> Sequence[FoundFile]:
         return [FoundFile(path=self.path, agent="Claude Code", origin_id=ID)] if self.path.exists() else []
 
     def running(self) -> Mapping[tuple[str, str], int | None]:

@@ -194,6 +194,8 @@ class AgentFollower:
         self._store_version = -1
         # The rows that the listener knows.
         self._known: dict[str, FollowedRow] = {}
+        # The sessions that were opened here.
+        self._opened: set[str] = set()
         # When agents' processes are looked at next, and when databases that have changed are searched.
         self._processes_at = self._databases_at = 0.0
         self._databases: set[str] = set()
@@ -461,6 +463,14 @@ class AgentFollower:
         except StoreError as error:
             log.info("could not look at the store: %s", error)
 
+    def _open_sessions(self, file: FollowedFile) -> set[str] | None:
+        """Returns the sessions that are open before a file is first read, None if it was read before."""
+        return None if file.conversation else {conversation.id for conversation in self._workspace.conversations}
+
+    def _note_opened(self, file: FollowedFile, open_before: set[str] | None) -> None:
+        if open_before is not None and file.conversation is not None and file.conversation.id not in open_before:
+            self._opened.add(file.conversation.id)
+
     def _open(self, found: FoundFile) -> FollowedFile:
         return FollowedFile(self._workspace, self._ports.files, found, self._ports.readings)
 
@@ -484,8 +494,10 @@ class AgentFollower:
         followed.is_touched = False
         # What was complete long before it was found need not wait.
         quiet = min(self._ports.files.quiet_for(found.path), _QUIET) if before is None else 0.0
+        open_before = self._open_sessions(file)
         try:
             seen = await file.look()
+            self._note_opened(file, open_before)
             followed.is_read |= not seen.more
             followed.is_behind = seen.more
             # A reader that holds back what was written has added nothing to the session.
@@ -516,12 +528,21 @@ class AgentFollower:
             followed.due = now
             return
         if seen.missing or followed.is_over(now, self._since):
-            self._followed.pop(found, None)
-            if row := self._live.drop(found):
-                self._tell(ended(row))
+            self._end(found)
             return
         self._note(found, followed)
         self._wait(found, followed, now)
+
+    def _end(self, found: FoundFile) -> None:
+        """Ends following a file. A conversation that is open for this alone is closed: in a day there are many."""
+        followed = self._followed.pop(found, None)
+        if row := self._live.drop(found):
+            self._tell(ended(row))
+        conversation = followed and followed.file.conversation
+        if conversation is not None and conversation.id in self._opened:
+            self._opened.discard(conversation.id)
+            self._known.pop(conversation.id, None)
+            self._workspace.forget(conversation.id)
 
     def _was_silent(self, found: FoundFile) -> bool:
         """Returns whether the system should have said by now that a file has changed."""
@@ -561,12 +582,14 @@ class AgentFollower:
         known = self._read.take(found) if followed.file.mark is None else None
         if known is None:
             return False
+        open_before = self._open_sessions(followed.file)
         try:
             if not followed.file.resume(known):
                 return False
         except StoreError as error:
             log.info("%s is read again: %s", found.path, error)
             return False
+        self._note_opened(followed.file, open_before)
         conversation = followed.file.conversation
         assert conversation is not None
         now = asyncio.get_running_loop().time()
