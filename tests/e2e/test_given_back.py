@@ -210,5 +210,6 @@ async def test_what_its_hook_gave_back_is_on_the_screen_of_neovim(tmp_path: Path
         # The first Enter ends the search, and the second one opens the marker.
         await pane.type("/Compacted")
         await pane.type("")
-        shown = await pane.until("Given back: ")
-    assert f"Given back: 1 message, {receipt['tokens']} tokens, " in shown
+        shown = await pane.until("all of it given back")
+    assert "Left out: 2 messages; all of it given back" in shown
+    assert f"Given back: {receipt['tokens']} tokens, " in shown

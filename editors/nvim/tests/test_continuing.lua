@@ -184,10 +184,10 @@ T['a command that is not on this machine is copied'] = function()
   has('^cd /home/ada/weather && claude %-%-resume', child.fn.getreg('"'))
 end
 
-T['a receipt counts what was given back, and how often'] = function()
+T['a receipt says what was given back cost, and how often it was given'] = function()
   local row = { at = os.time() * 1000, counts = { file = 11, said = 3 }, tokens = 1204, editId = 'e1' }
-  eq(given_back.line({ row }), 'Given back: 3 messages, 11 files, 1,204 tokens, just now')
-  has('^Given back %(2 times%): 3 messages', given_back.line({ row, row }))
+  eq(given_back.line({ row }), 'Given back: 1,204 tokens, just now')
+  has('^Given back %(2 times%): 1,204 tokens', given_back.line({ row, row }))
   local note = { at = 0, counts = {}, tokens = 12 }
   eq(given_back.by_edit({ rows = { note, row } }), { e1 = { row } })
 end
@@ -220,7 +220,7 @@ T['the receipt is in the row of the marker and in its first lines'] = function()
   eq(marker(100), {
     '◈ Compacted #1 · just now · at 9K · 4 messages · automatic · 31 tokens given back',
     '    Left out: 1 file',
-    '    Given back: 1 file, 31 tokens, just now',
+    '    Given back: 31 tokens, just now',
     '    ',
     '    Short.',
   })

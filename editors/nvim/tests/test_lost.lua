@@ -6,7 +6,8 @@ local eq, has = MiniTest.expect.equality, editor.has
 local T = editor.set()
 
 local function result(fields)
-  return vim.tbl_extend('force', { readable = true, counts = {}, entries = {}, brief = '' }, fields)
+  local usual = { readable = true, counts = {}, missing = fields.counts or {}, entries = {}, brief = '' }
+  return vim.tbl_extend('force', usual, fields)
 end
 
 T['the kinds are counted in the order of the list'] = function()
@@ -14,6 +15,12 @@ T['the kinds are counted in the order of the list'] = function()
     lost.line(result({ counts = { words = 1200, file = 1, said = 3 } })),
     'Left out: 3 messages, 1 file, 1,200 agent texts'
   )
+end
+
+T['what hooks gave back is no longer missing'] = function()
+  local counts = { file = 1, said = 3 }
+  eq(lost.line(result({ counts = counts, missing = {} })), 'Left out: 3 messages, 1 file; all of it given back')
+  has('1 file; still missing: 1 message$', lost.line(result({ counts = counts, missing = { said = 1 } })))
 end
 
 T['nothing left out, and a summary that cannot be read, are said in words'] = function()

@@ -603,7 +603,7 @@
 ---@field limit? integer Default 100.
 ---@field briefSize? integer Default 10000.
 
---- What a compaction left out that its summary does not say: what the user said and decided, and what is open, failed or done, but not every archived message. It comes by kind and then in the order of the conversation. `editId` is null, and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix milliseconds, 0 if unknown. `messages` counts those before it, `kept` those among them that the agent still has. `readable` is false if the summary is encrypted, so that what it leaves out is not known. `counts` has how many were left out of each kind, whether listed or not. `brief` quotes it as a page to be given back to the agent; empty if nothing was left out or there is no room for a line.
+--- What a compaction left out that its summary does not say: what the user said and decided, and what is open, failed or done, but not every archived message. It comes by kind and then in the order of the conversation. `editId` is null, and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix milliseconds, 0 if unknown. `messages` counts those before it, `kept` those among them that the agent still has. `readable` is false if the summary is encrypted, so that what it leaves out is not known. `counts` has how many were left out of each kind, whether listed or not, and `missing` how many of these no hook has given back yet. `brief` quotes it as a page to be given back to the agent; empty if nothing was left out or there is no room for a line.
 ---@class (exact) ullage.LostResult
 ---@field editId? string|vim.NIL
 ---@field timestamp integer
@@ -611,6 +611,7 @@
 ---@field kept integer
 ---@field readable boolean
 ---@field counts table<string, integer>
+---@field missing table<string, integer>
 ---@field entries ullage.LostEntry[]
 ---@field brief string
 

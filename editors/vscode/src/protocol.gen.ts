@@ -1024,8 +1024,8 @@ export interface LostParams {
  * and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix milliseconds, 0 if
  * unknown. `messages` counts those before it, `kept` those among them that the agent still has. `readable` is false if
  * the summary is encrypted, so that what it leaves out is not known. `counts` has how many were left out of each kind,
- * whether listed or not. `brief` quotes it as a page to be given back to the agent; empty if nothing was left out or
- * there is no room for a line.
+ * whether listed or not, and `missing` how many of these no hook has given back yet. `brief` quotes it as a page to be
+ * given back to the agent; empty if nothing was left out or there is no room for a line.
  */
 export interface LostResult {
   readonly editId: string | null;
@@ -1034,6 +1034,7 @@ export interface LostResult {
   readonly kept: number;
   readonly readable: boolean;
   readonly counts: Readonly<Record<string, number>>;
+  readonly missing: Readonly<Record<string, number>>;
   readonly entries: readonly LostEntry[];
   readonly brief: string;
 }

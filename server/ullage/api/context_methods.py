@@ -20,11 +20,12 @@ from ullage.formats.provider import Provider
 from ullage.ledger.ledger_entry import Entry as LedgerEntry
 from ullage.ledger.ledger_entry import Kind, Life
 from ullage.lost.brief import LONGEST, write_brief
+from ullage.lost.last_compaction import compaction_before
 from ullage.memory.memory_tool import NAME
 from ullage.model import words
 from ullage.model.answer import TurnEnd
 from ullage.model.blocks import ArtifactLedger, ToolUseBlock
-from ullage.model.edits import CompactionEdit, compaction_block
+from ullage.model.edits import compaction_block
 from ullage.model.errors import EditNotFound, InvalidRequest
 from ullage.model.json_values import as_text
 from ullage.model.updates import Notice, Severity
@@ -288,11 +289,6 @@ async def look_up(workspace: Workspace, params: LookUpParams) -> LookUpResult:
     return await workspace.looks_up(params.session_id, params.tool, params.arguments)
 
 
-# Milliseconds. An agent may write its compaction into its file a moment after the hook has answered, with the time of
-# the writing.
-_LATE = 60_000
-
-
 class GivenBackRow(Struct, frozen=True, kw_only=True, rename="camel"):
     """A text that a hook gave the agent, `at` a time in Unix milliseconds.
 
@@ -319,20 +315,21 @@ class GivenBackResult(Struct, frozen=True, kw_only=True):
 
 async def given_back(workspace: Workspace, params: SessionParams) -> GivenBackResult:
     conversation = workspace.open(params.session_id)
+    return GivenBackResult(rows=_receipt_rows(conversation, await asyncio.to_thread(_receipts, conversation)))
+
+
+def _receipts(conversation: Conversation) -> Sequence[GivenBack]:
     origin = conversation.transcript.origin
-    receipts = await asyncio.to_thread(workspace.receipts, origin.origin_id) if origin and origin.origin_id else ()
-    return GivenBackResult(rows=_receipt_rows(conversation, receipts))
+    return conversation.workspace.receipts(origin.origin_id) if origin and origin.origin_id else ()
 
 
 def _receipt_rows(conversation: Conversation, receipts: Sequence[GivenBack]) -> tuple[GivenBackRow, ...]:
     records = conversation.workspace.ports.store.read_edits(conversation.id) if receipts else ()
     edits = compaction_edits(records)
-    return tuple(GivenBackRow(edit_id=_edit_before(receipt, edits), **asdict(receipt)) for receipt in receipts)
-
-
-def _edit_before(receipt: GivenBack, edits: Sequence[CompactionEdit]) -> str | None:
-    before = [edit.id for edit in edits if edit.timestamp <= receipt.at + _LATE]
-    return before[-1] if before and receipt.why != "fill" else None
+    return tuple(
+        GivenBackRow(edit_id=compaction_before(one.at, edits) if one.why != "fill" else None, **asdict(one))
+        for one in receipts
+    )
 
 
 class LostParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -365,8 +362,8 @@ class LostResult(Struct, frozen=True, kw_only=True, rename="camel"):
     `editId` is null, and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix
     milliseconds, 0 if unknown. `messages` counts those before it, `kept` those among them that the agent still has.
     `readable` is false if the summary is encrypted, so that what it leaves out is not known. `counts` has how many were
-    left out of each kind, whether listed or not. `brief` quotes it as a page to be given back to the agent; empty if
-    nothing was left out or there is no room for a line.
+    left out of each kind, whether listed or not, and `missing` how many of these no hook has given back yet. `brief`
+    quotes it as a page to be given back to the agent; empty if nothing was left out or there is no room for a line.
     """
 
     edit_id: str | None = None
@@ -375,6 +372,7 @@ class LostResult(Struct, frozen=True, kw_only=True, rename="camel"):
     kept: int = 0
     readable: bool = True
     counts: dict[str, int] = {}
+    missing: dict[str, int] = {}
     entries: tuple[LostEntry, ...] = ()
     brief: str = ""
 
@@ -385,8 +383,13 @@ async def lost(workspace: Workspace, params: LostParams) -> LostResult:
 
     conversation = workspace.open(params.session_id)
     read, cwd = workspace.ports.store.read_apart, conversation.transcript.cwd
+
+    def find() -> "LeftOut | None":
+        given = [(one.at, one.text) for one in _receipts(conversation)]
+        return left_out(read(conversation.id), cwd, params.edit_id, given)
+
     # In a thread: reading a long conversation for the first time takes a second.
-    found = await asyncio.to_thread(lambda: left_out(read(conversation.id), cwd, params.edit_id))
+    found = await asyncio.to_thread(find)
     if found is None:
         if params.edit_id is not None:
             raise EditNotFound(f"context/lost: no compaction {params.edit_id!r} is in force in this session")
@@ -405,6 +408,7 @@ def _lost_result(found: "LeftOut", params: LostParams) -> LostResult:
         kept=compaction.kept,
         readable=compaction.is_readable,
         counts=found.counts,
+        missing=found.missing,
         entries=tuple(_lost_entry(entry, found.cwd) for entry in rows),
         brief=write_brief(found.entries, params.brief_size, cwd=found.cwd).text,
     )

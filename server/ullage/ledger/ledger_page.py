@@ -309,6 +309,12 @@ def _written(entry: Entry, cwd: str, style: Style) -> str:
     return "\n".join([f"{style.first}{first}", *(f"{style.more}{line}" for line in others)])
 
 
+def is_on(text: str, entry: Entry, cwd: str) -> bool:
+    """Returns whether a quoted page has an entry: its first line, or of a file what its line says of it."""
+    row = _written(entry, cwd, QUOTED).partition("\n")[0]
+    return row in text if entry.kind is Kind.FILE else f"\n{row}\n" in f"\n{text}\n"
+
+
 def _otherwise(entry: Entry) -> str:
     return f"  ≠ the summary says: {_line(entry.against)}"
 

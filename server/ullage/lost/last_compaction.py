@@ -5,10 +5,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ullage.model.blocks import NO_SUMMARY, CompactionBlock
-from ullage.model.edits import compaction_block
+from ullage.model.edits import CompactionEdit, compaction_block
 from ullage.model.events import ContextEdited, MessageAppended, Record
 from ullage.model.message import Message
 from ullage.transcript.fold import Transcript, compaction_edits
+
+# Milliseconds. An agent may write its compaction into its file a moment after the hook has answered, with the time of
+# the writing.
+_LATE = 60_000
 
 
 class LastCompaction(Struct, frozen=True, kw_only=True):
@@ -62,3 +66,9 @@ def last_compaction(records: Sequence[Record], edit_id: str | None = None) -> La
         block=compaction_block(edits[-1]),
         timestamp=edits[-1].timestamp,
     )
+
+
+def compaction_before(at: int, edits: Sequence[CompactionEdit]) -> str | None:
+    """Returns the id of the compaction after which a hook gave something back at a time, None if there is none."""
+    before = [edit.id for edit in edits if edit.timestamp <= at + _LATE]
+    return before[-1] if before else None

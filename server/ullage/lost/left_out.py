@@ -2,7 +2,7 @@
 hooks and the MCP server. It is the ledger of the messages before, without what the agent's context says."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -10,11 +10,12 @@ from ullage.ledger.carried import Context
 from ullage.ledger.contradiction import marked
 from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger
-from ullage.ledger.ledger_page import lacking, relative, standing
-from ullage.lost.last_compaction import LastCompaction, last_compaction
+from ullage.ledger.ledger_page import is_on, lacking, relative, standing
+from ullage.lost.last_compaction import LastCompaction, compaction_before, last_compaction
 from ullage.model.events import Record
 from ullage.model.message import Message
 from ullage.redaction.clean import clean
+from ullage.transcript.fold import compaction_edits
 
 _NOUNS = {
     Kind.SAID: ("message of yours", "messages of yours"),
@@ -38,16 +39,24 @@ class Before(Struct, frozen=True, kw_only=True):
 
 class LeftOut(Struct, frozen=True, kw_only=True):
     """A compaction, and what it left out, in the order of a page. Nothing is known of a compaction whose summary is not
-    readable, so nothing is listed then. `cwd` is the project's folder, empty if unknown."""
+    readable, so nothing is listed then. `cwd` is the project's folder, empty if unknown. `given` are the texts that
+    hooks have given back to the agent since."""
 
     compaction: LastCompaction
     entries: tuple[Entry, ...]
     cwd: str = ""
+    given: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
         """How many were left out of each kind, in the order of the kinds."""
         return count_kinds(self.entries)
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """How many of them are still missing: no text that was given back has them. Such a text may have more than was
+        left out, because a hook does not know which messages the agent keeps next to its summary."""
+        return count_kinds([one for one in self.entries if not any(is_on(text, one, self.cwd) for text in self.given)])
 
 
 def read_before(messages: Sequence[Message], cwd: str = "") -> Before:
@@ -67,14 +76,22 @@ def lost_from(before: Before, carried: Sequence[Message]) -> tuple[Entry, ...]:
     return lacking(marked(entries, summary), context, kept)
 
 
-def left_out(records: Sequence[Record], cwd: str = "", edit_id: str | None = None) -> LeftOut | None:
+def left_out(
+    records: Sequence[Record],
+    cwd: str = "",
+    edit_id: str | None = None,
+    given: Iterable[tuple[int, str]] = (),
+) -> LeftOut | None:
     """Returns what the compaction `edit_id` of a log left out, or the last one in force. Returns None if there is none.
-    Paths under the folder `cwd` are the project's."""
+    Paths under the folder `cwd` are the project's. `given` are all texts that hooks gave the agent, each with its time
+    in Unix milliseconds."""
     compaction = last_compaction(records, edit_id)
     if compaction is None:
         return None
     found = lost_from(read_before(compaction.before, cwd), compaction.carried) if compaction.is_readable else ()
-    return LeftOut(compaction=compaction, entries=found, cwd=cwd)
+    edits = compaction_edits(records)
+    texts = tuple(text for at, text in given if compaction_before(at, edits) == compaction.edit_id)
+    return LeftOut(compaction=compaction, entries=found, cwd=cwd, given=texts)
 
 
 def text_of(entry: Entry, cwd: str) -> str:
@@ -94,6 +111,16 @@ def count_kinds(entries: Sequence[Entry]) -> dict[str, int]:
     """Returns how many entries there are of each kind, in the order in which pages show the kinds."""
     counts = Counter(entry.kind for entry in entries)
     return {kind.value: counts[kind] for kind in Kind if counts[kind]}
+
+
+def left_out_words(found: LeftOut, kinds: int = len(Kind)) -> str:
+    """Returns in words what was left out, at most so many kinds of it, and what of it is still missing if something was
+    given back: `2 messages of the user, 1 open task; still missing: 1 open task`."""
+    missing = found.missing
+    told = counted_words(dict(list(found.counts.items())[:kinds])) + (" and more" if len(found.counts) > kinds else "")
+    if missing == found.counts:
+        return told
+    return f"{told}; still missing: {counted_words(missing)}" if missing else f"{told}; all of it given back"
 
 
 def counted_words(counts: dict[str, int]) -> str:

@@ -5,20 +5,13 @@ local words = require('ullage.words')
 
 local M = {}
 
----Returns the receipt of a compaction: `Given back: 1 message, 3 files, 1,204 tokens, 2 hours ago`.
+---Returns the receipt of a compaction: `Given back: 1,204 tokens, 2 hours ago`.
 ---@param rows ullage.GivenBackRow[] what was given back after it, the oldest first; at least one
 ---@return string
 function M.line(rows)
   local last = rows[#rows]
-  local parts = {}
-  for _, kind in ipairs(lost.KINDS) do
-    local count = last.counts[kind[1]]
-    parts[#parts + 1] = count and words.count(count, kind[2]) or nil
-  end
-  parts[#parts + 1] = words.count(last.tokens, 'token')
-  parts[#parts + 1] = words.ago(last.at)
   local times = #rows > 1 and (' (%d times)'):format(#rows) or ''
-  return ('Given back%s: %s'):format(times, table.concat(parts, ', '))
+  return ('Given back%s: %s, %s'):format(times, words.count(last.tokens, 'token'), words.ago(last.at))
 end
 
 ---Returns the rows of each compaction, by its edit.
@@ -52,11 +45,13 @@ function M.find(view, builder, is_current)
     for _, item in ipairs(builder.items) do
       local rows = item.kind == 'marker' and by_edit[item.edit_id]
       if rows and #rows ~= #(item.given_back or {}) then
-        item.given_back = rows
+        lost.forget(item.edit_id)
+        item.given_back, item.lost = rows, nil
         view:renew(item)
         view:reopen(item)
       end
     end
+    require('ullage.context.left_out').find(view, true)
   end)
 end
 

@@ -48,19 +48,30 @@ local function key_of(edit_id)
   return ('%s %s'):format(session.active and session.active.id, edit_id)
 end
 
----Returns `Left out: 3 messages, 1 file`, or why there is no list.
+---@param counts table<string, integer> how many of each kind
+---@return string
+local function counted(counts)
+  local parts = {}
+  for _, kind in ipairs(M.KINDS) do
+    local count = counts[kind[1]]
+    parts[#parts + 1] = count and words.count(count, kind[2]) or nil
+  end
+  return table.concat(parts, ', ')
+end
+
+---Returns `Left out: 3 messages, 1 file; still missing: 1 file`, or why there is no list.
 ---@param result ullage.LostResult
 ---@return string
 function M.line(result)
   if not result.readable then
     return 'The summary is encrypted, so nobody but its provider knows what it leaves out.'
   end
-  local parts = {}
-  for _, kind in ipairs(M.KINDS) do
-    local count = result.counts[kind[1]]
-    parts[#parts + 1] = count and words.count(count, kind[2]) or nil
+  local left, missing = counted(result.counts), counted(result.missing)
+  if left == '' then
+    return M.NOTHING
   end
-  return #parts == 0 and M.NOTHING or 'Left out: ' .. table.concat(parts, ', ')
+  local still = missing == '' and '; all of it given back' or '; still missing: ' .. missing
+  return 'Left out: ' .. left .. (missing == left and '' or still)
 end
 
 ---Whether the active session is an agent's conversation, or was taken over from one. What Ullage itself archives is not
@@ -77,6 +88,12 @@ end
 function M.known_line(edit_id)
   local result = edit_id and known[key_of(edit_id)]
   return result and M.line(result)
+end
+
+---Has it found again: a hook has given something back since.
+---@param edit_id string
+function M.forget(edit_id)
+  known[key_of(edit_id)] = nil
 end
 
 ---Finds what a compaction left out. `edit_id` is nil for the last one in force.

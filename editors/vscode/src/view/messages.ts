@@ -139,7 +139,7 @@ const edit = object({
 const commandName = word('compact', 'preview', 'setWindow', 'setUp', 'restart', 'problem', 'log');
 
 /** What a hook gave the agent back, and what that cost. */
-const given = object({ at: number, why: string, counts: record(count), tokens: count, text: string });
+const given = object({ at: number, why: string, tokens: count, text: string });
 
 /** What a compaction left out. `error` says why it is not known, or is empty. `readable` is false if the summary is encrypted. */
 const lost = object({
@@ -148,6 +148,8 @@ const lost = object({
   readable: boolean,
   /** How many were left out of each kind, whether listed or not. */
   counts: record(count),
+  /** How many of these no hook has given back yet. */
+  missing: record(count),
   entries: list(object({ kind: string, state: string, text: string, detail: string, index: count })),
   /** What is needed most of it, quoted, to be given back to the agent. */
   brief: string,

@@ -100,22 +100,22 @@ export class LostHost {
 
   async #find(sessionId: string, editId: string): Promise<Lost> {
     try {
-      const [{ readable, counts, entries, brief }, given] = await Promise.all([
+      const [{ readable, counts, missing, entries, brief }, given] = await Promise.all([
         this.#options.model.request(ContextLost, { sessionId, editId, limit: LIMIT }),
         this.#given(sessionId, editId),
       ]);
       const terminal = brief === '' ? undefined : await this.#options.terminals.of(sessionId);
       this.#briefs.set(`${sessionId} ${editId}`, brief);
       const listed = entries.map(({ kind, state, text, detail, index }) => ({ kind, state, text, detail, index }));
-      return { editId, error: '', readable, counts, entries: listed, brief, terminal: terminal?.name ?? null, given };
+      return { editId, error: '', readable, counts, missing, entries: listed, brief, terminal: terminal?.name ?? null, given };
     } catch (error) {
-      return { editId, error: errorText(error), readable: true, counts: {}, entries: [], brief: '', terminal: null, given: [] };
+      return { editId, error: errorText(error), readable: true, counts: {}, missing: {}, entries: [], brief: '', terminal: null, given: [] };
     }
   }
 
   async #given(sessionId: string, editId: string): Promise<Given[]> {
     const { rows } = await this.#options.model.request(ContextGivenBack, { sessionId });
-    return rows.filter((row) => row.editId === editId).map(({ at, why, counts, tokens, text }) => ({ at, why, counts, tokens, text }));
+    return rows.filter((row) => row.editId === editId).map(({ at, why, tokens, text }) => ({ at, why, tokens, text }));
   }
 }
 

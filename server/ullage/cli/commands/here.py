@@ -224,24 +224,22 @@ def _left_by_last(row: ConversationRow, store: Path) -> tuple[str, int]:
     # Reads messages, which the list needs not.
     from ullage.agents.transcripts import read_document  # noqa: PLC0415
     from ullage.lost.handed_over import records_of  # noqa: PLC0415
-    from ullage.lost.left_out import counted_words, left_out  # noqa: PLC0415
+    from ullage.lost.left_out import left_out, left_out_words  # noqa: PLC0415
     from ullage.system.transcript_files import read_transcript_file  # noqa: PLC0415
 
     try:
         if not row.path or Path(row.path).stat().st_size > _LONGEST:
             return "", 0
         transcript = read_document(read_transcript_file(Path(row.path), row.run))
-        found = left_out(records_of(transcript), transcript.cwd)
+        given = [(one.at, one.text) for one in Receipts(store)(row.agent_session_id)]
+        found = left_out(records_of(transcript), transcript.cwd, given=given)
     except (OSError, UllageError):
         return "", 0
     if found is None:
         return "", 0
-    block, counts = found.compaction.block, dict(list(found.counts.items())[:_KINDS])
-    size = f"at {short(block.context_size_before)}: " if block.context_size_before else ""
-    given = any(one.at >= found.compaction.timestamp for one in Receipts(store)(row.agent_session_id))
-    more = " and more" if len(found.counts) > _KINDS else ""
-    left = f"left out {counted_words(counts)}{more}" if counts else "nothing that Ullage knows was left out"
-    return f"{size}{left}{'; given back to the agent' if given and counts else ''}", found.compaction.timestamp
+    before = found.compaction.block.context_size_before
+    left = f"left out {left_out_words(found, _KINDS)}" if found.entries else "nothing that Ullage knows was left out"
+    return f"{f'at {short(before)}: ' if before else ''}{left}", found.compaction.timestamp
 
 
 _STORED_COLUMNS = (

@@ -17,10 +17,12 @@ from ullage.cli.reports import Report
 from ullage.cli.session_source import Source, open_source, unread_words
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.lost.brief import LONGEST, characters, write_brief
-from ullage.lost.left_out import LeftOut, count_kinds, counted_words, detail_of, text_of
+from ullage.lost.left_out import LeftOut, count_kinds, detail_of, left_out_words, text_of
 from ullage.lost.left_out import left_out as left_out_of
 from ullage.model.errors import InputError
 from ullage.model.message import number_of
+from ullage.store.sqlite.catalogue_notes import Receipts
+from ullage.store.store_place import local_path
 
 
 class LostOptions(ReadingOptions, frozen=True, kw_only=True):
@@ -82,13 +84,15 @@ class LostReport(Report, frozen=True, kw_only=True):
     """What `ullage lost --json` prints: what the last compaction left out, by kind and then in
     the order of the conversation. `messages` is
     the number of messages before it, `kept` of those among them that the agent kept, and `at` its time, null if
-    unknown. `counts` has how many were left out of each kind, whether listed or not."""
+    unknown. `counts` has how many were left out of each kind, whether listed or not, and `missing` how many of these no
+    hook has given back yet."""
 
     name: str
     at: int | None
     messages: int
     kept: int
     counts: dict[str, int]
+    missing: dict[str, int]
     lost: tuple[LostRow, ...]
 
 
@@ -104,7 +108,7 @@ def run(args: Namespace) -> int:
 async def _run(options: LostOptions, screen: Screen) -> None:
     with working("Reading"):
         async with open_source(options) as source:
-            found = left_out(source)
+            found = left_out(source, options)
             if options.json:
                 print_json(_report(source.name, found, options.limit))
                 return
@@ -124,6 +128,7 @@ def _report(name: str, found: LeftOut, limit: int | None) -> LostReport:
         messages=len(compaction.before),
         kept=compaction.kept,
         counts=found.counts,
+        missing=found.missing,
         lost=tuple(_row(entry, found.cwd) for entry in rows),
     )
 
@@ -181,7 +186,7 @@ def _opening(found: LeftOut, now: int) -> str:
 
 def _left(found: LeftOut) -> str:
     if found.entries:
-        return f"Left out: {counted_words(found.counts)}."
+        return f"Left out: {left_out_words(found)}."
     return (
         "Everything that you typed is in what it kept, and so are the open tasks and problems, the changed files and "
         "the last commit."
@@ -197,11 +202,14 @@ def _told(entry: Entry, cwd: str) -> str:
     return f"{state}{text}{f' ({beside})' if beside else ''}"
 
 
-def left_out(source: Source) -> LeftOut:
+def left_out(source: Source, options: ReadingOptions) -> LeftOut:
     """Returns what the last compaction of the session left out. Raises `InputError` if there is none, or if its summary
     is not readable."""
     conversation = source.conversation
-    found = left_out_of(source.workspace.ports.store.read(conversation.id), conversation.transcript.cwd)
+    origin = conversation.transcript.origin
+    receipts = Receipts(local_path(options.store))(origin.origin_id) if origin else ()
+    records, cwd = source.workspace.ports.store.read(conversation.id), conversation.transcript.cwd
+    found = left_out_of(records, cwd, given=[(one.at, one.text) for one in receipts])
     if found is None:
         raise InputError(
             "this conversation was not compacted, so nothing was left out; `ullage context` shows how full it is"
@@ -228,7 +236,7 @@ class BriefReport(Report, frozen=True, kw_only=True):
 async def _write_brief(options: LostOptions) -> None:
     with working("Reading"):
         async with open_source(options) as source:
-            entries = left_out(source).entries
+            entries = left_out(source, options).entries
             name, cwd = source.name, source.conversation.transcript.cwd
     brief = write_brief(entries, options.chars or LONGEST, cwd=cwd)
     if entries and not brief.given:

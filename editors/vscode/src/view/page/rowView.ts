@@ -431,18 +431,20 @@ export function stateWord(kind: string, state: string): string {
   return CHANGING.has(kind) ? STATES[state] ?? state : '';
 }
 
-/** Returns `Left out: 3 of your messages, 1 file`, or why there is no list. */
-export function lostWords({ error, readable, counts }: Pick<Lost, 'error' | 'readable' | 'counts'>): string {
+/** Returns `Left out: 3 of your messages, 1 file; still missing: 1 file`, or why there is no list. */
+export function lostWords({ error, readable, counts, missing }: Pick<Lost, 'error' | 'readable' | 'counts' | 'missing'>): string {
   if (error !== '') return l10n.t('What was left out could not be found: {0}', error);
   if (!readable) return l10n.t('The summary is encrypted, so nobody but its provider knows what it leaves out.');
-  const kinds = Object.entries(counts).map(([kind, count]) => counted(kind, count));
-  return kinds.length === 0 ? l10n.t('Everything that you typed is in the summary, and so are the open tasks and problems, the changed files and the last commit.') : l10n.t('Left out: {0}', kinds.join(', '));
+  const left = counted(counts);
+  const still = counted(missing);
+  if (left === '') return l10n.t('Everything that you typed is in the summary, and so are the open tasks and problems, the changed files and the last commit.');
+  if (still === left) return l10n.t('Left out: {0}', left);
+  return still === '' ? l10n.t('Left out: {0}; all of it given back', left) : l10n.t('Left out: {0}; still missing: {1}', left, still);
 }
 
-/** Returns `Given back: 3 of your messages, 11 files, 1,204 tokens`. */
-export function givenWords({ counts, tokens }: Pick<Given, 'counts' | 'tokens'>): string {
-  const kinds = Object.entries(counts).map(([kind, count]) => counted(kind, count));
-  return l10n.t('Given back: {0}', [...kinds, l10n.t('{0} tokens', full(tokens))].join(', '));
+/** Returns `Given back: 1,204 tokens`. */
+export function givenWords({ tokens }: Pick<Given, 'tokens'>): string {
+  return l10n.t('Given back: {0}', l10n.t('{0} tokens', full(tokens)));
 }
 
 /** Returns when it was given back, apart from the time. */
@@ -468,10 +470,12 @@ const COUNTED: Readonly<Record<string, readonly [() => string, (count: string) =
   earlier: [() => l10n.t('1 line of an earlier summary'), (count) => l10n.t('{0} lines of an earlier summary', count)],
 };
 
-function counted(kind: string, count: number): string {
-  const [one, several] = COUNTED[kind] ?? [];
-  if (one === undefined || several === undefined) return `${full(count)} ${kind}`;
-  return count === 1 ? one() : several(full(count));
+function counted(counts: Lost['counts']): string {
+  return Object.entries(counts).map(([kind, count]) => {
+    const [one, several] = COUNTED[kind] ?? [];
+    if (one === undefined || several === undefined) return `${full(count)} ${kind}`;
+    return count === 1 ? one() : several(full(count));
+  }).join(', ');
 }
 
 export class LostLists {

@@ -264,7 +264,7 @@ describe('what a compaction left out', () => {
   const golden = example('context.lost.result.json') as LostResult;
   /** What the user said, which this example's compaction keeps. */
   const said: LostResult['entries'][number] = { kind: 'said', state: 'stands', text: 'Never round before the offset is added.', detail: '', index: 2 };
-  const known: Lost = { editId: 'e1', error: '', readable: true, counts: { said: 1, ...golden.counts }, entries: [said, ...golden.entries], brief: golden.brief, terminal: 'zsh', given: [] };
+  const known: Lost = { editId: 'e1', error: '', readable: true, counts: { said: 1, ...golden.counts }, missing: { said: 1, ...golden.counts }, entries: [said, ...golden.entries], brief: golden.brief, terminal: 'zsh', given: [] };
   const items = [item('m0'), item('m1', { archived: true }), item('m2', { archived: true }), item('e1-marker', { marker }), item('m9')];
   let root: HTMLElement;
   let sent: PageMessage[];
@@ -378,13 +378,13 @@ describe('what a compaction left out', () => {
     expect(root.querySelector('.send-lost')).toBeNull();
   });
 
-  const receipt = { at: 1_000, why: 'compact', counts: { said: 3, file: 11 }, tokens: 1_204, text: 'Said by the user:\n> #3 <b>Never</b> round.' };
+  const receipt = { at: 1_000, why: 'compact', tokens: 1_204, text: 'Said by the user:\n> #3 <b>Never</b> round.' };
 
   test('what a hook gave back is a line at the marker with its cost, and unfolds to the text', () => {
-    open({ ...known, given: [receipt, { ...receipt, why: 'resume', counts: { file: 1 }, tokens: 40 }] });
+    open({ ...known, given: [receipt, { ...receipt, why: 'resume', tokens: 40 }] });
     const [first, second] = words('.given > summary');
-    expect(first).toMatch(/^Given back: 3 of your messages, 11 files, 1,204 tokens right after the compaction · /);
-    expect(second).toMatch(/^Given back: 1 file, 40 tokens when the session was resumed · /);
+    expect(first).toMatch(/^Given back: 1,204 tokens right after the compaction · /);
+    expect(second).toMatch(/^Given back: 40 tokens when the session was resumed · /);
     expect(words('.given-text')[0]).toBe(receipt.text);
     expect(root.querySelector('.given b')).toBeNull();
   });
@@ -394,7 +394,14 @@ describe('what a compaction left out', () => {
     expect(words('.given > summary')).toHaveLength(1);
   });
 
-  const nothing = { counts: {}, entries: [], brief: '', terminal: null };
+  test('what hooks have given back is no longer missing', () => {
+  open({ ...known, missing: {} });
+  expect(words('.lost > summary')).toEqual(['Left out: 1 of your messages, 1 problem, 1 text of the agent; all of it given back']);
+  page.receive({ type: 'lost', lost: { ...known, missing: { problem: 1 } } });
+  expect(words('.lost > summary')).toEqual(['Left out: 1 of your messages, 1 problem, 1 text of the agent; still missing: 1 problem']);
+});
+
+const nothing = { counts: {}, missing: {}, entries: [], brief: '', terminal: null };
   test.each([
     ['nothing left out', { ...known, ...nothing }, 'Everything that you typed is in the summary, and so are the open tasks and problems, the changed files and the last commit.'],
     ['a summary that cannot be read', { ...known, ...nothing, readable: false }, 'The summary is encrypted, so nobody but its provider knows what it leaves out.'],
@@ -406,7 +413,7 @@ describe('what a compaction left out', () => {
   });
 
   test('what was left out is text, also where it looks like HTML', () => {
-    open({ ...known, counts: { said: 1 }, entries: [{ kind: 'said', state: 'open', text: '<img src=x onerror=alert(1)>', detail: '<b>', index: 1 }] });
+    open({ ...known, counts: { said: 1 }, missing: { said: 1 }, entries: [{ kind: 'said', state: 'open', text: '<img src=x onerror=alert(1)>', detail: '<b>', index: 1 }] });
     expect(root.querySelector('.lost img, .lost b')).toBeNull();
     expect(words('.lost > summary')).toEqual(['Left out: 1 of your messages']);
   });
