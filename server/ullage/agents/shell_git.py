@@ -5,7 +5,6 @@ import re
 from msgspec import Struct
 
 from ullage.agents.calls import ToolCall
-from ullage.agents.shell import without_cd
 
 # Outputs are sometimes JSON, in which a line ends with a backslash and an n.
 _COMMITTED = re.compile(
@@ -30,7 +29,6 @@ _RESET = re.compile(
 )
 _ON_BRANCH = re.compile(r"(?:^|\\n|\n|\"|Output: )On branch ([\w./@+-]+)")
 _SWITCHED = re.compile(r"Switched to (?:a new |)branch '([^'\n]+)'|[Aa]lready on '([^'\n]+)'")
-_IN_FOLDER = re.compile(r"\bgit -C (\"[^\"]{1,200}\"|'[^']{1,200}'|\S{1,200})")
 _LOOKED_AT = 4_000
 
 
@@ -43,25 +41,22 @@ class Commit(Struct, frozen=True, kw_only=True):
     subject: str
 
 
-def commits_in(calls: list[ToolCall]) -> list[Commit]:
-    """Returns the commits that the calls made and that no later call undid or amended, in order. A commit whose output
-    shows no hash counts unless the call failed."""
-    commits: list[Commit] = []
-    for call in calls:
-        command = call.command[:_LOOKED_AT]
-        made = _made(call, command) if _COMMITS.search(command) else []
-        undone = None if call.failed else _RESET.search(command)
-        if undone and (not made or undone.start() < command.index("commit")):
-            commits = _before(commits, undone)
-        elif not call.failed and _RESET_TO.search(command):
-            head = _HEAD_AT.search(call.result[:_LOOKED_AT])
-            commits = [Commit(index=call.index, hash=head[1], subject=head[2].strip())] if head else []
-        if _AMENDS.search(command) and commits and (made or _is_quiet(call)):
-            # Without its output, the commit's new name is not known.
-            made = made or [Commit(index=call.index, hash="", subject=commits[-1].subject)]
-            commits = commits[:-1]
-        commits += made
-    return commits
+def commits_after(commits: list[Commit], call: ToolCall) -> list[Commit]:
+    """Returns the commits that are there after a call, in order: those before it that it neither undid nor amended, and
+    those that it made. A commit whose output shows no hash counts unless the call failed."""
+    command = call.command[:_LOOKED_AT]
+    made = _made(call, command) if _COMMITS.search(command) else []
+    undone = None if call.failed else _RESET.search(command)
+    if undone and (not made or undone.start() < command.index("commit")):
+        commits = _before(commits, undone)
+    elif not call.failed and _RESET_TO.search(command):
+        head = _HEAD_AT.search(call.result[:_LOOKED_AT])
+        commits = [Commit(index=call.index, hash=head[1], subject=head[2].strip())] if head else []
+    if _AMENDS.search(command) and commits and (made or _is_quiet(call)):
+        # Without its output, the commit's new name is not known.
+        made = made or [Commit(index=call.index, hash="", subject=commits[-1].subject)]
+        commits = commits[:-1]
+    return [*commits, *made]
 
 
 def _made(call: ToolCall, command: str) -> list[Commit]:
@@ -87,24 +82,13 @@ def _before(commits: list[Commit], undone: re.Match[str]) -> list[Commit]:
     return commits[: max(0, len(commits) - count)]
 
 
-def branch_after(calls: list[ToolCall]) -> tuple[str, str]:
-    """Returns the branch that is checked out after the calls, empty if none of them shows it, and the folder in which
-    the call that shows it ran, empty if all git commands of the calls ran there."""
-    for call in reversed(calls):
-        command = call.command
-        if "git" in command and not call.failed:
-            output = call.result[:_LOOKED_AT]
-            found = _COMMITTED.search(output) or _SWITCHED.search(output) or _ON_BRANCH.search(output)
-            if found:
-                folder = _folder(command)
-                others = any(_folder(other.command) != folder for other in calls if "git" in other.command)
-                return found[1] or found[2], folder if others else ""
-    return "", ""
-
-
-def _folder(command: str) -> str:
-    named = _IN_FOLDER.search(command[:_LOOKED_AT])
-    return named[1].strip("\"'") if named else without_cd(command)[1]
+def branch_shown(call: ToolCall) -> str:
+    """Returns the branch that a call shows to be checked out, empty if it shows none."""
+    if call.failed or "git" not in call.command:
+        return ""
+    output = call.result[:_LOOKED_AT]
+    found = _COMMITTED.search(output) or _SWITCHED.search(output) or _ON_BRANCH.search(output)
+    return found[1] or found[2] if found else ""
 
 
 def _subject(command: str) -> str:

@@ -235,9 +235,10 @@ def write_page(
     """Returns a page of the entries, of at most `room` by `size`, the text above it included. Paths under the folder
     `cwd` are written without it. The page is empty if not one entry has room."""
     left = room - size(style.above)
-    rows = [
-        [(entry, _written(entry, cwd, style)) for entry in entries if _belongs(entry, section)] for section in SECTIONS
-    ]
+    rows: list[list[tuple[Entry, str]]] = [[] for _ in SECTIONS]
+    for entry in entries:
+        if (place := next((at for at, one in enumerate(SECTIONS) if _belongs(entry, one)), None)) is not None:
+            rows[place].append((entry, _written(entry, cwd, style)))
     chosen: list[list[tuple[Entry, str]]] = [[] for _ in SECTIONS]
     for limited in (True, False):
         for place, section in enumerate(SECTIONS):

@@ -6,9 +6,9 @@ question. Both are found by their signs, not by words of a language.
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.agents.calls import ToolCall
 from ullage.agents.inserted import is_summary, linked, typed_texts
@@ -58,6 +58,7 @@ class SaidFold:
 
     def __init__(self) -> None:
         self._said: list[Entry] = []
+        self._keys: list[tuple[str, str]] = []
         self._asked = ""
 
     def agent_said(self, text: str) -> None:
@@ -83,13 +84,15 @@ class SaidFold:
     def entries(self) -> tuple[Entry, ...]:
         """Returns the user's words, in order. A message with the same words later, to the same question, makes an
         earlier one repeated."""
-        last = {_key(entry): place for place, entry in enumerate(self._said)}
+        last = {key: place for place, key in enumerate(self._keys)}
         return tuple(
-            entry if last[_key(entry)] == place else _repeated(entry) for place, entry in enumerate(self._said)
+            entry if last[key] == place else replace(entry, life=Life.REPEATED)
+            for place, (key, entry) in enumerate(zip(self._keys, self._said, strict=True))
         )
 
     def _add(self, text: str, index: int, beside: str) -> None:
         self._said.append(Entry(kind=Kind.SAID, life=Life.OPEN, index=index, text=text, beside=beside))
+        self._keys.append((_plain_words(text), _plain_words(beside)))
         self._asked = ""
 
 
@@ -163,17 +166,8 @@ def _about(call: ToolCall) -> str:
     return f" `{_cut(about.splitlines()[0], 100)}`" if about else ""
 
 
-def _repeated(entry: Entry) -> Entry:
-    return Entry(kind=entry.kind, life=Life.REPEATED, index=entry.index, text=entry.text, beside=entry.beside)
-
-
-@lru_cache(maxsize=1024)
 def _plain_words(text: str) -> str:
     return " ".join(text.split()).casefold()
-
-
-def _key(entry: Entry) -> tuple[str, str]:
-    return _plain_words(entry.text), _plain_words(entry.beside)
 
 
 def _cut(text: str, longest: int) -> str:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ullage.agents.calls import ToolCall, touches_of
 from ullage.agents.outcomes import goes_on, judge, telling, was_refused
 from ullage.agents.shell import Part, is_test, only_looks, parts_of, without_cd
-from ullage.agents.shell_git import Commit, branch_after, commits_in
+from ullage.agents.shell_git import Commit, branch_shown, commits_after
 from ullage.agents.shell_purpose import Purpose, covers, purpose_of, without_options
 from ullage.agents.tools import NEW_TEXT_KEYS, OLD_TEXT_KEYS, Action, action_of, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
@@ -225,13 +225,12 @@ class WorkFold:
         self._open: list[_Run] = []
         self._mended: list[_Run] = []
         self._passed: dict[tuple[CheckKind, str], _Passed] = {}
-        self._git: list[ToolCall] = []
+        self._commits: list[Commit] = []
+        self._branch = ""
         # The commands that a script ran, by its key, as far as its output shows them.
         self._scripts: dict[str, tuple[str, ...]] = {}
         # The failures that a later run no longer shows, although it does not show that it passed.
         self._unseen: set[int] = set()
-        # What they say of the branch and of commits, None if another was taken since.
-        self._seen: tuple[str, list[Commit]] | None = None
         self._elsewhere: list[Entry] = []
         # The changes that `git stash` put away.
         self._stashed: list[tuple[_File, list[tuple[str, str]], bool]] = []
@@ -254,12 +253,7 @@ class WorkFold:
 
     def branch(self) -> str:
         """Returns the branch that was last seen checked out, empty if none was."""
-        return self._repository()[0]
-
-    def _repository(self) -> tuple[str, list[Commit]]:
-        if self._seen is None:
-            self._seen = branch_after(self._git)[0], commits_in(self._git)
-        return self._seen
+        return self._branch
 
     # Files
 
@@ -534,11 +528,11 @@ class WorkFold:
                     name=one.hash,
                     beside=folder,
                 )
-                for one in commits_in([call])
+                for one in commits_after([], call)
             ]
             return
-        self._git.append(call)
-        self._seen = None
+        self._commits = commits_after(self._commits, call)
+        self._branch = branch_shown(call) or self._branch
         if call.failed:
             return
         if re.search(r"\bgit\b[^\n;&|]{0,100}\bcommit\b", call.command):
@@ -602,7 +596,7 @@ class WorkFold:
 
     def commits(self) -> tuple[Entry, ...]:
         """Returns the commits that were not undone: those of the project with the last marked, and those elsewhere."""
-        own = self._repository()[1]
+        own = self._commits
         entries = [
             Entry(
                 kind=Kind.COMMIT,

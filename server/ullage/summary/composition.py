@@ -246,7 +246,7 @@ def _listed(request: SummaryRequest, ledger: Ledger, carried: Sequence[Entry]) -
 
 def _most(many: int, fits: Callable[[int], bool]) -> int:
     """Returns how many of `many` things fit at most, if fewer fit whenever more do."""
-    return bisect_right(range(1, many + 1), False, key=lambda number: not fits(number))
+    return many if fits(many) else bisect_right(range(1, many + 1), False, key=lambda number: not fits(number))
 
 
 def _cost(request: SummaryRequest, text: str, files: tuple[FileArtifact, ...], counter: TokenCounter) -> int:

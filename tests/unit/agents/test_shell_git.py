@@ -1,15 +1,21 @@
 """Branches and commits, read from git commands and their outputs."""
 
+from functools import reduce
+
 import pytest
 
 from support.conversations import bash, places
 from ullage.agents.calls import ToolCall, tool_calls
-from ullage.agents.shell_git import Commit, branch_after, commits_in
+from ullage.agents.shell_git import Commit, branch_shown, commits_after
 from ullage.model.message import Message
 
 
 def calls(*messages: Message) -> list[ToolCall]:
     return tool_calls(messages, places(messages))
+
+
+def commits_in(made: list[ToolCall]) -> list[Commit]:
+    return reduce(commits_after, made, list[Commit]())
 
 
 def test_a_commit_has_the_hash_and_the_subject_that_git_printed() -> None:
@@ -18,7 +24,7 @@ def test_a_commit_has_the_hash_and_the_subject_that_git_printed() -> None:
     )
     (commit,) = commits_in(calls(*made))
     assert (commit.hash, commit.subject) == ("1a2b3c4", "fix: close files")
-    assert branch_after(calls(*made)) == ("fix/leak", "")
+    assert [branch_shown(call) for call in calls(*made)] == ["fix/leak"]
 
 
 def test_a_commit_is_read_from_output_in_json() -> None:
@@ -69,23 +75,18 @@ def test_a_reset_that_failed_undoes_no_commit() -> None:
     assert [commit.subject for commit in commits_in(made)] == ["one"]
 
 
-def test_the_branch_is_the_last_one_that_was_checked_out() -> None:
-    found = calls(
-        *bash("git status", "On branch main\nnothing to commit", call_id="a"),
-        *bash("git switch -c fix/leak", "Switched to a new branch 'fix/leak'", call_id="b"),
-    )
-    assert branch_after(found) == ("fix/leak", "")
-
-
-def test_without_git_there_is_no_branch() -> None:
-    assert branch_after(calls(*bash("ls", "On branch main"))) == ("", "")
-
-
-@pytest.mark.parametrize("there", ["cd ../site && git status", "git -C ../site status"])
-def test_a_branch_of_another_folder_is_told_with_the_folder(there: str) -> None:
-    seen = bash(there, "On branch fix/leak", call_id="a")
-    assert branch_after(calls(*seen)) == ("fix/leak", "")
-    assert branch_after(calls(*bash("git log -1", "one", call_id="b"), *seen)) == ("fix/leak", "../site")
+@pytest.mark.parametrize(
+    ("command", "output", "branch"),
+    [
+        ("git status", "On branch main\nnothing to commit", "main"),
+        ("git switch -c fix/leak", "Switched to a new branch 'fix/leak'", "fix/leak"),
+        ("git -C ../site status", "On branch fix/leak", "fix/leak"),
+        ("git log -1", "one", ""),
+        ("ls", "On branch main", ""),
+    ],
+)
+def test_a_git_command_shows_the_branch_that_is_checked_out(command: str, output: str, branch: str) -> None:
+    assert [branch_shown(call) for call in calls(*bash(command, output))] == [branch]
 
 
 @pytest.mark.parametrize(
