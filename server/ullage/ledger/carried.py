@@ -8,6 +8,7 @@ file, without a word of change, does not say that the file was changed.
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -27,7 +28,7 @@ _LETTER = rf"(?:(?![{_UNSPACED}])[^\W_])"
 _TOKEN = re.compile(rf"[{_UNSPACED}]+|{_LETTER}+(?:['’]{_LETTER}+)*")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 # A word that is a name by its shape: with a digit, an inner capital, or joined by a sign of paths and identifiers.
-_NAME = re.compile(r"[\w./\\@#:~-]*(?:[a-z][A-Z]|\d|\w[_/\\]\w|\w\.\w|`)[\w./\\@#:~`-]*")
+_NAME = re.compile(r"[\w./\\@#:~-]*(?:[a-z][A-Z]|\d|\w[_/\\-]\w|\w\.\w|`)[\w./\\@#:~`-]*")
 # Words that negate, of the languages with the most users.
 _NEGATING_WORDS = (
     "no not never none nothing without dont doesnt isnt arent cant cannot wont shouldnt mustnt didnt nor neither avoid "
@@ -46,6 +47,11 @@ _NEGATING_CHARACTERS, _NEGATING_PAIRS = (
 _SHARE = 0.8
 # A sentence of fewer words must be there as it is, but for words between them.
 _SHORT = 5
+# A message of fewer words may be a word of any sentence, so it must stand alone.
+NOT_BRIEF = 3
+# Characters of a word that a passage may lack although the context has it nowhere. A longer one may be what the
+# sentence is about.
+_OMITTED = 3
 # Words that a passage may have for each word of the sentence, and in addition.
 _STRETCH, _SPARE = 1.6, 6
 # Passages that are looked at for one sentence: those around its rarest words.
@@ -64,10 +70,12 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
-# What stands in quotation marks, of several languages.
-_QUOTED = re.compile(
-    r'"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|«([^»\n]+)»|‹([^›\n]+)›|「([^」\n]+)」|『([^』\n]+)』|`([^`\n]+)`'
-)
+# What ends a clause, and what begins or ends a quotation.
+_QUOTES = r"""["“”„«»‹›`「」『』]|(?<!\w)['’‘]|['’](?!\w)"""
+_BREAK = re.compile(rf"([.!?…,。！？]?(?:{_QUOTES})|[,;:!?()\[\]…—–|\n、，；：。！？（）؟،]|\.(?!\w)|\s-\s)")
+_QUOTE = re.compile(_QUOTES)
+# Words before and after a passage, in its clause, that may negate it.
+_BEFORE, _AFTER = 3, 2
 _MARKS = re.compile(r"[`*]|(?<!\w)_|_(?!\w)")
 # Not after `./...`, which is a path.
 _PARTS = re.compile(r"(?<=[^\s./][.!?…])\s+|(?<=[。！？])|[\r\n]+")
@@ -142,29 +150,50 @@ def _words(folded: str) -> Iterator[str]:
 
 
 class Context:
-    """The texts of a context, to ask what they say. `ids` are those of its messages."""
+    """The texts of a context, to ask what they say. `ids` are those of its messages. `typed` is what the user has typed
+    in the conversation."""
 
-    def __init__(self, messages: Sequence[Message]) -> None:
+    def __init__(self, messages: Sequence[Message], typed: Sequence[str] = ()) -> None:
         self._words: list[str] = []
+        # The number of the clause of each word, and those that are the beginning or the end of a quotation.
+        self._clauses: list[int] = []
+        self._parts: set[int] = set()
         self.ids = frozenset(message.id for message in messages)
         texts = [text for message in messages for text in _texts(message)]
         self._prose = [text for message in messages for text in _prose(message)]
+        clause = 0
         for text in texts:
-            folded = _folded(text)
-            self._words += _words(folded)
+            pieces = ["", *_BREAK.split(_folded(text)), ""]
+            for begun, said, ended in zip(pieces[:-1:2], pieces[1::2], pieces[2::2], strict=True):
+                clause += 1
+                self._words += _words(said)
+                self._clauses += (clause,) * (len(self._words) - len(self._clauses))
+                if (_QUOTE.search(begun) is None) is not (_QUOTE.search(ended) is None):
+                    self._parts.add(clause)
             # So that no passage goes from one text into the next.
             self._words += ("\n",) * _SPARE
+            self._clauses += (clause,) * _SPARE
         self._places: dict[str, list[int]] = {}
         for place, word in enumerate(self._words):
             self._places.setdefault(word, []).append(place)
         self._text = "\n".join(texts)
+        self._typed = typed
 
     @cached_property
-    def _alone(self) -> frozenset[tuple[str, ...]]:
-        """The words of each line and of each quotation."""
-        folded = _folded(self._text)
-        quoted = ("".join(found) for found in _QUOTED.findall(folded))
-        return frozenset(tuple(_words(text)) for text in (*folded.splitlines(), *quoted))
+    def _frame(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The words between which the context puts what the user typed: before a message and after it. They are those
+        that stand at two or more of the longer messages, and the ends of other messages."""
+        before, after = Counter[str](), Counter[str]()
+        told = [words_of(text).all for text in self._typed]
+        for words in {words for words in told if len(words) >= NOT_BRIEF}:
+            for at in self._runs(words):
+                before[self._words[at - 1] if at else "\n"] += 1
+                after[self._words[at + len(words)]] += 1
+        ends = [words for words in told if words]
+        return (
+            frozenset(word for word in before if before[word] > 1) | {words[-1] for words in ends},
+            frozenset(word for word in after if after[word] > 1) | {words[0] for words in ends},
+        )
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -203,9 +232,23 @@ class Context:
         quoted = re.compile(rf"(?<!\w){re.escape(_unmarked(text))}(?!\w)")
         return [quoted.sub(" ", line) for line in self._lines if quoted.search(line)]
 
-    def says_alone(self, text: str) -> bool:
-        """Returns whether a line of the context, or a quotation in it, is this text and nothing else, but for marks."""
-        return words_of(text).all in self._alone
+    def says_briefly(self, text: str) -> bool:
+        """Returns whether the context says a text of one or two words: as a clause, a line or a quotation of its own,
+        or between the words between which it puts what the user typed."""
+        words = words_of(text).all
+        for at in self._runs(words):
+            end = at + len(words)
+            begins = at == 0 or self._clauses[at - 1] != self._clauses[at] or self._words[at - 1] in self._frame[0]
+            ends = self._clauses[end] != self._clauses[at] or self._words[end] in ("\n", *self._frame[1])
+            if begins and ends and self._clauses[at] not in self._parts:
+                return True
+        return False
+
+    def _runs(self, words: tuple[str, ...]) -> Iterator[int]:
+        """Yields the places at which these words follow one another."""
+        for at in self._places.get(words[0], ()):
+            if tuple(self._words[at : at + len(words)]) == words:
+                yield at
 
     def says_all(self, text: str) -> bool:
         """Returns whether the context says every sentence and line of a text."""
@@ -213,16 +256,16 @@ class Context:
 
     def says(self, sentence: str) -> bool:
         """Returns whether a passage of the context says a sentence: it has four fifths of the sentence's different
-        words, and all its numbers, names and negations. A sentence of few words must be there word for word, in its
-        order. A sentence without a word is always said."""
+        words, and all its numbers, names and negations, and no negation that the sentence lacks. A sentence of few
+        words must be there word for word, in its order. A sentence without a word is always said."""
         words = words_of(sentence)
         wanted = frozenset(words.all)
         if not wanted:
             return True
-        if any(word not in self._places for word in words.needed):
+        if any((len(word) > _OMITTED or word in words.needed) and word not in self._places for word in wanted):
             return False
         if len(words.all) < _SHORT:
-            return self._in_order(words.all)
+            return self._in_order(words)
         enough = ceil(len(wanted) * _SHARE)
         # If so many words may be missing, one of the rarest so many and one more is there.
         rarest = sorted(wanted, key=lambda word: len(self._places.get(word, ())))[: len(wanted) - enough + 1]
@@ -245,21 +288,41 @@ class Context:
 
     def _has(self, begin: int, end: int, there: frozenset[str], needed: frozenset[str], enough: int) -> bool:
         passage = there.intersection(self._words[begin:end])
-        return len(passage) >= enough and needed <= passage
+        if len(passage) < enough or not needed <= passage:
+            return False
+        found: set[str] = set()
+        for last in range(begin, end):
+            found.update(passage.intersection(self._words[last : last + 1]))
+            if len(found) >= enough and needed <= found:
+                while begin and self._words[begin - 1] in there:
+                    begin -= 1
+                return not self._is_negated(begin, last, needed)
+        return False
 
-    def _in_order(self, words: Sequence[str]) -> bool:
+    def _in_order(self, words: Words) -> bool:
         """Returns whether the words come in this order, with at most as many other words between as they are."""
-        for begin in self._places.get(words[0], ()):
-            at, end = begin, begin + 2 * len(words)
-            for word in words[1:]:
+        for begin in self._places.get(words.all[0], ()):
+            at, end = begin, begin + 2 * len(words.all)
+            for word in words.all[1:]:
                 places = self._places.get(word, [])
                 following = bisect_right(places, at)
                 if following == len(places) or places[following] >= end:
                     break
                 at = places[following]
             else:
-                return True
+                if not self._is_negated(begin, at, words.needed):
+                    return True
         return False
+
+    def _is_negated(self, begin: int, last: int, needed: frozenset[str]) -> bool:
+        """Returns whether a passage has a word that negates and that what it says lacks, or stands beside one."""
+        around = range(max(0, begin - _BEFORE), min(len(self._words), last + _AFTER + 1))
+        own = (self._clauses[begin], self._clauses[last])
+        return any(
+            (begin <= at <= last or self._clauses[at] in own) and word not in needed and _negates(word)
+            for at in around
+            if (word := self._words[at])
+        )
 
 
 def _prose(message: Message) -> Iterator[str]:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.ledger.agent_words import GAP, with_gaps
-from ullage.ledger.carried import Context, parts_of, words_of
+from ullage.ledger.carried import NOT_BRIEF, Context, parts_of, words_of
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life, failed_command
 from ullage.model.message import number_of
 from ullage.redaction.clean import clean
@@ -177,9 +177,9 @@ def _unsaid(entry: Entry, context: Context) -> Entry | None:
     """Returns what a context lacks of the user's words: all of a message, and of a long one its beginning and its end,
     by which it is known, and the parts between that are not said."""
     many = len(words_of(entry.text).all)
-    if many < 3:
+    if many < NOT_BRIEF:
         # Of what is no word, such as a thumb, only the sign itself.
-        return None if (context.says_alone(entry.text) if many else context.has_name(entry.text)) else entry
+        return None if (context.says_briefly(entry.text) if many else context.has_name(entry.text)) else entry
     if all(part.startswith("```") or context.says(part) for part in parts_of(entry.text)):
         return None
     text = cleaned(entry.text)

@@ -67,7 +67,8 @@ def read_before(messages: Sequence[Message], cwd: str = "") -> Before:
 def lost_from(before: Before, carried: Sequence[Message]) -> tuple[Entry, ...]:
     """Returns what was known before a compaction and the context `carried` over it does not say, or says otherwise in
     its summary."""
-    context, entries = Context(carried), standing(before.ledger)
+    context = Context(carried, [entry.text for entry in before.ledger.said])
+    entries = standing(before.ledger)
     kept = frozenset(index for index, one in enumerate(before.ids) if one in context.ids)
     # What was not there before the compaction is its summary.
     known = frozenset(before.ids)

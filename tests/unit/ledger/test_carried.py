@@ -137,8 +137,8 @@ def test_a_short_sentence_must_be_there_in_its_order() -> None:
 
 
 def test_a_reply_of_one_word_is_said_by_a_line_of_its_own_alone() -> None:
-    assert not carried("2 tests failed, and yes, they were mended").says_alone("2")
-    assert carried('All user messages:\n- "2"\n').says_alone("2")
+    assert not carried("2 tests failed, and yes, they were mended").says_briefly("2")
+    assert carried('All user messages:\n- "2"\n').says_briefly("2")
 
 
 @pytest.mark.parametrize(
@@ -151,10 +151,80 @@ def test_a_reply_of_one_word_is_said_by_a_line_of_its_own_alone() -> None:
     ],
 )
 def test_a_short_message_is_said_by_a_quotation_of_it(context: str) -> None:
-    assert carried(context).says_alone("use tabs")
-    assert carried(context).says_alone("No")
-    assert not carried(context).says_alone("tabs")
-    assert not carried(context.replace("use tabs", "use tabs or no")).says_alone("use tabs")
+    assert carried(context).says_briefly("use tabs")
+    assert carried(context).says_briefly("No")
+    assert not carried(context).says_briefly("tabs")
+    assert not carried(context.replace("use tabs", "use tabs or no")).says_briefly("use tabs")
+
+
+BRIEF = (
+    "never push to main",
+    "yes",
+    "use pnpm not npm",
+    "go on",
+    "der Port ist 8123",
+    "oui",
+    "继续",
+    "option B",
+    "why?",
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "between"),
+    [
+        ("The user said: ", "; "),
+        ("The user said ", ", "),
+        ("He said ", " and then "),
+        ("The user wrote ", ". The user wrote "),
+        ("User: ", " "),
+        ('Said, in order ("', '" / "'),
+    ],
+)
+def test_short_messages_are_said_by_prose_that_runs_them_together(before: str, between: str) -> None:
+    told = between.join(one.rstrip("?") for one in BRIEF)
+    context = Context([user("m1", f"{before}{told}{before[-1:].strip()}.")], BRIEF)
+    assert [one for one in BRIEF if not (context.says_briefly(one) or context.says(one))] == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "context"),
+    [
+        ("Postgres", "We dropped Postgres and went on."),
+        ("go on", "They go on holiday, then they commit."),
+        ("yes", 'The user said "yes, but not now" to it.'),
+        ("use pnpm", "never use pnpm, use npm"),
+        ("commit", "the last commit, abc1234, is on main"),
+        ("why?", "He asked which tests ran and why they failed."),
+    ],
+)
+def test_a_short_message_is_not_said_by_words_of_another_sentence(typed: str, context: str) -> None:
+    assert not Context([user("m1", context)], [typed, "never push to main"]).says_briefly(typed)
+
+
+@pytest.mark.parametrize(
+    ("typed", "context"),
+    [
+        ("use tabs please", "The user wants never to use tabs please."),
+        ("keep the old api", "Do not keep the old api, it was said."),
+        ("run the tests first", "Don't run the tests first."),
+        ("benutze hier Tabs", "Benutze hier Tabs nicht."),
+        ("修改数据库", "不要修改数据库"),
+        (
+            "Change the generated migration files under the database folder and append new migrations.",
+            "Never change the generated migration files under the database folder and append new migrations.",
+        ),
+        ("delete the branch fix-a after that", "delete the branch fix-b after that"),
+        ("please delete the branch alpha after that", "please delete the branch beta after that"),
+    ],
+)
+def test_the_opposite_or_another_object_does_not_say_it(typed: str, context: str) -> None:
+    assert not carried(context).says(typed)
+    assert carried(f"He said: {typed}").says(typed)
+
+
+def test_a_negation_of_the_sentence_before_says_nothing_of_this_one() -> None:
+    assert carried("It did not work. Keep the old api, he said; no more.").says("keep the old api")
 
 
 def test_sentences_end_at_their_ends_and_not_in_a_path() -> None:
