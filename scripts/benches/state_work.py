@@ -44,7 +44,9 @@ def _tasks(page: Page, truth: Truth) -> Iterator[Verdict]:
         said = [
             (state, line, place(page, line, "task"))
             for line in _lines_with(page, subject)
-            if (state := _state(page, line, task.subject))
+            # What is in progress may be done before the list says so: in a recording the agent ran all that such a task
+            # asks for, and said so, before it updated its list.
+            if (state := _state(page, line, task.subject)) and not (task.state == ACTIVE and state == DONE)
         ]
         is_open = task.state != DONE
         found = verdict(Kind.TASK, task.subject, OPEN if is_open else DONE, said, extra=not is_open)

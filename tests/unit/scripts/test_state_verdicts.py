@@ -76,7 +76,7 @@ def test_a_refused_proposal_is_wrong_as_a_decision() -> None:
     assert WRONG not in judged(f"## User requests\n- {proposal}", truth, Kind.REFUSAL)
 
 
-TASKS = Truth(tasks=(Task(subject="Wire the form", state="in progress"), Task(subject="Add the field", state="done")))
+TASKS = Truth(tasks=(Task(subject="Wire the form", state="open"), Task(subject="Add the field", state="done")))
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,18 @@ TASKS = Truth(tasks=(Task(subject="Wire the form", state="in progress"), Task(su
 )
 def test_a_task_is_right_only_with_its_state(page: str, ends: list[str]) -> None:
     assert judged(page, TASKS, Kind.TASK) == ends
+
+
+@pytest.mark.parametrize(
+    ("page", "ends"),
+    [
+        ("## Plan\n- in progress: Wire the form", [RIGHT]),
+        ("## Plan\n- done: Wire the form", [ABSENT]),
+        ("## Plan\n- in progress: Wire the form\n- [x] Wire the form", [RIGHT]),
+    ],
+)
+def test_a_task_in_progress_may_be_done_before_its_list_says_so(page: str, ends: list[str]) -> None:
+    assert judged(page, Truth(tasks=(Task(subject="Wire the form", state="in progress"),)), Kind.TASK) == ends
 
 
 def changed(path: str, change: str, *edited: str) -> File:
