@@ -55,6 +55,11 @@ async def test_the_prompt_after_a_compaction_has_what_the_summary_left_out_once(
         await agent.compact(DECISION)
         messages = await agent.ask("And the fourth?")
         assert SUMMARY in json.dumps(messages)
+        # The request for the summary had it among its instructions, and no other request.
+        steered = [asked for asked in model.asked if "The summary must keep what follows" in asked]
+        assert steered
+        assert all("<conversation>" in asked for asked in steered)
+        assert "> #2 Which port is it?" in steered[0].replace("\\n", "\n").splitlines()
         # On a busy machine the brief comes with a later prompt.
         for number in range(TRIES):
             if places(messages):

@@ -20,7 +20,7 @@ from ullage.agents.own_context import OwnContext, before_end
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number, switch
 from ullage.agents.pi.session_log import FORMAT, INSERTED
 from ullage.agents.session_facts import Facts, common_facts
-from ullage.agents.wiring import McpPlace, SettingsFile, Wiring
+from ullage.agents.wiring import McpPlace, SettingsFile, Steering, Wiring
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 
 
@@ -95,6 +95,7 @@ WIRING = Wiring(
         SettingsFile(path=_extension, syntax="whole", plugin=("plugin_call.js", "pi/plugin.js")),
     ),
     summary_in_file=True,
+    steering=Steering(characters=4_000, is_answer=True),
 )
 
 AGENT = Agent(

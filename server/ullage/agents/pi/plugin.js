@@ -36,10 +36,14 @@ function careful(handler) {
 export default function ullage(pi) {
   const briefs = new Briefs();
   const on = (name, handler) => pi.on(name, careful(handler));
-  on("session_before_compact", (_, ctx) => {
+  on("session_before_compact", async ({ preparation }, ctx) => {
     briefs.note(ctx.sessionManager.getSessionId());
-    // Not awaited: it has the conversation read while the model writes the summary.
-    void ask(saidOf("PreCompact", ctx));
+    // It has the conversation read, too, while the model writes the summary.
+    const guide = await ask(saidOf("PreCompact", ctx));
+    // The event takes no instructions. What is summarized is its own copy of the messages, so a prompt at their end
+    // reaches the request for the summary and nothing else.
+    const { messagesToSummarize: all, turnPrefixMessages: turn } = preparation;
+    if (guide) (all.length ? all : turn).push({ role: "user", content: guide, timestamp: Date.now() });
   });
   on("before_agent_start", async (_, ctx) => {
     const content = await missingBrief(briefs, ctx);
