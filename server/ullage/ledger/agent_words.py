@@ -6,7 +6,7 @@ the paragraph may no longer be true. What the user answered is kept with the wor
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -73,6 +73,14 @@ class WordsFold:
                 text = with_gaps(told, stand or told)
                 found.append(Entry(kind=Kind.WORDS, life=life, index=one.index, text=text, beside=one.answer))
         return tuple(found)
+
+
+def still_standing(earlier: Iterable[Entry], changed: Mapping[str, int]) -> Iterator[Entry]:
+    """Yields the lines of an earlier summary that are not overtaken: neither they nor the lines that they belong to
+    name what was changed later."""
+    for entry in earlier:
+        if all(changed.get(name, -1) <= entry.index for name in _names_in(f"{entry.beside}\n{entry.text}")):
+            yield entry
 
 
 def paragraphs(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from ullage.agents.inserted import is_summary
 from ullage.agents.results import fenced_command
 from ullage.agents.tools import plain, text_of
 from ullage.ledger.agent_tasks import TaskFold
-from ullage.ledger.agent_words import WordsFold
+from ullage.ledger.agent_words import WordsFold, still_standing
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life
 from ullage.ledger.outline import outline_of
 from ullage.ledger.said import SaidFold
@@ -56,7 +56,7 @@ class Fold:
             files=self._work.files(),
             jobs=self._jobs(),
             words=self._words.entries(self._changed),
-            earlier=self._earlier,
+            earlier=tuple(still_standing(self._earlier, self._changed)),
             branch=self._work.branch(),
         )
 

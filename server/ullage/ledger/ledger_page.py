@@ -6,7 +6,7 @@ compaction; they differ in which entries they are given and in how much room. A 
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -24,8 +24,8 @@ from ullage.redaction.quoting import QUOTE
 _WHOLE, _CUT_TO = 1_200, 1_000
 # Characters of the beginning and of the end, which are quoted without a gap, and of a line between them.
 _EDGE, _BETWEEN = 400, 260
-# Characters of one line of anything else, and of a paragraph of the agent's.
-_LINE, _PARAGRAPH = 300, 500
+# Characters of one line of anything else, of a problem that was mended, and of a paragraph of the agent's.
+_LINE, _MENDED, _PARAGRAPH = 300, 200, 500
 # Characters of a job's result that a page shows, and of how many jobs.
 _RESULT, _MOST_RESULTS = 500, 3
 # The agent's newest words, and mended problems, of which a page has no more. The last words are shown in full.
@@ -80,9 +80,9 @@ SECTIONS: tuple[Section, ...] = (
     ),
     Section(heading="Still running, by the id with which it is asked", has=_is(Kind.JOB, Life.RUNNING), share=0.1),
     Section(heading="Files, by what became of them", has=_is(Kind.FILE), share=0.15),
-    Section(heading="Problems that were mended", has=_is(Kind.PROBLEM, Life.MENDED), share=0.1),
+    Section(heading="Problems that were mended", has=_is(Kind.PROBLEM, Life.MENDED), share=0.12),
     Section(heading="What the agent told the user", has=_is(Kind.WORDS), share=0.2),
-    Section(heading="What an earlier summary says", has=_is(Kind.EARLIER), share=0.2),
+    Section(heading="What an earlier summary says (older than all above)", has=_is(Kind.EARLIER), share=0.2),
     Section(heading="Results that cannot be had again", has=_is(Kind.JOB, Life.ENDED), share=0.1),
 )
 
@@ -239,6 +239,7 @@ def write_page(
     for entry in entries:
         if (place := next((at for at, one in enumerate(SECTIONS) if _belongs(entry, one)), None)) is not None:
             rows[place].append((entry, _written(entry, cwd, style)))
+    order = {id(entry): at for at, entry in enumerate(entries)}
     chosen: list[list[tuple[Entry, str]]] = [[] for _ in SECTIONS]
     for limited in (True, False):
         for place, section in enumerate(SECTIONS):
@@ -246,7 +247,7 @@ def write_page(
             left -= _choose(rows[place], chosen[place], cap, size, style.heading.format(section.heading))
     # Rows that share a line take less than was reserved for them; those that were chosen last go if a page is too long.
     while True:
-        text = _text(chosen, style)
+        text = _text(chosen, style, order)
         given = tuple(entry for section in chosen for entry, _ in section)
         if not given:
             return Page(text="", given=())
@@ -262,7 +263,12 @@ def _choose(
     and of rows of a length the newest: a rule is short, and a long text says less for its room."""
     used = 0
     for row in sorted(rows, key=lambda row: (len(row[1]) // 200, -row[0].index)):
-        cost = size(row[1]) + 1 + (size(heading) + 4 if not chosen else 0)
+        text = row[1]
+        if _is_outlined(row[0]):
+            # The lines above it are there once for all that belong to them.
+            above = {line for _, other in chosen for line in other.split("\n")}
+            text = "\n".join(line for line in text.split("\n") if line not in above)
+        cost = size(text) + 1 + (size(heading) + 4 if not chosen else 0)
         if used + cost <= cap:
             used += cost
             chosen.append(row)
@@ -275,15 +281,33 @@ def _belongs(entry: Entry, section: Section) -> bool:
     return section.heading == entry.name if entry.kind is Kind.EARLIER and entry.name else section.has(entry)
 
 
-def _text(chosen: Sequence[Sequence[tuple[Entry, str]]], style: Style) -> str:
+def _text(chosen: Sequence[Sequence[tuple[Entry, str]]], style: Style, order: Mapping[int, int]) -> str:
     parts = [style.above] if style.above else []
     for section, rows in zip(SECTIONS, chosen, strict=True):
         if rows:
-            ordered = sorted(rows, key=lambda row: row[0].index)
+            ordered = sorted(rows, key=lambda row: (row[0].index, order[id(row[0])]))
             files = [row for row in ordered if row[0].kind is Kind.FILE]
-            lines = [*(row for entry, row in ordered if entry.kind is not Kind.FILE), *_file_lines(files, style)]
+            outlined = [row for row in ordered if _is_outlined(row[0])]
+            lines = [row for row in ordered if row not in files and row not in outlined]
+            lines = [*(row for _, row in lines), *_outline(outlined), *_file_lines(files, style)]
             parts.append("\n".join([style.heading.format(section.heading), *lines]))
     return "\n\n".join(parts)
+
+
+def _is_outlined(entry: Entry) -> bool:
+    return entry.kind is Kind.EARLIER and not entry.name
+
+
+def _outline(rows: Sequence[tuple[Entry, str]]) -> Iterator[str]:
+    """Yields the lines of an earlier summary in their order, each of the lines that several belong to once."""
+    before: list[str] = []
+    for _, row in rows:
+        lines = row.split("\n")
+        known = next(
+            (at for at, pair in enumerate(zip(lines, before, strict=False)) if pair[0] != pair[1]), len(before)
+        )
+        yield from lines[known:]
+        before = lines
 
 
 def _file_lines(rows: Sequence[tuple[Entry, str]], style: Style) -> Iterator[str]:
@@ -331,6 +355,7 @@ def _lines(entry: Entry, cwd: str) -> list[str]:  # noqa: PLR0911 - a table of k
             named = f"task {entry.name}, " if entry.name and entry.name != entry.text else ""
             return [f"{number}[{entry.life.value}] {named}{text}"]
         case Kind.PROBLEM:
+            text = _short(text, _MENDED) if entry.life is Life.MENDED else text
             return [f"{number}{text}{_then(entry.beside)}{_changed(entry, cwd, 'not tried again since a change of ')}"]
         case Kind.CHECK:
             return [

@@ -18,6 +18,8 @@ _ITEM = re.compile(r"^([ \t]*)(?:[-*+•]|\d{1,2}[.)])[ \t]+(\S.*)$")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)")
 # Before the summary itself, some agents write down what they thought while they wrote it.
 _SUMMARY = re.compile(r"(?:^|\n)(?:</analysis>\s*)?(?:<summary>|Summary:)[ \t]*\n?", re.IGNORECASE)
+# What Claude Code puts after a summary: how to go on, and where the whole is.
+_AFTER = re.compile(r"\n(?:If you need specific details from before|(?:Please c|C)ontinue the conversation from where)")
 _TAB = 4
 
 
@@ -30,7 +32,7 @@ class Line(Struct, frozen=True, kw_only=True):
 
 def lines_of(summary: str) -> list[Line]:
     """Returns the lines of a summary with their parents. Code in fences is left out: it can be read again."""
-    said = _SUMMARY.split(clean(summary), maxsplit=1)[-1]
+    said = _AFTER.split(_SUMMARY.split(clean(summary), maxsplit=1)[-1], maxsplit=1)[0]
     lines: list[Line] = []
     # The open lines, each with its depth and its place.
     above: list[tuple[int, int]] = []
@@ -50,8 +52,10 @@ def lines_of(summary: str) -> list[Line]:
 
 
 def outline_of(summary: str, index: int) -> tuple[Entry, ...]:
-    """Returns the lines of an earlier summary as entries. `beside` are the parents of each, one a line."""
+    """Returns the lines of an earlier summary as entries. `beside` are the parents of each, one a line. A heading is
+    only there as a parent."""
     lines = lines_of(summary)
+    parents = {place for line in lines for place in line.parents}
     return tuple(
         Entry(
             kind=Kind.EARLIER,
@@ -60,7 +64,12 @@ def outline_of(summary: str, index: int) -> tuple[Entry, ...]:
             text=line.text,
             beside="\n".join(lines[place].text for place in line.parents),
         )
-        for line in lines
+        for at, line in enumerate(lines)
+        if not (
+            line.text.endswith((":", "：", ":**"))
+            or _HEADING.match(line.text)
+            or (at in parents and _TITLE.match(line.text))
+        )
     )
 
 

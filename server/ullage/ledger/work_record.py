@@ -499,7 +499,8 @@ class WorkFold:
         names = (name for _, name in reversed(self._changes[begin:end]) if not _TEXTS.match(name))
         between = [*dict.fromkeys(names)]
         changed = f"after a change of {', '.join(reversed(between[:3]))}, " if between else ""
-        return f"{changed}`{run.mended_by}` passed in #{run.mended + 1}"
+        passed = "it" if run.mended_by == _shown(run) else f"`{run.mended_by}`"
+        return f"{changed}{passed} passed in #{run.mended + 1}"
 
     def _since(self, index: int, check: str = "") -> tuple[str, ...]:
         """Returns the project's files that were changed after a message; for a check, those that it can read."""

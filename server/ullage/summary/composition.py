@@ -4,6 +4,7 @@ Everything is folded, the messages that stay included, so that the page has the 
 messages that stay say by themselves is left out.
 """
 
+import posixpath
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.ledger.agent_words import still_standing
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life
 from ullage.ledger.ledger_page import LISTED, SECTIONS, relative, standing, write_page
 from ullage.ledger.outline import outline_of
@@ -187,7 +189,13 @@ def carried_on(request: SummaryRequest, ledger: Ledger) -> Iterator[Entry]:
         else:
             rest.append(line if line else f"## {heading}")
     if any(line.strip() and line != NOTHING_FITS for line in rest):
-        yield from outline_of("\n".join(rest), 0)
+        since = request.indices[0] if request.indices else 0
+        changed = {posixpath.basename(file.text): file.index for file in ledger.files if file.life is not Life.READ}
+        said = {" ".join(entry.text.split()) for entry in ledger.said}
+        for entry in still_standing(outline_of("\n".join(rest), max(0, since - 1)), changed):
+            # The user's words have a section of their own.
+            if " ".join(entry.text.split()).lstrip("-*• ").strip('"“”') not in said:
+                yield entry
     newer = {relative(entry.text, request.cwd) for entry in ledger.files}
     yield from (entry for path, entry in files.items() if path not in newer)
 

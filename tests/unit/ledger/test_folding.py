@@ -214,7 +214,7 @@ def test_a_failure_that_was_mended_is_one_unit_with_its_mend() -> None:
     found = ledger(talk)
     (problem,) = found.problems
     assert (problem.life, problem.text) == (Life.MENDED, "`pytest -q`: 1 failed in 0.1s: KeyError: 'x'")
-    assert problem.beside == "after a change of a.py, `pytest -q` passed in #8"
+    assert problem.beside == "after a change of a.py, it passed in #8"
     assert [(check.text, check.beside, check.changed) for check in found.checks] == [
         ("pytest -q", "12 passed in 0.3s", ())
     ]
@@ -224,7 +224,7 @@ def test_what_mended_a_failure_is_named_though_the_file_was_changed_again_later(
     talk = Talk().shell("pytest -q", "1 failed in 0.1s", failed=True).edit("a.py", "1", "2").edit("b.py", "1", "2")
     talk.shell("pytest -q", "12 passed in 0.3s").edit("a.py", "2", "3").edit("b.py", "2", "3")
     (problem,) = ledger(talk).problems
-    assert problem.beside == "after a change of a.py, b.py, `pytest -q` passed in #8"
+    assert problem.beside == "after a change of a.py, b.py, it passed in #8"
 
 
 def test_a_check_whose_outcome_only_its_output_shows_is_known() -> None:

@@ -7,7 +7,7 @@ from support.bounded import ends
 from support.conversations import agent, bash, call, places, user
 from support.counting import LengthCounter
 from ullage.ledger.ledger_page import SECTIONS
-from ullage.model.blocks import CompactionBlock, FileAction
+from ullage.model.blocks import ArtifactLedger, CompactionBlock, FileAction
 from ullage.model.marker import read_marker, render_marker
 from ullage.model.message import Message
 from ullage.summary.composition import NOTHING_FITS, Composition, compose
@@ -19,7 +19,7 @@ SAID, TASKS, FILES, EARLIER = (
     "## What the user said, word for word",
     "## Tasks that are not done",
     "## Files, by what became of them",
-    "## What an earlier summary says",
+    "## What an earlier summary says (older than all above)",
 )
 TODOS = {
     "todos": [{"content": "Write the parser", "status": "completed"}, {"content": "Wire it up", "status": "pending"}]
@@ -91,7 +91,7 @@ def test_a_failure_is_one_unit_with_its_mend_and_a_file_says_what_was_done() -> 
     summary = summary_of(SESSION)
     (mended,) = section(summary, "## Problems that were mended").splitlines()
     assert "2 failed, 1 passed" in mended
-    assert mended.endswith("after a change of config.py, `pytest tests/test_config.py` passed in #10")
+    assert mended.endswith("after a change of config.py, it passed in #10")
     assert section(summary, FILES) == "- changed: src/config.py (#5), adds `read_toml`"
 
 
@@ -298,3 +298,53 @@ def test_a_check_is_asked_at_each_message_and_ends_the_work_wherever_it_raises()
         with pytest.raises(GivenUp):
             compose(request, COUNTER, check=hasty)
         assert hasty.asked == most + 1
+
+
+WRITTEN = """\
+1. Work:
+   - The queue in queue.py is not wired yet.
+   - The lock is taken twice.
+     - Fix: one guard.
+   - The guard is a lease, because NFS loses locks.
+6. All user messages:
+   - "Never touch config/legacy.ini."
+   - "Use leases."
+7. Pending:
+   - Write the tests of queue.py.
+
+If you need specific details from before compaction, read the full transcript at: /x.jsonl
+"""
+
+
+def after_written(*later: Message) -> str:
+    """Returns what a page says of a summary that another program wrote before these messages."""
+    previous = block_of(Composition(pieces=(WRITTEN,), ledger=ArtifactLedger()))
+    request = SummaryRequest(messages=later, indices=places(later, 20), max_tokens=4_000, previous=previous)
+    return section(compose(request, COUNTER).summary, EARLIER)
+
+
+def test_an_earlier_summary_is_an_outline_in_its_order_with_each_heading_once() -> None:
+    assert after_written(user("Go on.")).splitlines() == [
+        "- 1. Work:",
+        "    - The queue in queue.py is not wired yet.",
+        "    - The lock is taken twice.",
+        "      - Fix: one guard.",
+        "    - The guard is a lease, because NFS loses locks.",
+        "- 6. All user messages:",
+        '    - "Never touch config/legacy.ini."',
+        '    - "Use leases."',
+        "- 7. Pending:",
+        "    - Write the tests of queue.py.",
+    ]
+
+
+def test_of_an_earlier_summary_what_was_changed_since_and_what_the_user_is_quoted_with_is_left_out() -> None:
+    wired = call("Write", {"file_path": "src/queue.py", "content": "x = 1"}, "ok", call_id="w")
+    assert after_written(user("Use leases."), *wired).splitlines() == [
+        "- 1. Work:",
+        "    - The lock is taken twice.",
+        "      - Fix: one guard.",
+        "    - The guard is a lease, because NFS loses locks.",
+        "- 6. All user messages:",
+        '    - "Never touch config/legacy.ini."',
+    ]
