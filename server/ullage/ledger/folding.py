@@ -1,6 +1,6 @@
 """Folds the messages of a conversation into its ledger, one after another. Another message costs what it has in it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -18,6 +18,8 @@ from ullage.ledger.work_record import WorkFold, changed_words
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
 
+# Prompts after which a list of tasks that was not updated is old.
+_MANY_PROMPTS = 5
 _PLANS = {plain(name) for name in ("ExitPlanMode", "exit_plan_mode")}
 
 
@@ -46,10 +48,11 @@ class Fold:
 
     def ledger(self) -> Ledger:
         """Returns the ledger of the messages so far."""
+        said = self._said.entries()
         return Ledger(
             end=self._end,
-            said=self._said.entries(),
-            tasks=self._tasks.entries(),
+            said=said,
+            tasks=tuple(_aged(self._tasks.entries(), [entry.index for entry in said])),
             problems=self._work.problems(),
             checks=self._work.checks(),
             commits=self._work.commits(),
@@ -136,6 +139,17 @@ class Fold:
             )
             for one in begun_in(calls, self._ends)
         )
+
+
+def _aged(tasks: tuple[Entry, ...], prompts: list[int]) -> Iterator[Entry]:
+    """Yields the tasks, those that are not done with how many prompts came after the list was last updated, if these
+    are many: the agent may have given it up."""
+    updated = max((task.index for task in tasks), default=0)
+    since = sum(index > updated for index in prompts)
+    for task in tasks:
+        is_open = task.life in (Life.OPEN, Life.IN_PROGRESS)
+        told = f"no task was updated in the {since} prompts since" if is_open and since >= _MANY_PROMPTS else ""
+        yield replace(task, beside=told) if told else task
 
 
 def _may_begin(call: ToolCall) -> bool:

@@ -60,8 +60,8 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     - `index`: the message that it is from; of a state, the message that last changed it.
     - `text`: the thing as it was written: the words, the task's subject, the command, the path, the commit's subject.
     - `beside`: what is needed to understand it: the question that a reply answers and the option that it chose, how a
-      check ended, what mended a problem, which names of code a file's changes put in and took out, what an agent's
-      words were answered with. May be empty.
+      check ended, what mended a problem, how old a list of tasks is, which names of code a file's changes put in and
+      took out, what an agent's words were answered with. May be empty.
     - `name`: the id by which it is asked for: a task's number, a commit's hash, a job's id. May be empty.
     - `changed`: the files that were changed after a check ran, as they are written in calls.
     - `is_outside`: whether a file is outside the project.

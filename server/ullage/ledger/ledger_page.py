@@ -353,7 +353,8 @@ def _lines(entry: Entry, cwd: str) -> list[str]:  # noqa: PLR0911 - a table of k
             return [*_block(number, shown(cleaned(entry.text))), *beside]
         case Kind.TASK:
             named = f"task {entry.name}, " if entry.name and entry.name != entry.text else ""
-            return [f"{number}[{entry.life.value}] {named}{text}"]
+            old = f" ({entry.beside})" if entry.beside else ""
+            return [f"{number}[{entry.life.value}] {named}{text}{old}"]
         case Kind.PROBLEM:
             text = _short(text, _MENDED) if entry.life is Life.MENDED else text
             return [f"{number}{text}{_then(entry.beside)}{_changed(entry, cwd, 'not tried again since a change of ')}"]

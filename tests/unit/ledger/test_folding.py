@@ -641,3 +641,13 @@ def test_a_note_that_a_check_in_the_background_failed_is_a_problem() -> None:
 def test_of_a_failed_run_the_test_is_named(output: str) -> None:
     (problem,) = ledger(Talk().shell("make test", output, failed=True)).problems
     assert "testRound" in problem.text
+
+
+@pytest.mark.parametrize(("prompts", "beside"), [(4, ""), (6, "no task was updated in the 6 prompts since")])
+def test_an_open_task_says_that_its_list_is_old(prompts: int, beside: str) -> None:
+    todos = [{"content": "Add the export", "status": "pending"}, {"content": "Read it", "status": "completed"}]
+    talk = Talk().user("Begin.").call("TodoWrite", {"todos": todos})
+    for number in range(prompts):
+        talk.user(f"Now paint part {number}.").agent("Painted.")
+    open_task, done = ledger(talk).tasks
+    assert (open_task.beside, done.beside) == (beside, "")
