@@ -365,7 +365,7 @@ def _lines(entry: Entry, cwd: str) -> list[str]:  # noqa: PLR0911 - a table of k
         case Kind.COMMIT:
             return [f"{number}last commit {entry.name} {text}{_changed(entry, cwd, 'not committed: ')}"]
         case Kind.JOB if entry.life is Life.RUNNING:
-            return [f"{number}{entry.beside} {entry.name}: {text}"]
+            return [f"{number}{entry.beside}{f' {entry.name}' if entry.name else ''}: {text}"]
         case Kind.JOB:
             return _block(f"{number}{text}: ", _result(entry))
         case Kind.WORDS:

@@ -473,8 +473,17 @@ class WorkFold:
                 changed=self._since(passed.run.index, passed.text),
             )
             for (kind, _), passed in self._passed.items()
-            if self._reports or not passed.run.is_unsure
+            if (self._reports or not passed.run.is_unsure) and not self._is_run_again(passed.run)
         )
+
+    def _is_run_again(self, run: _Run) -> bool:
+        """Returns whether a later check of its kind passed that runs all, after a change that makes this one stale."""
+        return any(
+            other.run.index > run.index
+            and other.run.checks is run.checks
+            and any(map(_RUNS_ALL.fullmatch, other.run.purpose.certain))
+            for other in self._passed.values()
+        ) and bool(self._since(run.index, _shown(run)))
 
     def problems(self) -> tuple[Entry, ...]:
         """Returns the commands that failed, each with its cause and, if it was mended, with what was changed and what

@@ -651,3 +651,17 @@ def test_an_open_task_says_that_its_list_is_old(prompts: int, beside: str) -> No
         talk.user(f"Now paint part {number}.").agent("Painted.")
     open_task, done = ledger(talk).tasks
     assert (open_task.beside, done.beside) == (beside, "")
+
+
+@pytest.mark.parametrize(
+    ("later", "shown"),
+    [
+        ("mise run test", ["mise run test"]),
+        ("pytest", ["pytest"]),
+        ("go test ./other", ["pytest tests/test_a.py", "go test ./other"]),
+    ],
+)
+def test_a_stale_check_is_left_out_if_all_of_its_kind_ran_later(later: str, shown: list[str]) -> None:
+    talk = Talk().shell("x", "error: no", failed=True).shell("pytest tests/test_a.py", "1 passed in 0.1s")
+    talk.edit("a.py", "1", "2").shell(later, "12 passed in 0.3s")
+    assert [check.text for check in ledger(talk).checks] == shown
