@@ -25,8 +25,7 @@ from ullage.service.compact.by_hand import fit_budget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.summaries.write import conversation_key
-from ullage.summary.checks import go_on
-from ullage.summary.reader import Reader
+from ullage.summary.reader import Reader, go_on
 from ullage.tokens.counter import get_counter
 from ullage.transcript.cut_points import groups
 

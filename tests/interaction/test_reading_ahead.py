@@ -12,8 +12,7 @@ from support.workspace import PATIENCE, TestClient, build_test_client
 from ullage.ledger.ledger_entry import Ledger
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, Settings, TruncationMode
-from ullage.summary.checks import Check
-from ullage.summary.reader import Reader
+from ullage.summary.reader import Check, Reader
 
 # An exchange is 680 tokens; half of the compaction threshold is 2,764.
 EXCHANGES_TO_HALF = 5

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from support.foreign import ids_of, messages_of, to_lines, view_of
 from support.growing_files import expect_pieces_to_equal_the_whole, records_of
-from ullage.agents.qwen_code.conversations import FORMAT
+from ullage.agents.qwen_code import FORMAT
 from ullage.formats.parsing import parse_document
 
 Steps = Sequence[tuple[str, int]]

@@ -8,8 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ullage.agents.accounts import token_count
-from ullage.agents.agent import Occupancy
+from ullage.agents.agent import Occupancy, token_count
 from ullage.agents.table import AGENTS
 from ullage.model.json_values import as_object, as_text, encode_json
 

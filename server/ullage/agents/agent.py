@@ -3,7 +3,9 @@
 Each agent has a file or a folder with its own values; `table.py` lists the agents.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 from msgspec import Struct
@@ -12,13 +14,64 @@ from ullage.agents.machine import Machine
 from ullage.agents.new_session import SessionWriter
 from ullage.agents.own_context import OwnContext
 from ullage.agents.own_settings import OwnSettings
-from ullage.agents.retention import Retention
-from ullage.agents.running import Processes
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.agents.wiring import Wiring
 from ullage.formats.parsing import Document
 from ullage.formats.transcripts.format import Format
-from ullage.model.json_values import JsonObject
+from ullage.model.json_values import JsonObject, as_text
+
+_NUMBER = re.compile(r"\d+")
+
+
+class Running(Struct, frozen=True, kw_only=True):
+    """An agent's process: its process id, and the agent's own id of the conversation that it has."""
+
+    process_id: int
+    session_id: str
+
+
+class Processes(Struct, frozen=True, kw_only=True):
+    """How an agent says which of its processes has which conversation.
+
+    `patterns` returns glob patterns with absolute paths for its files. `running_in` returns what such a file says,
+    judged by its path (with forward slashes) and its records, or None if it names no process or no conversation. A file
+    may be left over from a process that was killed.
+    """
+
+    patterns: Callable[[Machine], tuple[str, ...]]
+    running_in: Callable[[str, Sequence[JsonObject]], Running | None]
+
+
+def running_in_record(_: str, records: Sequence[JsonObject]) -> Running | None:
+    """Returns the process in the first record, under `pid`, and its conversation, under `sessionId`."""
+    process_id, session_id = (records[0].get(key) for key in ("pid", "sessionId")) if records else (None, None)
+    # A bool is an int, too.
+    if type(process_id) is not int or process_id <= 0 or not as_text(session_id):
+        return None
+    return Running(process_id=process_id, session_id=as_text(session_id))
+
+
+def running_in_name(path: str, _: Sequence[JsonObject]) -> Running | None:
+    """Returns the process whose id is in the file's name, and the conversation whose id is the name of its folder."""
+    file = PurePosixPath(path)
+    number = _NUMBER.search(file.name)
+    return Running(process_id=int(number[0]), session_id=file.parent.name) if number else None
+
+
+class Retention(Struct, frozen=True, kw_only=True):
+    """When an agent deletes its transcripts by itself.
+
+    - `patterns`: returns glob patterns for the files with the user's settings.
+    - `days_in`: reads from such settings after how many days without a change a transcript is deleted; `inf` if never.
+      Returns None if they don't say it.
+    - `default`: the days if no settings say it.
+    - `setting`: what the user writes into that file so that no transcript is deleted, as JSON.
+    """
+
+    patterns: Callable[[Machine], tuple[str, ...]]
+    days_in: Callable[[JsonObject], float | None]
+    default: float
+    setting: str
 
 
 class Occupancy(Struct, frozen=True, kw_only=True):
@@ -39,24 +92,12 @@ def _no_occupancy(_: Mapping[str, Any]) -> Occupancy | None:
     return None
 
 
-def _no_window(_: Mapping[str, Any]) -> int | None:
-    return None
-
-
 def _nothing_done(_: Mapping[str, Any]) -> bool:
     return False
 
 
 def _no_companions(_: str) -> tuple[str, ...]:
     return ()
-
-
-def _no_references(_: Document) -> tuple[str, ...]:
-    return ()
-
-
-def _never(_: str) -> bool:
-    return False
 
 
 def _same(window: int) -> int:
@@ -93,7 +134,7 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
     occupancy_in_update: Callable[[Mapping[str, Any]], Occupancy | None] = _no_occupancy
     occupancy_in_answer: Callable[[Mapping[str, Any]], Occupancy | None] = _no_occupancy
     model_in_usage: Callable[[Mapping[str, Any]], str] = _no_text
-    window_of_model: Callable[[Mapping[str, Any]], int | None] = _no_window
+    window_of_model: Callable[[Mapping[str, Any]], int | None] = lambda _: None
     compaction_done: Callable[[Mapping[str, Any]], bool] = _nothing_done
     compaction_call: Callable[[Mapping[str, Any]], bool] = _nothing_done
     tool_in_call: Callable[[Mapping[str, Any]], str] = _no_text
@@ -141,7 +182,7 @@ class Sessions(Struct, frozen=True, kw_only=True):
     title_of: Callable[[Sequence[JsonObject]], str]
     facts_of: Callable[[str, Sequence[JsonObject]], Facts] = common_facts
     fact_files: Callable[[str], tuple[str, ...]] = _no_companions
-    is_sub_agent: Callable[[str], bool] = _never
+    is_sub_agent: Callable[[str], bool] = lambda _: False
     format: str = ""
     table: str = ""
     newer_table: str = ""
@@ -184,7 +225,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     formats: tuple[Format, ...] = ()
     companions: Callable[[str], tuple[str, ...]] = _no_companions
     kept_beside: Callable[[str], tuple[str, ...]] = _no_companions
-    references: Callable[[Document], tuple[str, ...]] = _no_references
+    references: Callable[[Document], tuple[str, ...]] = lambda _: ()
     sessions: Sessions | None = None
     processes: Processes | None = None
     session_variable: str = ""
@@ -200,3 +241,22 @@ class Agent(Struct, frozen=True, kw_only=True):
     acp: AcpAgent = AcpAgent()
     inserted: Inserted = Inserted()
     wiring: Wiring | None = None
+
+
+def prompt_and_answer(usage: Mapping[str, Any]) -> int | None:
+    """Returns the input and output tokens of one request together, or None if the usage has no input tokens.
+
+    The keys may be in snake case or in camel case. Missing output tokens count as 0.
+    """
+    prompt = _first(usage, "input_tokens", "inputTokens")
+    answer = _first(usage, "output_tokens", "outputTokens") or 0
+    return prompt + answer if prompt else None
+
+
+def token_count(value: Any) -> int | None:
+    """Returns the value if it is an integer of at least 0, otherwise None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _first(usage: Mapping[str, Any], *names: str) -> int | None:
+    return next((tokens for name in names if (tokens := token_count(usage.get(name))) is not None), None)

@@ -11,7 +11,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.agents.open_files import editor_call, open_file
 from ullage.agents.results import FENCED, fenced_command, printed
 from ullage.agents.shell import Touch, touched_files
 from ullage.agents.tools import FILE_ACTIONS, Action, action_of, command_of, path_of, paths_of
@@ -156,3 +155,37 @@ def fenced_call(command: str, index: int, output: str) -> ToolCall:
     the command's message."""
     name, given, failed = editor_call(command, output) or (FENCED, {"command": command}, None)
     return ToolCall(index=index, name=name, input=given, result=output, result_index=index + 1, failed=failed)
+
+
+# The last lines of a result: the open file, the folder and the prompt.
+_STATE = re.compile(r"\(Open file: ([^()\n]{1,1000})\)\r?\n\(Current directory: [^\n]*\)\r?\n\S{0,20}\$\s*$")
+_LONGEST_STATE = 4_000
+_NO_FILE = "n/a"
+_NAMES_FILE = re.compile(r"(create|open)[ \t]+(\S+)(?:[ \t]+\d+)?\s*")
+# The text of an edit ends with a line that says so.
+_EDITS = re.compile(r"edit[ \t]+\d+:\d+[ \t]*\n(?:(.*)\n)?end_of_edit\s*", re.DOTALL)
+_REFUSED = re.compile(r"Your (?:proposed edit|edit) .{0,80}(?:syntax error|not applied)|ERROR\b|Error\b", re.IGNORECASE)
+
+
+def open_file(result: str) -> str:
+    """Returns the path of the file that was open after a call, empty if the result does not name one."""
+    if "(Open file: " not in result[-_LONGEST_STATE:]:
+        return ""
+    state = _STATE.search(result[-_LONGEST_STATE:])
+    return state[1] if state and state[1] != _NO_FILE else ""
+
+
+def editor_call(command: str, result: str) -> tuple[str, dict[str, Any], bool | None] | None:
+    """Returns the tool, the input and whether it failed, if a fenced command is one of the editor's, else None. A
+    failure that the result does not show is None."""
+    opened = open_file(result)
+    if not opened:
+        return None
+    failed = True if _REFUSED.match(result) else None
+    if named := _NAMES_FILE.fullmatch(command):
+        # The file that was open stays so if this one could not be opened.
+        path = opened if opened.endswith(named[2].removeprefix("./")) else named[2]
+        return named[1], {"path": path}, failed
+    if edits := _EDITS.fullmatch(command):
+        return "edit", {"path": opened, "new_string": edits[1] or ""}, failed
+    return None

@@ -11,11 +11,10 @@ One log has several conversations: the main one, and one for each sub-agent. The
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ullage.agents.agent import Agent, Inserted, Sessions
+from ullage.agents.agent import Agent, Inserted, Processes, Sessions, running_in_name
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import OwnContext, share
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
-from ullage.agents.running import Processes, running_in_name
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.provider_usage import exclude_cache

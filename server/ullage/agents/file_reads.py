@@ -10,12 +10,13 @@ Cline's `<file_content path>` and `<final_file_content path>`, Claude Code's rem
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from msgspec import Struct
 
 from ullage.agents.results import fenced_command
-from ullage.agents.shell import ShellRead, shell_read
+from ullage.agents.shell import shell_read
 from ullage.agents.tools import CONTENT_KEYS, Action, action_of, command_of, path_of, text_of
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.message import Message, Role
@@ -100,7 +101,8 @@ def file_reads(messages: Sequence[Message]) -> Iterator[FileRead]:
             elif isinstance(block, ToolResultBlock) and not block.is_error:
                 yield from _shown(message, i, only_text(block), calls.get(block.tool_use_id))
             elif message.role is Role.USER:
-                yield from _mentioned(message, i, block, _fenced(messages, position))
+                fenced = fenced_command(messages, position - 1) if position else ""
+                yield from _mentioned(message, i, block, fenced)
 
 
 def only_text(block: ToolResultBlock) -> str:
@@ -165,15 +167,11 @@ def _results(message: Message) -> Iterator[ToolResultBlock]:
 
 def _call(use: ToolUseBlock) -> _Call | None:
     if command := command_of(use.name, use.input):
-        return _by_command(shell_read(command))
+        return _Call(read.path, read.first) if (read := shell_read(command)) else None
     path, action = path_of(use.input), action_of(use.name, use.input)
     if not path or action not in (Action.READ, Action.WRITE, Action.EDIT):
         return None
     return _Call(path, snippet=action is not Action.READ)
-
-
-def _by_command(read: ShellRead | None) -> _Call | None:
-    return _Call(read.path, read.first) if read else None
 
 
 def _written(message: Message, block: int, use: ToolUseBlock) -> Iterator[FileRead]:
@@ -208,5 +206,32 @@ def _carried(message: Message, block: int, text: str) -> Iterator[FileRead]:
             )
 
 
-def _fenced(messages: Sequence[Message], position: int) -> str:
-    return fenced_command(messages, position - 1) if position else ""
+# `cat -n` and the tools that copy it right-align the number in six columns, before a tab or an arrow. Others write at
+# least five digits and a bar. Shorter forms (`12:`) may be part of the file's text, so they are left in the text.
+_NUMBERED = re.compile(r"(?=[ \d]{6})( *\d+)[\t→](.*)|( *\d+)→(.*)|(\d{5,})\| ?(.*)", re.DOTALL)
+
+
+class Line(NamedTuple):
+    """A line's number in its file (None if it is unknown) and its text without the number."""
+
+    number: int | None
+    text: str
+
+
+def file_lines(text: str, first: int | None = None) -> list[Line]:
+    """Returns the lines of a text with their numbers. A line number that the tool printed before a line is read and
+    removed.
+
+    `first` is the number of the first line, for texts without printed numbers; None if it is unknown.
+    """
+    return list(_lines(text, first))
+
+
+def _lines(text: str, first: int | None) -> Iterator[Line]:
+    for i, line in enumerate(text.split("\n")):
+        match = _NUMBERED.fullmatch(line)
+        if match:
+            digits, words = (group for group in match.groups() if group is not None)
+            yield Line(int(digits), words)
+        else:
+            yield Line(None if first is None else first + i, line)

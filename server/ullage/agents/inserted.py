@@ -83,11 +83,8 @@ def without_inserted(text: str) -> str:
     text = patterns.appended.sub("", text)
     if "</" not in text:
         return text
-    return _COMMAND.sub(_as_typed, patterns.typed.sub("", patterns.tagged.sub("", text)))
-
-
-def _as_typed(command: re.Match[str]) -> str:
-    return f"{command[1]} {command[2] or ''}".rstrip()
+    untagged = patterns.typed.sub("", patterns.tagged.sub("", text))
+    return _COMMAND.sub(lambda command: f"{command[1]} {command[2] or ''}".rstrip(), untagged)
 
 
 def by_program(kind: str) -> Provided:

@@ -72,14 +72,6 @@ class Idle(Struct, frozen=True, kw_only=True):
     setting: str
 
 
-def _never_idle(_: Setup) -> Idle | None:
-    return None
-
-
-def _nothing_known(_setup: Setup, _context: Sequence[Message]) -> Reattached | None:
-    return None
-
-
 class OwnContext(Struct, frozen=True, kw_only=True):
     """What an agent does with its own context.
 
@@ -99,8 +91,8 @@ class OwnContext(Struct, frozen=True, kw_only=True):
     wider: tuple[int, ...] = ()
     threshold: Callable[[Setup], Threshold] = _no_rule
     is_exact: bool = False
-    idle: Callable[[Setup], Idle | None] = _never_idle
-    reattached: Callable[[Setup, Sequence[Message]], Reattached | None] = _nothing_known
+    idle: Callable[[Setup], Idle | None] = lambda _: None
+    reattached: Callable[[Setup, Sequence[Message]], Reattached | None] = lambda _setup, _context: None
 
 
 def share(part: float) -> Callable[[Setup], Threshold]:

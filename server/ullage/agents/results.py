@@ -14,7 +14,6 @@ from ullage.agents.tools import Action, canonical_name
 from ullage.model.blocks import (
     ImageBlock,
     ResourceBlock,
-    ResultPart,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
@@ -113,16 +112,15 @@ def tool_results(messages: Sequence[Message]) -> Iterator[ToolResult]:
                     tool=tools.get(block.tool_use_id, ""),
                     tool_use_id=block.tool_use_id,
                     text=text_and_resources(block.content),
-                    pictures=any(_is_picture(part) for part in block.content),
+                    pictures=any(
+                        isinstance(part, ImageBlock) or (isinstance(part, ResourceBlock) and bool(part.data))
+                        for part in block.content
+                    ),
                 )
             elif fenced and isinstance(block, TextBlock):
                 yield ToolResult(
                     position=position, message_id=message.id, block=i, tool=FENCED, tool_use_id="", text=block.text
                 )
-
-
-def _is_picture(part: ResultPart) -> bool:
-    return isinstance(part, ImageBlock) or (isinstance(part, ResourceBlock) and bool(part.data))
 
 
 def fenced_command(messages: Sequence[Message], position: int) -> str:

@@ -28,8 +28,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.file_lines import Line, file_lines
-from ullage.agents.file_reads import FileRead, file_keys, file_reads, only_text
+from ullage.agents.file_reads import FileRead, Line, file_keys, file_lines, file_reads, only_text
 from ullage.agents.results import ToolResult, tool_results
 from ullage.edits.counted import CountedView, Stamp
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, is_sealed

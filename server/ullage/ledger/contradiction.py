@@ -93,10 +93,6 @@ def without_contradictions(text: str, entries: Sequence[Entry]) -> str:
     return "".join(line for line in text.splitlines(keepends=True) if next(otherwise(entries, line), None) is None)
 
 
-def _states_of(line: str, states: _States) -> tuple[bool, bool]:
-    return states.good.search(line) is not None, states.bad.search(line) is not None
-
-
 def _task(entry: Entry, line: str) -> bool:
     wanted = frozenset(words_of(entry.text).all)
     # An id alone is the beginning of other ids, and a task in progress may be done before its list says so.
@@ -107,7 +103,7 @@ def _task(entry: Entry, line: str) -> bool:
     # A state that the task itself names says nothing of the task.
     at = line.lower().find(entry.text.lower())
     around = line[:at] + " : " + line[at + len(entry.text) :] if at >= 0 else line
-    good, bad = _states_of(around, _TASK)
+    good, bad = _TASK.good.search(around) is not None, _TASK.bad.search(around) is not None
     if good is bad or re.search(_LATER, around, re.IGNORECASE):
         return False
     return good if entry.life is Life.OPEN else bad and entry.life is Life.DONE
@@ -124,7 +120,7 @@ def _check(entry: Entry, line: str) -> bool:
     together = _TOGETHER.get(entry.name)
     if not is_named and not (entry.kind is Kind.PROBLEM and together and together.search(line)):
         return False
-    good, bad = _states_of(line, _OUTCOME)
+    good, bad = _OUTCOME.good.search(line) is not None, _OUTCOME.bad.search(line) is not None
     if good is bad or re.search(_LATER, line, re.IGNORECASE):
         return False
     return bad if entry.kind is Kind.CHECK else good

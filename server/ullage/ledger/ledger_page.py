@@ -124,7 +124,8 @@ def standing(ledger: Ledger, focus: frozenset[str] = frozenset()) -> tuple[Entry
         *(entry for entry in ledger.said if entry.life is not Life.REPEATED),
         *(entry for entry in ledger.tasks if entry.life is not Life.DROPPED),
         *(entry for entry in ledger.problems if entry.life is Life.OPEN),
-        *_state(ledger),
+        *ledger.checks,
+        *(entry for entry in ledger.commits if entry.life is Life.LAST),
         *(entry for entry in ledger.jobs if entry.life is Life.RUNNING),
         *(entry for entry in ledger.files if entry.life is not Life.READ and not entry.is_outside),
         *mended,
@@ -132,11 +133,6 @@ def standing(ledger: Ledger, focus: frozenset[str] = frozenset()) -> tuple[Entry
         *(entry for entry in ledger.earlier if entry.index <= began),
         *[entry for entry in ledger.jobs if entry.life is Life.ENDED and entry.beside][-_MOST_RESULTS:],
     )
-
-
-def _state(ledger: Ledger) -> Iterator[Entry]:
-    yield from ledger.checks
-    yield from (entry for entry in ledger.commits if entry.life is Life.LAST)
 
 
 def lacking(entries: Sequence[Entry], context: Context, kept: frozenset[int]) -> tuple[Entry, ...]:
@@ -165,7 +161,9 @@ def _left(entry: Entry, context: Context, kept: frozenset[int]) -> Entry | None:
         case Kind.COMMIT | Kind.EARLIER:
             said = context.says(entry.text)
         case Kind.FILE:
-            said = _names(entry.text, context) and context.says_changed(entry.text, _CODE.findall(entry.beside))
+            # By its whole path, or by its last two parts.
+            said = any(map(context.has_name, (entry.text, "/".join(entry.text.split("/")[-2:]))))
+            said = said and context.says_changed(entry.text, _CODE.findall(entry.beside))
         case Kind.JOB if entry.life is Life.RUNNING:
             said = context.has_name(entry.name)
         case Kind.JOB:
@@ -207,11 +205,6 @@ def _is_told(entry: Entry, context: Context) -> bool:
         return bool(entry.beside) and not entry.changed and context.says(entry.beside)
     command, detail = failed_command(entry)
     return context.says(detail) if detail else context.says(command)
-
-
-def _names(path: str, context: Context) -> bool:
-    """Returns whether a context names a file: by its whole path, or by its last two parts."""
-    return context.has_name(path) or context.has_name("/".join(path.split("/")[-2:]))
 
 
 def _has_task(entry: Entry, context: Context) -> bool:
@@ -357,11 +350,11 @@ def _lines(entry: Entry, cwd: str) -> list[str]:  # noqa: PLR0911 - a table of k
             return [f"{number}[{entry.life.value}] {named}{text}{old}"]
         case Kind.PROBLEM:
             text = _short(text, _MENDED) if entry.life is Life.MENDED else text
-            return [f"{number}{text}{_then(entry.beside)}{_changed(entry, cwd, 'not tried again since a change of ')}"]
+            mend = f" → {_line(entry.beside)}" if entry.beside else ""
+            return [f"{number}{text}{mend}{_changed(entry, cwd, 'not tried again since a change of ')}"]
         case Kind.CHECK:
-            return [
-                f"{number}`{text}` passed{_colon(entry.beside)}{_changed(entry, cwd, 'not run since a change of ')}"
-            ]
+            how = f": {_line(entry.beside)}" if entry.beside else ""
+            return [f"{number}`{text}` passed{how}{_changed(entry, cwd, 'not run since a change of ')}"]
         case Kind.COMMIT:
             return [f"{number}last commit {entry.name} {text}{_changed(entry, cwd, 'not committed: ')}"]
         case Kind.JOB if entry.life is Life.RUNNING:
@@ -471,14 +464,6 @@ def _paragraphs(entry: Entry) -> str:
     if parts and shown[0] != GAP:
         shown.insert(0, GAP)
     return "\n".join(shown)
-
-
-def _then(beside: str) -> str:
-    return f" → {_line(beside)}" if beside else ""
-
-
-def _colon(beside: str) -> str:
-    return f": {_line(beside)}" if beside else ""
 
 
 def _changed(entry: Entry, cwd: str, words: str) -> str:

@@ -606,17 +606,16 @@ class WorkFold:
 
     def commits(self) -> tuple[Entry, ...]:
         """Returns the commits that were not undone: those of the project with the last marked, and those elsewhere."""
-        own = self._commits
         entries = [
             Entry(
                 kind=Kind.COMMIT,
-                life=Life.LAST if place == len(own) - 1 else Life.EARLIER,
+                life=Life.LAST if place == len(self._commits) - 1 else Life.EARLIER,
                 index=one.index,
                 text=one.subject,
                 name=one.hash,
-                changed=self._since(one.index) if place == len(own) - 1 else (),
+                changed=self._since(one.index) if place == len(self._commits) - 1 else (),
             )
-            for place, one in enumerate(own)
+            for place, one in enumerate(self._commits)
         ]
         return tuple(sorted([*entries, *self._elsewhere], key=lambda entry: entry.index))
 

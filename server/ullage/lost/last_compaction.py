@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ullage.model.blocks import NO_SUMMARY, CompactionBlock
+from ullage.formats.transcripts.builder import ImportedTranscript
+from ullage.model.blocks import NO_SUMMARY, CompactionBlock, TextBlock
 from ullage.model.edits import CompactionEdit, compaction_block
 from ullage.model.events import ContextEdited, MessageAppended, Record
-from ullage.model.message import Message
+from ullage.model.message import Message, Role
 from ullage.transcript.fold import Transcript, compaction_edits
 
 # Milliseconds. An agent may write its compaction into its file a moment after the hook has answered, with the time of
@@ -72,3 +73,18 @@ def compaction_before(at: int, edits: Sequence[CompactionEdit]) -> str | None:
     """Returns the id of the compaction after which a hook gave something back at a time, None if there is none."""
     before = [edit.id for edit in edits if edit.timestamp <= at + _LATE]
     return before[-1] if before else None
+
+
+def messages_of(transcript: ImportedTranscript) -> list[Message]:
+    """Returns all messages of a conversation."""
+    return [event.message for event in transcript.events if isinstance(event, MessageAppended)]
+
+
+def summary_message(summary: str) -> Message:
+    """Returns the message with which an agent continues that has nothing but a summary."""
+    return Message(id="summary", role=Role.USER, content=(TextBlock(text=summary),))
+
+
+def records_of(transcript: ImportedTranscript) -> list[Record]:
+    """Returns a conversation's log."""
+    return [Record(position=place, timestamp=0, event=event) for place, event in enumerate(transcript.events)]

@@ -54,8 +54,8 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 
     @property
     def missing(self) -> dict[str, int]:
-        """How many of them are still missing: no text that was given back has them. Such a text may have more than was
-        left out, because a hook does not know which messages the agent keeps next to its summary."""
+        """How many of them no text that was given back has. Such a text may have more than was left out, because a hook
+        does not know which messages the agent keeps next to its summary."""
         return count_kinds([one for one in self.entries if not any(is_on(text, one, self.cwd) for text in self.given)])
 
 

@@ -41,7 +41,7 @@ from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import target_for
 from ullage.redaction.privacy import hide
 from ullage.service.conversation.conversation import Conversation, Planned
-from ullage.summary.checks import Check
+from ullage.summary.reader import Check
 from ullage.transcript.cut_points import kept, leading, pinned_ids
 from ullage.transcript.fold import Transcript
 

@@ -18,8 +18,7 @@ from ullage.ledger.ledger_page import LISTED, SECTIONS, relative, standing, writ
 from ullage.ledger.outline import outline_of
 from ullage.model.blocks import ArtifactLedger, CompactionBlock, FileAction, FileArtifact
 from ullage.model.marker import FILE_HEADINGS, render_ledger, render_marker
-from ullage.summary.checks import Check, go_on
-from ullage.summary.reader import Reader
+from ullage.summary.reader import Check, Reader, go_on
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 

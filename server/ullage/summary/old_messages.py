@@ -7,8 +7,7 @@ from ullage.ledger.said import typed_text
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock, text_and_resources
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message
-from ullage.summary.checks import Check
-from ullage.summary.reader import Reader
+from ullage.summary.reader import Check, Reader
 from ullage.transcript.cut_points import is_prompt
 
 

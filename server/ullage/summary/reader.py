@@ -1,12 +1,39 @@
 """Reads conversations for summaries, and remembers what it has read, for all sessions of a process."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypeVar
 
 from ullage.ledger.folding import Fold
 from ullage.ledger.ledger_entry import Ledger
 from ullage.model.message import Message
 from ullage.redaction.clean import redact
-from ullage.summary.checks import Check, go_on
+
+T = TypeVar("T")
+# This many items that take microseconds each make up one step.
+MANY = 256
+# Returns if the work shall continue, else raises. Called very often, so it must cost next to nothing.
+Check = Callable[[], None]
+
+
+def go_on() -> None:
+    """Does nothing, so the work continues: the check for work that is never abandoned."""
+
+
+def checked(items: Iterable[T], check: Check, every: int = 1) -> Iterator[T]:
+    """Yields the items, and calls `check` before every item, or before one in `every`. An exception of `check` ends the
+    work."""
+    if every == 1:
+        for item in items:
+            check()
+            yield item
+        return
+    # In slices, so that an item costs little more than without this.
+    left = iter(items)
+    while several := list(islice(left, every)):
+        check()
+        yield from several
+
 
 # Characters of text: the largest windows hold two million tokens.
 ROOM = 8_000_000

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ullage.agents.agent import Agent
+from ullage.agents.agent import Agent, Retention
 from ullage.agents.machine import Machine
-from ullage.agents.retention import Retention
 from ullage.watch.candidates import find_candidates
 from ullage.watch.file_parts import read_small
 

@@ -3,8 +3,7 @@
 import pytest
 
 from support.build import assistant, results, user, uses
-from ullage.agents.file_lines import Line, file_lines
-from ullage.agents.file_reads import FileRead, file_keys, file_reads
+from ullage.agents.file_reads import FileRead, Line, file_keys, file_lines, file_reads
 from ullage.agents.shell import ShellRead, shell_read
 from ullage.model.blocks import ResourceBlock, TextBlock
 from ullage.model.message import Message, Role

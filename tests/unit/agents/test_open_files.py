@@ -3,8 +3,7 @@
 import pytest
 
 from support.conversations import agent, call, places, user
-from ullage.agents.calls import ToolCall, tool_calls, touches_of
-from ullage.agents.open_files import open_file
+from ullage.agents.calls import ToolCall, open_file, tool_calls, touches_of
 from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Life
 from ullage.model.blocks import FileAction

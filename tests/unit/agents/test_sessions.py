@@ -2,10 +2,9 @@ from typing import Any
 
 import pytest
 
-from ullage.agents.agent import Agent
+from ullage.agents.agent import Agent, Running, running_in_name, running_in_record
 from ullage.agents.claude_code.sessions import project_pattern, running_patterns
 from ullage.agents.machine import Machine
-from ullage.agents.running import Running, running_in_name, running_in_record
 from ullage.agents.table import AGENTS
 
 LINUX = Machine(system="linux", home="/home/ann")

@@ -1,7 +1,7 @@
 """What a compaction left out, and what its summary says otherwise, whether the summary is handed over or in the log."""
 
 from support.talk import Talk
-from ullage.lost.handed_over import summary_message
+from ullage.lost.last_compaction import summary_message
 from ullage.lost.left_out import detail_of, lost_from, read_before
 
 TALK = Talk().call("TodoWrite", {"todos": [{"content": "Add the CSV export", "status": "pending"}]})

@@ -8,7 +8,7 @@ import pytest
 
 from support.workspace import PATIENCE
 from ullage.service.plan import in_thread
-from ullage.summary.checks import Check
+from ullage.summary.reader import Check
 
 
 async def all_threads_ended() -> None:

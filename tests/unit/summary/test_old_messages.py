@@ -4,9 +4,8 @@ import pytest
 
 from support.conversations import agent, bash, call, user
 from ullage.model.message import Message
-from ullage.summary.checks import go_on
 from ullage.summary.old_messages import Judge
-from ullage.summary.reader import Reader
+from ullage.summary.reader import Reader, go_on
 
 MESSAGES = (
     user("Port the spool to Rust."),

@@ -1,24 +1,19 @@
 """Where Claude Code compacts: the windows of its models, its settings, its thresholds, and what it attaches again.
 
 Each window was asked of the program with `/context`, which needs no model. A name that ends in `[1m]` means a million
-tokens in every version. Without it, the versions 2.1.197 to 2.1.283 gave every model that was tried 200,000 tokens, and
-the versions 2.1.291 to 2.1.316 gave a million to all but older models. The versions between were not tried. If no
-setting names a model, 2.1.197 asks for its default as `claude-opus-4-8[1m]`, which its log does not show.
+tokens in every version. Without it, 2.1.197 to 2.1.283 gave every model that was tried 200,000 tokens, and 2.1.291 to
+2.1.316 a million to all but older models. If no setting names a model, 2.1.197 asks for its default as
+`claude-opus-4-8[1m]`, which its log does not show.
 
 The thresholds were measured on the `preTokens` of 73 recorded automatic compactions in windows of 200,000 tokens:
-155,000 in the versions 2.0.76 to 2.1.20 (42 of them) and 167,000 in 2.1.25 to 2.1.42 (31); in 2.1.22 conversations
-continued beyond 155,000. By trial with 2.1.197: that version compacts only two models by itself, and others if the user
-names a window. `/context` of 2.1.316 shows that newer models are compacted again. The one compaction of an earlier
-version, 1.0.53, was at 154,566 after a call with 153,818.
+155,000 in 2.0.76 to 2.1.20 (42) and 167,000 in 2.1.25 to 2.1.42 (31); in 2.1.22 conversations continued beyond 155,000.
+By trial, 2.1.197 compacts only two models by itself, and others if the user names a window; 2.1.316 compacts newer ones
+again. The one compaction of 1.0.53 was at 154,566 after a call with 153,818.
 
-The files that are attached again were measured with 2.1.316 in one process: of the files that were read or changed
-since the last compaction, the five that were last changed on the disk come back whole, if each has at most 5,000
-tokens; of a longer one only the name comes. A process that has resumed a session attaches no file that an earlier one
-has read, and the log does not say which.
-
-Measured on seven compactions of the versions 2.0.76 to 2.1.39: what their next prompts held beyond the summary and the
-hidden part was, within 5,000 tokens each, the last five files that had been read or changed, each cut to 5,000 tokens.
-The logs of these versions don't contain them. Later logs have them as attachments.
+What is attached again was measured with 2.1.316 in one process: of the files that were read or changed since the last
+compaction, the five last changed on the disk, whole if they have at most 5,000 tokens, else their names. A process that
+resumed a session attaches none that an earlier one has read, and the log does not say which. In 2.0.76 to 2.1.39, whose
+logs lack them, seven next prompts held the last five files, each cut to 5,000 tokens, within 5,000 tokens.
 """
 
 import re

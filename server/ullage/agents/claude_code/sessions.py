@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from ullage.agents.agent import Retention
 from ullage.agents.machine import Machine, first_prompt, last_text
-from ullage.agents.retention import Retention
 from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.model.json_values import JsonObject, as_object, as_text
 

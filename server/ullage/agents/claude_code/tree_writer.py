@@ -129,8 +129,9 @@ class TreeWriter:
             # The model is sent the user's local commands and their output.
             self._write_message(entry, place, read_blocks(entry.value.get("content")))
         else:
-            if entry.subtype in _ENDS_OF_TURNS:
-                self._complete_turn()
+            if entry.subtype in _ENDS_OF_TURNS and self._answer:
+                self._add_answer(self._answer)
+                self._answer.write_rest(self._builder, self._written, ended=False)
             elif entry.subtype == "microcompact_boundary":
                 self.end_answer()
                 self._clear_results(entry)
@@ -376,11 +377,6 @@ class TreeWriter:
             answer.write(self._builder, self._written)
             self._windows.read_answer(answer.requested_model, answer.ended)
             self._tip = answer.place
-
-    def _complete_turn(self) -> None:
-        if self._answer:
-            self._add_answer(self._answer)
-            self._answer.write_rest(self._builder, self._written, ended=False)
 
 
 def _is_sent(output: str) -> bool:

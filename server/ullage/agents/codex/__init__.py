@@ -195,10 +195,6 @@ def _folder(machine: Machine) -> str:
     return machine.folder("CODEX_HOME", ".codex")
 
 
-def _hooks_path(machine: Machine) -> str:
-    return f"{_folder(machine)}/hooks.json"
-
-
 def _config_path(machine: Machine) -> str:
     return f"{_folder(machine)}/config.toml"
 
@@ -221,7 +217,7 @@ WIRING = Wiring(
     word="codex",
     files=(
         SettingsFile(
-            path=_hooks_path,
+            path=lambda machine: f"{_folder(machine)}/hooks.json",
             hooks=(
                 HookPlace(event="PreCompact", timeout=_TIMEOUT),
                 HookPlace(event="SessionStart", matcher="compact", timeout=_TIMEOUT),

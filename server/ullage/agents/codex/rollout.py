@@ -434,7 +434,8 @@ class CodexReader:
         self._add_instructions(text, of_user=item.get("role") == "user")
         before = self._builder.tip
         added = self._items.add_message(item, time)
-        self._remember(added, item, text)
+        for key in {as_text(item.get("id")), text} - {""}:
+            self._known.setdefault(key, []).append(added)
         if item.get("role") == "user":
             self._note_prompt(text, before)
 
@@ -446,10 +447,6 @@ class CodexReader:
         self._prompts.append((self._builder.tip, text))
         self._usage.prompt()
         self._prompted = True
-
-    def _remember(self, message_id: str, item: JsonObject, text: str) -> None:
-        for key in {as_text(item.get("id")), text} - {""}:
-            self._known.setdefault(key, []).append(message_id)
 
     def _add_instructions(self, text: str, *, of_user: bool = True) -> None:
         """Adds the instructions of the file's first line as a system message before the first user message, unless a

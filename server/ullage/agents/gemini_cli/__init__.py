@@ -21,13 +21,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ullage.agents.accounts import prompt_and_answer
-from ullage.agents.agent import AcpAgent, Agent, Inserted, Occupancy, Sessions
+from ullage.agents.agent import AcpAgent, Agent, Inserted, Occupancy, Retention, Sessions, prompt_and_answer
 from ullage.agents.gemini_cli.conversations import FORMAT
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import OwnContext, share
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number
-from ullage.agents.retention import Retention
 from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Wiring
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text

@@ -3,19 +3,351 @@
 It compacts at 85 % of the window, or 50,000 tokens before its end if that is earlier. Read in its source, and measured:
 of 100,000, 52,545 tokens are compacted and 47,545 are not. `config.toml` names other values for a model:
 `compaction_trigger_ratio` and `reserved_context_size`, and its window: `max_context_size`.
+
+Reads Kimi Code's sessions (`~/.kimi-code/sessions/FOLDER/SESSION/agents/AGENT/wire.jsonl`).
+
+Each line is a record of the program's own log. Only `context.*` records change the context; the others repeat them for
+the screen or say what the program did. An answer is written in parts between `step.begin` and `step.end`. A compaction
+keeps the user's newest messages, and puts the summary after them. (Record types: the program's wire manifest,
+protocol 1.5.)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Inserted, Sessions
-from ullage.agents.kimi_code.wire_log import FORMAT
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import OwnContext, Rule, Setup
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
 from ullage.agents.session_facts import Facts, common_facts, side_of
-from ullage.model.json_values import JsonObject, as_object, as_text
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import read_arguments, read_functions, read_image_url
+from ullage.formats.transcripts.format import ListedConversation, Records, choose, file_named, incremental
+from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.edits import CompactionCause
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+from ullage.model.message import Role
+from ullage.model.usage import Usage
+
+NAME = "kimi-code"
+
+# Types of records that say what the program did, or repeat a message for the screen.
+_KNOWN_RECORDS = {
+    *("metadata", "config.update", "forked", "usage.record", "context.update_token_count"),
+    *("agent.message.appended", "agent.turn.started", "agent.turn.ended"),
+    *("cron.add", "cron.cursor", "cron.delete"),
+    *("full_compaction.begin", "full_compaction.cancel", "full_compaction.complete"),
+    *("goal.clear", "goal.create", "goal.update", "plan.revision"),
+    *("interaction.request", "interaction.resolved", "interruptionReminder.recorded"),
+    *("llm.request", "llm.tools_snapshot", "mcp.tools_discovered"),
+    *("permission.record_approval_result", "permission.set_mode", "plugin.session_start", "profile.bind"),
+    *("plan_mode.cancel", "plan_mode.enter", "plan_mode.exit", "prompt.accepted", "prompt.completed"),
+    *("runtime.set_binding", "skill.activate", "staleGuard.cleared", "staleGuard.recorded"),
+    *("subagent.spawned", "subagent.started", "subagent.completed", "subagent.failed"),
+    *("swarm_mode.enter", "swarm_mode.exit", "task.started", "task.terminated", "task.waitDelivered"),
+    *("token_counting.measured", "token_counting.rebased", "token_counting.truncated", "token_counting.turn_recorded"),
+    *("tools.register_user_tool", "tools.reset_active_tools", "tools.set_active_tools"),
+    *("tools.unregister_user_tool", "tools.update_store", "tower_mode.enter", "tower_mode.exit"),
+    *("turn.cancel", "turn.ended", "turn.prompt", "turn.started", "turn.steer"),
+}
+_CONTEXT = {"context.append_message", "context.append_loop_event"}
+
+
+def matches(document: Document) -> bool:
+    """Returns whether the file is the log of an agent of Kimi Code, or the folder of a session with such logs."""
+    objects = document.objects or [value for wire in _wires(document) for value in wire.objects]
+    return any(as_text(value.get("type")) in _CONTEXT for value in objects) or any(
+        value.get("type") == "metadata" and "protocol_version" in value for value in objects[:1]
+    )
+
+
+def records(document: Document) -> Records:
+    """Returns a record with the facts of the session's `state.json`, then the lines of one agent's log.
+
+    A session's folder holds the logs of several agents; `document.run` chooses one, by default the main one.
+    """
+    wire, others = document, ()
+    wires = () if document.lines else _wires(document)
+    if wires:
+        found = [
+            ListedConversation(id=_agent(wire), messages=len(wire.lines), is_child=_agent(wire) != "main")
+            for wire in wires
+        ]
+        chosen, others = choose(found, document)
+        wire = wires[chosen]
+    state = file_named(document, "state.json")
+    folders = PurePosixPath(wire.name.replace("\\", "/")).parts
+    head = {"state": as_object(state.value) if state else {}, "agent": _agent(wire), "session": "".join(folders[-4:-3])}
+    return Records(lines=(Line(number=1, value=head), *wire.lines), skipped=others)
+
+
+def _wires(document: Document) -> tuple[Document, ...]:
+    return tuple(file for file in document.companions if file.name.endswith("wire.jsonl"))
+
+
+def _agent(wire: Document) -> str:
+    folders = PurePosixPath(wire.name.replace("\\", "/")).parts[-3:-1]
+    return folders[1] if folders[:1] == ("agents",) else ""
+
+
+_ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.USER}
+# A message with one of these origins is the user's own if the user has typed its command.
+_COMMANDS = {"skill_activation", "plugin_command"}
+
+
+class _Message(Struct, frozen=True):
+    """A message of the context: its id in the transcript, whether the user typed it, whether it is a compaction's
+    summary, and the builder's tip before it (`before`)."""
+
+    message_id: str
+    typed: bool = False
+    summary: bool = False
+    before: str = ""
+
+
+class _Answer(Struct):
+    """An answer that is being written: its id, the time it began, its content, its results with their times, its usage,
+    the messages that came meanwhile and follow its results (`later`), and the time it ended. Times are Unix
+    milliseconds."""
+
+    id: str
+    timestamp: int
+    content: list[Block]
+    results: list[tuple[ToolResultBlock, int]]
+    usage: JsonObject
+    later: list[tuple[JsonObject, int]]
+    ended: int = 0
+
+
+class KimiReader:
+    """Reads the log of one agent of a Kimi Code session. An answer is held back until its step ends or the next one
+    begins."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._context: list[_Message] = []
+        self._answer: _Answer | None = None
+        self._cause: CompactionCause | None = None
+        self._prompted = False
+        builder.agent = "Kimi Code"
+
+    def take(self, record: Line) -> None:
+        """Reads the record with the session's facts (from `state.json`), or the next record of the log."""
+        value = record.value
+        if value is None:
+            self._builder.skip_unread(record)
+            return
+        kind, timestamp = as_text(value.get("type")), as_timestamp(value.get("time"))
+        if "state" in value:
+            self._take_state(value)
+        elif kind == "context.append_loop_event":
+            self._take_event(as_object(value.get("event")), timestamp, record.number)
+        elif kind == "context.append_message":
+            self._append(as_object(value.get("message")), timestamp)
+        elif kind == "context.apply_compaction":
+            self._compact(value, timestamp)
+        elif kind == "context.undo":
+            self._undo(as_count(value.get("count")), timestamp)
+        elif kind == "context.clear":
+            self._flush()
+            self._context = []
+            self._builder.rewind("", timestamp)
+        else:
+            self._take_fact(kind, value)
+            self._builder.skip(record.number, f"{kind} record", expected=kind in _KNOWN_RECORDS)
+
+    def finish(self) -> None:
+        """Adds the answer that was held back."""
+        self._flush()
+
+    def _take_state(self, value: JsonObject) -> None:
+        builder, state, agent = self._builder, as_object(value.get("state")), as_text(value.get("agent"))
+        session_id = as_text(state.get("id")) or as_text(value.get("session"))
+        main = agent in ("", "main")
+        builder.session_id = session_id if main or not session_id else f"{session_id}/{agent}"
+        builder.parent = "" if main else session_id
+        builder.is_sub_agent = not main
+        builder.cwd = as_text(state.get("cwd")) or as_text(state.get("workDir"))
+        builder.title = as_text(state.get("title"))
+
+    def _take_fact(self, kind: str, value: JsonObject) -> None:
+        builder = self._builder
+        match kind:
+            case "profile.bind" | "config.update":
+                folder = as_text(as_object(value.get("environmentDisclosure")).get("cwd"))
+                builder.cwd = builder.cwd or folder
+                prompt = as_text(value.get("systemPrompt"))
+                if prompt and not self._prompted:
+                    self._prompted = True
+                    builder.add(Role.SYSTEM, (TextBlock(text=prompt),), timestamp=as_timestamp(value.get("time")))
+            case "llm.request" if value.get("kind") == "loop":
+                builder.use_model(as_text(value.get("model")))
+            case "llm.tools_snapshot":
+                builder.declare(read_functions(value.get("tools")))
+            case "usage.record" if self._answer and value.get("usageScope") == "turn":
+                self._answer.usage = as_object(value.get("usage"))
+            case "full_compaction.begin":
+                self._cause = CompactionCause.BY_HAND if value.get("source") == "manual" else None
+            case _:
+                pass
+
+    def _take_event(self, event: JsonObject, timestamp: int, number: int) -> None:
+        kind = as_text(event.get("type"))
+        if kind == "step.begin":
+            self._flush()
+            self._answer = _Answer(as_text(event.get("uuid")), timestamp, [], [], {}, [])
+        elif kind == "tool.result":
+            result = _read_result(as_object(event.get("result")), as_text(event.get("toolCallId")))
+            if self._answer:
+                self._answer.results.append((result, timestamp))
+            else:
+                self._add(Role.USER, [result], "", timestamp)
+        elif kind == "step.end":
+            if self._answer:
+                self._answer.usage = as_object(event.get("usage")) or self._answer.usage
+                self._answer.ended = timestamp
+            self._flush()
+        elif kind == "content.part" and self._answer:
+            self._answer.content += _read_parts([event.get("part")])
+        elif kind == "tool.call" and self._answer:
+            call_id, name = as_text(event.get("toolCallId")), as_text(event.get("name"))
+            self._answer.content.append(ToolUseBlock(id=call_id, name=name, input=read_arguments(event.get("args"))))
+        else:
+            self._builder.skip(number, f"loop event {kind!r} outside of a step", expected=False)
+
+    def _append(self, message: JsonObject, timestamp: int) -> None:
+        if self._answer:
+            self._answer.later.append((message, timestamp))
+            return
+        role = _ROLES.get(as_text(message.get("role")), Role.USER)
+        content = _read_parts(as_list(message.get("content")))
+        if message.get("role") == "tool":
+            result = _read_result({**message, "output": message.get("content")}, as_text(message.get("toolCallId")))
+            content = list[Block]((result,))
+        for call in as_objects(message.get("toolCalls")):
+            arguments = read_arguments(call.get("arguments"))
+            content.append(ToolUseBlock(id=as_text(call.get("id")), name=as_text(call.get("name")), input=arguments))
+        if content:
+            self._add(role, content, as_text(message.get("id")), timestamp, typed=_is_typed(message))
+
+    def _add(
+        self, role: Role, content: Sequence[Block], message_id: str, timestamp: int, *, typed: bool = False
+    ) -> str:
+        before = self._builder.tip
+        added = self._builder.add(role, content, message_id, timestamp)
+        self._context.append(_Message(added, typed, before=before))
+        return added
+
+    def _flush(self) -> None:
+        answer, self._answer = self._answer, None
+        if not answer:
+            return
+        if answer.content:
+            message_id = self._add(Role.ASSISTANT, answer.content, answer.id, answer.timestamp)
+            self._builder.report(_usage(answer.usage), message_id, answer.ended)
+        if answer.results:
+            results = [result for result, _ in answer.results]
+            self._add(Role.USER, results, f"{answer.id}-results", answer.results[-1][1])
+        for message, timestamp in answer.later:
+            self._append(message, timestamp)
+
+    def _compact(self, record: JsonObject, timestamp: int) -> None:
+        self._flush()
+        summary = as_text(record.get("summary")) or as_text(record.get("contextSummary"))
+        if not summary:
+            parts = _read_parts(as_list(as_object(record.get("summary")).get("content")))
+            summary = "\n".join(block.text for block in parts if isinstance(block, TextBlock))
+        leading, kept = self._kept(record)
+        edit_id = self._builder.compact(
+            summary,
+            timestamp=timestamp,
+            cause=self._cause,
+            leading=[message.message_id for message in leading],
+            kept=[message.message_id for message in kept],
+        )
+        self._cause = None
+        marker = _Message(edit_id, summary=True)
+        self._context = [*leading, marker, *kept]
+
+    def _kept(self, record: JsonObject) -> tuple[list[_Message], list[_Message]]:
+        """Returns the messages that a compaction keeps, as two lists: before and after its summary. Since protocol 1.4
+        those are the user's messages (perhaps without a middle part); before that, all after the first `compactedCount`
+        messages."""
+        if "keptUserMessageCount" not in record:
+            return [], self._context[as_count(record.get("compactedCount", record.get("count"))) :]
+        typed = [message for message in self._context if message.typed]
+        count, first = as_count(record.get("keptUserMessageCount")), as_count(record.get("keptHeadUserMessageCount"))
+        newest = typed[max(len(typed) - (count - first), 0) :]
+        return [*(message for message in typed[:first] if message not in newest), *newest], []
+
+    def _undo(self, count: int, timestamp: int) -> None:
+        """Goes back to before the user's last `count` messages, but never to before a compaction. `timestamp` is Unix
+        milliseconds."""
+        self._flush()
+        summaries = [at for at, message in enumerate(self._context) if message.summary]
+        first = summaries[-1] + 1 if summaries else 0
+        typed = [at for at in range(first, len(self._context)) if self._context[at].typed]
+        if count and typed:
+            at = typed[-min(count, len(typed))]
+            self._builder.rewind(self._context[at].before, timestamp)
+            self._context = self._context[:at]
+
+
+def _is_typed(message: JsonObject) -> bool:
+    origin = as_object(message.get("origin"))
+    kind = as_text(origin.get("kind", "user"))
+    return message.get("role") == "user" and (
+        kind == "user" or (kind in _COMMANDS and origin.get("trigger") == "user-slash")
+    )
+
+
+def _read_parts(parts: Sequence[Any]) -> list[Block]:
+    return [block for part in parts for block in _read_part(part)]
+
+
+def _read_part(item: Any) -> Iterator[Block]:
+    part = as_object(item)
+    match part.get("type"):
+        case "text" if part.get("text"):
+            yield TextBlock(text=as_text(part.get("text")))
+        case "think" if part.get("think"):
+            yield ThinkingBlock(thinking=as_text(part.get("think")), signature=as_text(part.get("encrypted")) or None)
+        case "image_url":
+            image = as_object(part.get("imageUrl", part.get("image_url")))
+            yield read_image_url(as_text(image.get("url")))
+        case "text" | "think":
+            pass
+        case _:
+            yield TextBlock(text=to_json(item))
+
+
+def _read_result(result: JsonObject, call_id: str) -> ToolResultBlock:
+    output = result.get("output")
+    blocks = (
+        _read_parts(as_list(output)) if isinstance(output, list) else _read_parts([{"type": "text", "text": output}])
+    )
+    parts: list[ResultPart] = [block for block in blocks if isinstance(block, TextBlock | ImageBlock)]
+    note = as_text(result.get("note"))
+    if note:
+        parts.append(TextBlock(text=note))
+    return ToolResultBlock(tool_use_id=call_id, content=tuple(parts), is_error=result.get("isError") is True)
+
+
+def _usage(usage: JsonObject) -> Usage:
+    return Usage(
+        input_tokens=as_count(usage.get("inputOther")),
+        output_tokens=as_count(usage.get("output")),
+        cache_read_input_tokens=as_count(usage.get("inputCacheRead")),
+        cache_creation_input_tokens=as_count(usage.get("inputCacheCreation")),
+    )
+
+
+FORMAT = incremental(NAME, matches, KimiReader, records, reads_folders=True)
 
 
 def patterns(machine: Machine) -> tuple[str, ...]:

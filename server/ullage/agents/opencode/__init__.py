@@ -138,25 +138,21 @@ def _settings(machine: Machine) -> str:
     return f"{_folder(machine)}/opencode.jsonc"
 
 
-def _other_settings(machine: Machine) -> tuple[str, ...]:
-    """Returns the other files that opencode reads, in the order in which it chooses one to write to."""
-    return (f"{_folder(machine)}/opencode.json", f"{_folder(machine)}/config.json")
-
-
-def _plugin(machine: Machine) -> str:
-    return f"{_folder(machine)}/plugin/ullage.js"
-
-
 WIRING = Wiring(
     word="opencode",
     files=(
         SettingsFile(
             path=_settings,
-            instead=_other_settings,
+            # In the order in which it chooses one to write to.
+            instead=lambda machine: (f"{_folder(machine)}/opencode.json", f"{_folder(machine)}/config.json"),
             mcp_server=True,
             mcp_place=McpPlace(key="mcp", kind="local"),
         ),
-        SettingsFile(path=_plugin, syntax="whole", plugin=("plugin_call.js", "opencode/plugin.js")),
+        SettingsFile(
+            path=lambda machine: f"{_folder(machine)}/plugin/ullage.js",
+            syntax="whole",
+            plugin=("plugin_call.js", "opencode/plugin.js"),
+        ),
     ),
     summary_in_file=True,
     # Its own request for a summary has 2,900 characters.

@@ -52,18 +52,12 @@ def records(document: Document) -> Records:
     at = next((at for at, known in enumerate(found) if known.id == wanted), -1)
     chosen, others = (at, ()) if at >= 0 else choose(found, document)
     session_id = found[chosen].id if found else ""
-    head = {"session": store.sessions.get(session_id, {}), "program": _program(document.name)}
+    # The CLI of Kilo Code is built on opencode.
+    is_kilo = "kilo" in PurePosixPath(document.name.replace("\\", "/")).parts[-2:] or "kilo.db" in document.name
+    head = {"session": store.sessions.get(session_id, {}), "program": "Kilo Code" if is_kilo else "opencode"}
     messages = [{"info": info, "parts": _parts(store, info)} for info in store.messages.get(session_id, [])]
     lines = tuple(Line(number=number, value=value) for number, value in enumerate([head, *messages]))
     return Records(lines=lines, skipped=others)
-
-
-def _program(name: str) -> str:
-    """Returns the program that keeps its conversations at the path `name`: `Kilo Code`, whose CLI is built on opencode,
-    or `opencode`."""
-    return (
-        "Kilo Code" if "kilo" in PurePosixPath(name.replace("\\", "/")).parts[-2:] or "kilo.db" in name else "opencode"
-    )
 
 
 def _is_export(value: Any) -> bool:

@@ -8,20 +8,335 @@ Ullage is added by an extension (`plugin.js`), since the settings know no hooks,
 since 1.0. Measured with 0.73.1 and 1.5.2: a compaction comes after a turn or before a prompt, and its summary is in the
 file at once. The extension stores the brief with that prompt. Nothing can be added to the request for its summary: an
 extension may only cancel a compaction or replace the whole summary (`SessionBeforeCompactResult` of 1.5.2).
+
+Reads pi's sessions (`~/.pi/agent/sessions/FOLDER/TIME_ID.jsonl`), and those of programs built on it.
+
+A session is a header and entries. Since version 2 of the format each entry names its parent, so that entries form a
+tree; the newest entry is where the conversation continues. Entries of version 1 have no ids and follow each other.
+
+pi puts summaries, and commands that the user ran, into the user's messages. The texts are those that pi sends a model;
+its record has their parts.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import AcpAgent, Agent, Sessions
+from ullage.agents.agent import AcpAgent, Agent, Inserted, Sessions
+from ullage.agents.inserted import by_program
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import OwnContext, before_end
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number, switch
-from ullage.agents.pi.session_log import FORMAT, INSERTED
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.agents.wiring import McpPlace, SettingsFile, Steering, Wiring
-from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.format import incremental
+from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+from ullage.model.message import Role, ToolDefinition
+from ullage.model.usage import Usage
+
+NAME = "pi"
+
+_COMPACTED = "The conversation history before this point was compacted into the following summary:"
+_CAME_BACK = "The following is a summary of a branch that this conversation came back from:"
+# In place of a message that pi sends no more.
+_LEFT_OUT = "[pi left a message out of the context here.]"
+INSERTED = Inserted(
+    summary_openings=(_COMPACTED, _CAME_BACK),
+    not_typed=(r"Ran `[^`]{1,4000}`\n(?:```\n|\(no output\))", re.escape(_LEFT_OUT)),
+)
+
+
+def _branch_text(summary: str) -> str:
+    """Returns the text of the summary of a branch that the conversation left."""
+    return f"{_CAME_BACK}\n\n<summary>\n{summary}</summary>"
+
+
+def _command_text(command: str, output: str, status: int, *, cancelled: bool) -> str:
+    """Returns the text of a shell command that the user ran and its output."""
+    shown = f"```\n{output}\n```" if output else "(no output)"
+    end = "\n\n(command cancelled)" if cancelled else f"\n\nCommand exited with code {status}" if status else ""
+    return f"Ran `{command}`\n{shown}{end}"
+
+
+# Entries about the program, its display and its other requests.
+_OWN_ENTRIES = {"thinking_level_change", "label", "custom", "usage"}
+# Entries that are no messages and change the context.
+_EDITS = {"compaction", "context_edit"}
+# How pi writes the summaries that have a role of their own.
+_SUMMARIES: dict[str, Callable[[str], str]] = {
+    "branchSummary": _branch_text,
+    "compactionSummary": lambda summary: f"{_COMPACTED}\n\n<summary>\n{summary}\n</summary>",
+}
+# Requests that ended so have no usage, or one that stops in the middle.
+_UNFINISHED = {"aborted", "error"}
+
+
+def matches(document: Document) -> bool:
+    """Returns whether the file's first line is the header of a session of pi."""
+    first = document.objects[0] if document.objects else {}
+    return first.get("type") == "session" and isinstance(first.get("cwd"), str) and "timestamp" in first
+
+
+class _Entry(Struct, frozen=True):
+    """An entry of the tree: the id of its parent, the id of its message in the transcript (empty if it has none), the
+    builder's tip right after it, and what a `context_edit` keeps of it: its role, and the call that it answers."""
+
+    parent: str
+    message_id: str
+    tip: str
+    role: Role = Role.USER
+    call_id: str = ""
+
+
+class PiReader:
+    """Reads one session of pi. Every entry is complete when it is written, so no event is held back."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._tree: dict[str, _Entry] = {}
+        self._last = ""
+        self._count = 0
+        self._tools: dict[str, ToolDefinition] = {}
+        builder.agent = "pi"
+
+    def take(self, record: Line) -> None:
+        """Reads the session's header or the next entry."""
+        entry = record.value
+        if entry is None:
+            self._builder.skip_unread(record)
+            return
+        if entry.get("type") == "session":
+            self._take_header(entry)
+            self._builder.skip(record.number, "header", expected=True)
+        else:
+            self._take_entry(entry, record.number)
+        self._count += 1
+
+    def finish(self) -> None:
+        """Does nothing, because no event is held back."""
+
+    def _take_header(self, header: JsonObject) -> None:
+        builder = self._builder
+        builder.session_id = as_text(header.get("id"))
+        builder.cwd = as_text(header.get("cwd"))
+        builder.use_model(as_text(header.get("modelId")))
+        origin = as_text(header.get("parentSession")) or as_text(header.get("branchedFrom"))
+        # The file of a session is named TIME_ID.
+        builder.parent = PurePosixPath(origin.replace("\\", "/")).stem.rpartition("_")[2]
+
+    def _take_entry(self, entry: JsonObject, number: int) -> None:
+        # An entry of version 1 has no id; its place in the file names it.
+        parent = as_text(entry.get("parentId")) if "id" in entry else self._last
+        if parent in self._tree or (parent == "" and "parentId" in entry):
+            self._go_to(parent, as_timestamp(entry.get("timestamp")))
+        else:
+            # Programs built on pi name parents that are no entries; there the conversation continues.
+            parent = self._last
+        before = self._builder.tip
+        self._read_entry(entry, number, parent)
+        tip = self._builder.tip
+        added = tip if tip != before and entry.get("type") not in _EDITS else ""
+        self._last = as_text(entry.get("id")) or f"#{self._count}"
+        message = as_object(entry.get("message"))
+        role = Role.ASSISTANT if message.get("role") == "assistant" else Role.USER
+        self._tree[self._last] = _Entry(parent, added, tip, role, as_text(message.get("toolCallId")))
+
+    def _go_to(self, parent: str, timestamp: int) -> None:
+        tip = self._tree[parent].tip if parent else ""
+        if tip != self._builder.tip:
+            self._builder.rewind(tip, timestamp)
+
+    def _read_entry(self, entry: JsonObject, number: int, parent: str) -> None:
+        builder, entry_id, timestamp = self._builder, as_text(entry.get("id")), as_timestamp(entry.get("timestamp"))
+        kind = as_text(entry.get("type"))
+        if kind == "message":
+            self._read_message(as_object(entry.get("message")), entry_id, timestamp, number)
+        elif kind == "custom_message":
+            self._add_custom(entry, entry_id, timestamp)
+        elif kind == "branch_summary":
+            builder.add(Role.USER, [TextBlock(text=_branch_text(as_text(entry.get("summary"))))], entry_id, timestamp)
+        elif kind == "compaction":
+            kept = self._kept(entry, parent)
+            before = as_count(entry.get("tokensBefore"))
+            builder.compact(as_text(entry.get("summary")), entry_id, timestamp, before=before, kept=kept)
+        elif kind == "context_edit":
+            self._edit_context(entry, timestamp, number)
+        elif kind == "model_change":
+            builder.use_model(as_text(entry.get("modelId")))
+            builder.skip(number, "model_change entry", expected=True)
+        elif kind == "session_info":
+            builder.title = as_text(entry.get("name")).strip()
+            builder.skip(number, "session_info entry", expected=True)
+        else:
+            builder.skip(number, f"{kind} entry", expected=kind in _OWN_ENTRIES)
+
+    def _read_message(self, message: JsonObject, entry_id: str, timestamp: int, number: int) -> None:
+        builder, role = self._builder, as_text(message.get("role"))
+        content = _read_content(message.get("content"))
+        match role:
+            case "assistant":
+                self._read_answer(message, content, entry_id, timestamp, number)
+            case "toolResult":
+                answer = _answer(as_text(message.get("toolCallId")), content, is_error=message.get("isError") is True)
+                builder.add(Role.USER, [answer], entry_id, timestamp)
+            case "bashExecution":
+                before = builder.tip
+                builder.add(Role.USER, [TextBlock(text=_describe_command(message))], entry_id, timestamp)
+                if message.get("excludeFromContext") is True:
+                    builder.rewind(before, timestamp)
+            case "branchSummary" | "compactionSummary":
+                text = _SUMMARIES[role](as_text(message.get("summary")))
+                builder.add(Role.USER, [TextBlock(text=text)], entry_id, timestamp)
+            case "user":
+                builder.add(Role.USER, content, entry_id, timestamp)
+            case "custom" | "hookMessage":
+                self._add_custom(message, entry_id, timestamp)
+            case "system":
+                self._declare(message)
+                builder.add(Role.SYSTEM, [*content, *_read_sections(message)], entry_id, timestamp)
+            case _:
+                builder.skip(number, f"message of unknown role {role!r}", expected=False)
+
+    def _declare(self, message: JsonObject) -> None:
+        """Reads which tools a system message adds and takes away."""
+        before = dict(self._tools)
+        for removed in as_objects(message.get("toolsRemoved")):
+            self._tools.pop(as_text(removed.get("name")), None)
+        for added in as_objects(message.get("toolsAdded")):
+            name, about = as_text(added.get("name")), as_text(added.get("description"))
+            schema = as_object(added.get("parameters"))
+            self._tools[name] = ToolDefinition(name=name, description=about, input_schema=schema)
+        if self._tools != before:
+            self._builder.declare([*self._tools.values()])
+
+    def _edit_context(self, edit: JsonObject, timestamp: int, number: int) -> None:
+        """Reads that another content, or none, is sent in place of an earlier entry's from here on."""
+        target = self._tree.get(as_text(edit.get("targetId")))
+        if target is None or not target.message_id:
+            self._builder.skip(number, "context_edit of an entry without a message", expected=True)
+            return
+        replacement = edit.get("replacement")
+        if replacement is None:
+            self._builder.exchange(target.message_id, Role.USER, [TextBlock(text=_LEFT_OUT)], timestamp)
+            return
+        content = _read_content(as_object(replacement).get("content"))
+        if target.call_id:
+            content = [_answer(target.call_id, content)]
+        self._builder.exchange(target.message_id, target.role, content, timestamp)
+
+    def _read_answer(
+        self, message: JsonObject, content: list[Block], entry_id: str, timestamp: int, number: int
+    ) -> None:
+        builder = self._builder
+        builder.use_model(as_text(message.get("model")))
+        if not content:
+            reason = as_text(message.get("errorMessage")) or as_text(message.get("stopReason"))
+            builder.skip(number, f"answer without content: {reason}", expected=True)
+            return
+        if as_text(message.get("stopReason")) in _UNFINISHED:
+            self._add_unfinished(content, entry_id, timestamp)
+            return
+        message_id = builder.add(Role.ASSISTANT, content, entry_id, timestamp)
+        builder.report(_read_usage(as_object(message.get("usage"))), message_id)
+
+    def _add_custom(self, said: JsonObject, entry_id: str, timestamp: int) -> None:
+        """Adds a message of an extension, which the model gets with the user's role."""
+        mark = by_program(as_text(said.get("customType")) or "custom")
+        self._builder.add(Role.USER, _read_content(said.get("content")), entry_id, timestamp, mark)
+
+    def _add_unfinished(self, content: list[Block], entry_id: str, timestamp: int) -> None:
+        """Adds an answer that was cut off. Its calls were never made, and the next request holds its text alone: the
+        prompts after three recorded answers with calls of up to 6,600 tokens grew by the texts only."""
+        calls = [block for block in content if isinstance(block, ToolUseBlock)]
+        rest = [block for block in content if not isinstance(block, ToolUseBlock)]
+        if rest:
+            self._builder.add(Role.ASSISTANT, rest, entry_id, timestamp)
+        if calls:
+            before = self._builder.tip
+            self._builder.add(Role.ASSISTANT, calls, f"{entry_id}-calls" if rest else entry_id, timestamp)
+            self._builder.rewind(before, timestamp)
+
+    def _kept(self, compaction: JsonObject, parent: str) -> list[str]:
+        """Returns the ids of the messages that a compaction keeps: those on the branch of `parent` from the first kept
+        entry on. Empty if that entry is not on the branch."""
+        first = as_text(compaction.get("firstKeptEntryId"))
+        if not first and "firstKeptEntryIndex" in compaction:
+            first = f"#{as_count(compaction.get('firstKeptEntryIndex'))}"
+        kept: list[str] = []
+        for name in self._climb(parent):
+            message_id = self._tree[name].message_id
+            if message_id:
+                kept.append(message_id)
+            if name == first:
+                return kept[::-1]
+        return []
+
+    def _climb(self, name: str) -> Iterator[str]:
+        while name in self._tree:
+            yield name
+            name = self._tree[name].parent
+
+
+def _read_content(content: Any) -> list[Block]:
+    """Converts a message's content, a text or a list of parts, to blocks. A part of unknown type becomes a text block
+    of its JSON."""
+    items = as_list(content) if isinstance(content, list) else [content]
+    blocks = [_read_part(item) for item in items if item is not None]
+    return [block for block in blocks if not isinstance(block, TextBlock) or block.text]
+
+
+def _read_sections(message: JsonObject) -> Iterator[Block]:
+    """Yields the sections of a system prompt as pi 1.5 sends them: in one text. Older versions have none."""
+    sections = [as_text(section) for section in as_object(message.get("sections")).values()]
+    if said := "\n\n".join(filter(None, sections)):
+        yield TextBlock(text=said)
+
+
+def _read_part(item: Any) -> Block:
+    part = as_object(item)
+    match part.get("type"):
+        case "thinking":
+            signature = as_text(part.get("thinkingSignature")) or None
+            return ThinkingBlock(thinking=as_text(part.get("thinking")), signature=signature)
+        case "toolCall":
+            name, arguments = as_text(part.get("name")), as_object(part.get("arguments"))
+            return ToolUseBlock(id=as_text(part.get("id")), name=name, input=arguments)
+        case "image":
+            return ImageBlock(media_type=as_text(part.get("mimeType")) or "image/png", data=as_text(part.get("data")))
+        case "text":
+            return TextBlock(text=as_text(part.get("text")))
+        case _:
+            return TextBlock(text=item if isinstance(item, str) else to_json(item))
+
+
+def _answer(call_id: str, content: list[Block], *, is_error: bool = False) -> ToolResultBlock:
+    parts: list[ResultPart] = [block for block in content if isinstance(block, TextBlock | ImageBlock)]
+    return ToolResultBlock(tool_use_id=call_id, content=tuple(parts), is_error=is_error)
+
+
+def _describe_command(message: JsonObject) -> str:
+    """Returns, as text, a shell command that the user ran and its output."""
+    command, output = as_text(message.get("command")), as_text(message.get("output"))
+    return _command_text(command, output, as_count(message.get("exitCode")), cancelled=message.get("cancelled") is True)
+
+
+def _read_usage(usage: JsonObject) -> Usage:
+    return Usage(
+        input_tokens=as_count(usage.get("input")),
+        output_tokens=as_count(usage.get("output")),
+        cache_read_input_tokens=as_count(usage.get("cacheRead")),
+        cache_creation_input_tokens=as_count(usage.get("cacheWrite")),
+    )
+
+
+FORMAT = incremental(NAME, matches, PiReader)
 
 
 def patterns(machine: Machine) -> tuple[str, ...]:

@@ -10,22 +10,367 @@ takes 4,000 characters. The hook `SessionStart` runs after a compaction, but its
 compaction left out is given with the prompt after it, when the hook `UserPromptSubmit` finds another summary in the
 agent's file. That hook runs at the results of tools as well. Its answer is a part of the prompt, which the file keeps,
 so that a resumed session has it, too.
+
+Reads Qwen Code's sessions (`~/.qwen/projects/PROJECT/chats/SESSION.jsonl`), one record per line.
+
+Each record names its parent, so the records form a tree; `rewind` goes back to its parent. Messages are contents of
+Google's API. The `type` is user, assistant, tool_result or system. Two assistant records with one id are parts of one
+answer. A `chat_compression` is a compaction and contains the context that it left. Sub-agents have files of their own,
+in which every record has `isSidechain`.
 """
 
 import glob
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from ullage.agents.accounts import prompt_and_answer, token_count
-from ullage.agents.agent import AcpAgent, Agent, Inserted, Occupancy, Sessions
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.agents.agent import AcpAgent, Agent, Inserted, Occupancy, Sessions, prompt_and_answer, token_count
 from ullage.agents.machine import Machine, first_prompt
 from ullage.agents.own_context import OwnContext, Rule, Setup
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number
-from ullage.agents.qwen_code.conversations import FORMAT
 from ullage.agents.session_facts import Facts, common_facts, side_of
+from ullage.agents.side_chains import conversation_records, is_side, may_be_another
 from ullage.agents.wiring import HookPlace, SettingsFile, Steering, Wiring
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp
+from ullage.formats.provider_usage import exclude_cache
+from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
+from ullage.formats.transcripts.chat import PartReader
+from ullage.formats.transcripts.format import Records, incremental
+from ullage.model.blocks import Block, ToolResultBlock, ToolUseBlock, join_texts
+from ullage.model.edits import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
+from ullage.model.message import Role
+from ullage.model.usage import Usage
+
+NAME = "qwen-code"
+
+
+class Said(Struct, frozen=True, kw_only=True):
+    """A message as the session's file has it: its role and its blocks."""
+
+    role: Role
+    blocks: tuple[Block, ...]
+
+    @property
+    def calls(self) -> frozenset[str]:
+        """The ids of the tool calls that the message makes or whose results it has."""
+        made = (block.id for block in self.blocks if isinstance(block, ToolUseBlock))
+        answered = (block.tool_use_id for block in self.blocks if isinstance(block, ToolResultBlock))
+        return frozenset({*made, *answered} - {""})
+
+    @property
+    def has_results(self) -> bool:
+        """Whether the message contains results of tool calls."""
+        return any(isinstance(block, ToolResultBlock) for block in self.blocks)
+
+    def is_like(self, other: "Said") -> bool:
+        """Returns whether two messages are copies of one: they have a call or a result in common or, without any, the
+        same text."""
+        if self.role is not other.role or self.has_results != other.has_results:
+            return False
+        if self.calls or other.calls:
+            return bool(self.calls & other.calls)
+        return join_texts(self.blocks) == join_texts(other.blocks)
+
+
+class Path(Struct, frozen=True):
+    """A message or a compaction, and the path before it. `place` is its place for `TranscriptBuilder.rewind`.
+
+    A compaction has neither a `message_id` nor a message (`said`).
+    """
+
+    place: str
+    before: "Path | None" = None
+    message_id: str = ""
+    said: Said | None = None
+
+    def messages(self) -> list["Path"]:
+        """Returns the steps of the path that are messages, oldest first: the context."""
+        return [step for step in self._steps() if step.message_id][::-1]
+
+    def _steps(self) -> Iterator["Path"]:
+        step: Path | None = self
+        while step is not None:
+            yield step
+            step = step.before
+
+
+def path_after(edit_id: str, kept: Sequence[Path]) -> Path:
+    """Returns the path after the compaction `edit_id`, which kept these messages: the compaction, then the messages."""
+    path = Path(edit_id)
+    for step in kept:
+        path = Path(kept_place(edit_id, step.message_id), path, step.message_id, step.said)
+    return path
+
+
+class Kept(Struct, frozen=True, kw_only=True):
+    """The messages after a compaction's summary: those of the path that it kept, and those that the program added to
+    them."""
+
+    messages: tuple[Path, ...]
+    added: tuple[Said, ...]
+
+
+def find_kept(path: Path, history: Sequence[Said]) -> Kept:
+    """Returns which messages of the path a compaction kept. `history` is the messages that the file lists after the
+    summary.
+
+    Kept are the messages that `history` repeats, the results of their calls, and the last user messages without an
+    answer, which the program sends after the history. Other messages of `history` are `added`.
+    """
+    context = path.messages()
+    kept: set[int] = set()
+    added: list[Said] = []
+    last = len(context)
+    for said in reversed(history):
+        alike = (at for at in range(last - 1, -1, -1) if (known := context[at].said) and known.is_like(said))
+        found = next(alike, -1)
+        if found >= 0:
+            kept.add(found)
+            last = found
+        # The program itself acknowledges the summary: no model said that.
+        elif said is not history[0] or said.role is Role.USER:
+            added.insert(0, said)
+    calls = frozenset[str]().union(*(_said(context[at]).calls for at in kept))
+    unanswered = len(context)
+    while unanswered and _said(context[unanswered - 1]).role is Role.USER:
+        unanswered -= 1
+    messages = (
+        step
+        for at, step in enumerate(context)
+        if at in kept or at >= unanswered or (_said(step).has_results and _said(step).calls & calls)
+    )
+    return Kept(messages=tuple(messages), added=tuple(added))
+
+
+def _said(step: Path) -> Said:
+    return step.said or Said(role=Role.USER, blocks=())
+
+
+_ROLES = {"user": Role.USER, "tool_result": Role.USER, "assistant": Role.ASSISTANT}
+# Kinds of system records that Qwen Code writes for itself. The model is sent none of them.
+_OWN_RECORDS = {
+    *("at_command", "attribution_snapshot", "custom_title", "session_artifact_snapshot", "slash_command"),
+    "ui_telemetry",
+}
+# The `compressionStatus` of a compaction that was made. The others are failures that left the context as it was.
+_COMPRESSED = 1
+
+
+def matches(document: Document) -> bool:
+    """Returns whether any record of the file is a message in Qwen Code's shape."""
+    return any(
+        as_text(value.get("type")) in _ROLES
+        and "uuid" in value
+        and "sessionId" in value
+        and isinstance(as_object(value.get("message")).get("parts"), list)
+        for value in document.objects
+    )
+
+
+def records(document: Document) -> Records:
+    """Returns the records of one conversation, the main one or a sub-agent's, from the session or from sub-agents'
+    files next to it. `document.run` chooses it, by default the main one."""
+    return conversation_records(document, lambda value: join_texts(_parts(PartReader(), value)))
+
+
+class _Answer(Struct):
+    """An answer that is held back because more of its records may come: its id, its parent's id, its blocks and its
+    time."""
+
+    uuid: str
+    parent: str
+    blocks: list[Block]
+    timestamp: int
+
+
+class QwenReader:
+    """Reads one conversation of a Qwen Code session. An answer is held back until its last record or another message
+    comes."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._parts = PartReader()
+        self._is_side: bool | None = None
+        self._start = self._tip = Path("")
+        # The path to each record, by its id.
+        self._paths: dict[str, Path] = {}
+        self._answer: _Answer | None = None
+        builder.agent = "Qwen Code"
+
+    def take(self, record: Line) -> None:
+        """Reads the next record."""
+        value = record.value
+        if value is None:
+            self._builder.skip_unread(record)
+            return
+        if self._is_side is None:
+            self._is_side = is_side(value)
+        if is_side(value) != self._is_side:
+            whose = as_text(value.get("agentId")) or "a sub-agent"
+            self._builder.skip(record.number, f"another conversation: {whose}", expected=True)
+            return
+        self._read_facts(value)
+        uuid, kind = as_text(value.get("uuid")), as_text(value.get("type"))
+        if kind == "assistant":
+            self._take_answer(value)
+            return
+        self._settle()
+        if uuid in self._paths and uuid:
+            self._builder.skip(record.number, f"{kind} record, repeated", expected=True)
+            return
+        path = self._path_to(as_text(value.get("parentUuid")), value)
+        if kind in _ROLES:
+            said = Said(role=_ROLES[kind], blocks=tuple(_parts(self._parts, value)))
+            path = self._add(said, path, uuid, _time(value))
+        elif kind == "system":
+            path = self._take_system(value, path, record.number)
+        else:
+            self._builder.skip(record.number, f"unknown record type {kind!r}", expected=False)
+        self._paths[uuid] = path
+
+    def finish(self) -> None:
+        """Adds the answer that was held back because its last record did not come."""
+        self._settle()
+
+    def starts_over(self, lines: Sequence[Line]) -> bool:
+        """Returns whether with these further records the session's conversation may be another one."""
+        builder = self._builder
+        return may_be_another(
+            lines, reads_side=self._is_side, agent_id=builder.session_id, has_messages=builder.messages > 0
+        )
+
+    def _read_facts(self, value: JsonObject) -> None:
+        builder, session = self._builder, as_text(value.get("sessionId"))
+        builder.cwd = builder.cwd or as_text(value.get("cwd"))
+        builder.version = as_text(value.get("version")) or builder.version
+        if self._is_side:
+            builder.is_sub_agent = True
+            builder.session_id = as_text(value.get("agentId")) or builder.session_id
+            builder.parent = session or builder.parent
+        else:
+            builder.session_id = session or builder.session_id
+
+    def _path_to(self, parent: str, value: JsonObject) -> Path:
+        if parent:
+            return self._paths.get(parent, self._tip)
+        # A rewind to the first prompt has no parent.
+        is_root = value.get("type") == "user" or value.get("subtype") == "rewind"
+        return self._start if is_root and "parentUuid" in value and self._paths else self._tip
+
+    def _go(self, path: Path, timestamp: int) -> None:
+        if path.place != self._tip.place:
+            self._builder.rewind(path.place, timestamp)
+        self._tip = path
+
+    def _add(self, said: Said, path: Path, uuid: str, timestamp: int) -> Path:
+        self._go(path, timestamp)
+        message_id = self._builder.add(said.role, said.blocks, uuid, timestamp)
+        self._tip = Path(message_id, path, message_id, said)
+        return self._tip
+
+    def _take_answer(self, value: JsonObject) -> None:
+        """Reads a record of an answer. If it has the usage, which only the last record of an answer has, the answer is
+        added."""
+        uuid = as_text(value.get("uuid"))
+        if self._answer is None or self._answer.uuid != uuid:
+            self._settle()
+            self._answer = _Answer(uuid, as_text(value.get("parentUuid")), [], _time(value))
+        new = _parts(self._parts, value)
+        known = self._paths.get(uuid)
+        old = known.said.blocks if known and known.said else ()
+        self._answer.blocks += [block for block in new if block not in old]
+        self._builder.use_model(as_text(value.get("model")))
+        self._builder.window(as_count(value.get("contextWindowSize")) or None, timestamp=_time(value))
+        usage = _usage(as_object(value.get("usageMetadata")))
+        if usage.total:
+            message_id = self._settle()
+            if message_id:
+                self._builder.report(usage, message_id, _time(value))
+
+    def _settle(self) -> str:
+        """Adds the answer that is held back. Returns its message's id, or an empty string if there is no answer with
+        content."""
+        answer, self._answer = self._answer, None
+        if answer is None or not answer.blocks:
+            return ""
+        path = self._paths.get(answer.uuid) or self._path_to(answer.parent, {})
+        said = Said(role=Role.ASSISTANT, blocks=tuple(answer.blocks))
+        self._paths[answer.uuid] = self._add(said, path, answer.uuid, answer.timestamp)
+        return self._tip.message_id
+
+    def _take_system(self, value: JsonObject, path: Path, number: int) -> Path:
+        subtype = as_text(value.get("subtype"))
+        payload = as_object(value.get("systemPayload"))
+        if subtype == "chat_compression":
+            return self._compact(value, path, number)
+        if subtype == "custom_title":
+            self._builder.title = as_text(payload.get("customTitle")) or self._builder.title
+        if subtype == "rewind":
+            self._go(path, _time(value))
+        known = subtype == "rewind" or subtype in _OWN_RECORDS
+        self._builder.skip(number, f"system record ({subtype or 'without a kind'})", expected=known)
+        return path
+
+    def _compact(self, value: JsonObject, path: Path, number: int) -> Path:
+        payload = as_object(value.get("systemPayload"))
+        info = as_object(payload.get("info"))
+        contents = as_objects(payload.get("compressedHistory"))
+        history = [
+            Said(
+                role=Role.USER if content.get("role") == "user" else Role.ASSISTANT,
+                blocks=tuple(self._parts.read(content.get("parts"))),
+            )
+            for content in contents
+        ]
+        if not history or info.get("compressionStatus", _COMPRESSED) != _COMPRESSED:
+            self._builder.skip(number, "compaction that was not made", expected=True)
+            return path
+        self._go(path, _time(value))
+        kept = find_kept(path, history[1:])
+        edit_id = self._builder.compact(
+            join_texts(history[0].blocks),
+            as_text(value.get("uuid")),
+            _time(value),
+            before=as_count(info.get("originalTokenCount")),
+            cause=CompactionCause.BY_HAND if "manual" in as_text(info.get("triggerReason")) else None,
+            kept=[step.message_id for step in kept.messages],
+        )
+        self._tip = path_after(edit_id, kept.messages)
+        for index, said in enumerate(kept.added, start=1):
+            self._add(said, self._tip, f"{edit_id}-{index}", _time(value))
+        return self._tip
+
+
+def _parts(reader: PartReader, value: JsonObject) -> list[Block]:
+    return reader.read(as_object(value.get("message")).get("parts"))
+
+
+def _time(value: JsonObject) -> int:
+    return as_timestamp(value.get("timestamp"))
+
+
+def _usage(raw: JsonObject) -> Usage:
+    """Converts the token counts of one request.
+
+    `promptTokenCount` includes the cached tokens. Whether `candidatesTokenCount` includes the thoughts depends on the
+    provider, so the output is the total less the prompt.
+    """
+    prompt, thoughts = as_count(raw.get("promptTokenCount")), as_count(raw.get("thoughtsTokenCount"))
+    output = max(as_count(raw.get("totalTokenCount")) - prompt, as_count(raw.get("candidatesTokenCount")))
+    usage = exclude_cache(prompt, output, as_count(raw.get("cachedContentTokenCount")))
+    return Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=output,
+        cache_read_input_tokens=usage.cache_read_input_tokens,
+        reasoning_tokens=min(thoughts, output),
+    )
+
+
+FORMAT = replace(incremental(NAME, matches, QwenReader, records), starts_over=QwenReader.starts_over)
 
 
 def patterns(machine: Machine) -> tuple[str, ...]:

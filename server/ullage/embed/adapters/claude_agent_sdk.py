@@ -22,8 +22,7 @@ from ullage.formats.parsing import to_json
 from ullage.formats.provider import Provider
 from ullage.formats.provider_usage import convert_usage
 from ullage.lost.brief import LONGEST, write_brief
-from ullage.lost.handed_over import records_of
-from ullage.lost.last_compaction import last_compaction
+from ullage.lost.last_compaction import last_compaction, records_of
 from ullage.lost.left_out import lost_from, read_before
 from ullage.model.errors import SessionNotFound, UllageError
 from ullage.model.events import MessageAppended

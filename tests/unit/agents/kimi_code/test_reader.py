@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from support.foreign import messages_of, to_lines
 from support.growing_files import expect_a_growing_log_to_only_add_records, expect_every_split_to_read_alike
-from ullage.agents.kimi_code.wire_log import FORMAT
+from ullage.agents.kimi_code import FORMAT
 from ullage.agents.transcripts import companions_of, read, read_document
 from ullage.formats.parsing import Document, parse_document
 

@@ -3,7 +3,7 @@ from typing import Any
 from support.foreign import read_lines, to_lines
 from support.growing_files import expect_a_growing_log_to_only_add_records, expect_every_split_to_read_alike
 from ullage.agents.inserted import is_by_agent
-from ullage.agents.pi.session_log import FORMAT
+from ullage.agents.pi import FORMAT
 from ullage.formats.parsing import parse_document
 from ullage.ledger.said import typed_text
 from ullage.model.message import Role

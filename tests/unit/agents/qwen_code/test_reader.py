@@ -2,7 +2,7 @@ from typing import Any
 
 from support.foreign import ids_of, messages_of, read_lines, reports_of, to_lines
 from ullage.agents.inserted import is_typed, without_inserted
-from ullage.agents.qwen_code.conversations import FORMAT, QwenReader
+from ullage.agents.qwen_code import FORMAT, QwenReader
 from ullage.agents.transcripts import detect
 from ullage.formats.parsing import Line
 from ullage.formats.transcripts.builder import TranscriptBuilder
