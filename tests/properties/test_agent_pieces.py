@@ -10,9 +10,8 @@ from support.codex_files import logged as _log
 from support.foreign import to_lines
 from support.growing_files import expect_pieces_to_equal_the_whole
 from support.transcripts import ROOT
-from ullage.agents import antigravity, copilot_chat, copilot_cli, droid, grok, hermes
+from ullage.agents import antigravity, copilot_chat, copilot_cli, cursor, droid, grok, hermes
 from ullage.agents.codex import early_log as codex_log
-from ullage.agents.cursor import transcripts as cursor
 from ullage.formats.parsing import Line, parse_document
 from ullage.formats.transcripts.format import Format
 
