@@ -24,6 +24,7 @@ from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS, agent_of_word
 from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Wiring
+from ullage.limits import OWN_FILE, SETTINGS, read_plain
 from ullage.model.errors import InvalidRequest
 from ullage.model.store_address import is_address
 from ullage.store.store_place import StorePlace, local_path
@@ -63,7 +64,7 @@ def read_receipt(store: Path, word: str) -> Receipt | None:
     """Returns what was added to an agent, or None if nothing was. Raises `InvalidRequest` for a damaged receipt."""
     path = receipt_path(store, word)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Receipt)
+        return msgspec.json.decode(read_plain(path, OWN_FILE), type=Receipt)
     except FileNotFoundError:
         return None
     except (msgspec.MsgspecError, OSError) as error:
@@ -135,7 +136,7 @@ def settings_without(path: Path, wired: WiredFile | None) -> bytes | None:
 def read_settings(path: Path) -> bytes | None:
     """Returns the bytes of a settings file, or None if there is none. Raises `InvalidRequest`."""
     try:
-        return path.read_bytes()
+        return read_plain(path, SETTINGS)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -29,6 +29,7 @@ from ullage.app.team_sending import TeamReading
 from ullage.app.telemetry import telemetry, traced
 from ullage.catalog.limits import ContextLimits, price_of
 from ullage.formats.transcripts.builder import ImportedTranscript
+from ullage.limits import SETTINGS, read_text
 from ullage.model.errors import InvalidRequest, StoreError, UllageError
 from ullage.model.figure import FollowedRow, Keeper, LiveSessions
 from ullage.model.settings import ContextSettings, ModelSettings, OfflineSettings, Settings, SummarySettings
@@ -360,7 +361,7 @@ def read_summary_prompts(cwd: str, prompt_file: str, /) -> tuple[str, ...]:
 
 def _read_prompt(path: Path, name: str) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, SETTINGS)
     except OSError as error:
         raise InvalidRequest(f"{name}: cannot read {str(path)!r}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

@@ -33,6 +33,7 @@ from ullage.app.compose import open_originals
 from ullage.app.team_sending import sent_path
 from ullage.cli.draw.text import ago, plural
 from ullage.cli.hooks.hook_output import arrivals_path
+from ullage.limits import OWN_FILE, read_plain
 from ullage.model.errors import (
     AuthenticationFailed,
     InputError,
@@ -327,7 +328,7 @@ def wiring_checks(store: StorePlace | None) -> Iterator[Check]:
 def read_arrivals(store: Path) -> list[Arrival]:
     """Returns the hooks that arrived, the newest last. Lines that can't be read are left out."""
     try:
-        lines = Path(arrivals_path(str(store))).read_bytes().splitlines()
+        lines = read_plain(arrivals_path(str(store)), OWN_FILE).splitlines()
     except OSError:
         return []
     found = list[Arrival]()

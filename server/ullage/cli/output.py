@@ -35,6 +35,8 @@ UNCUT = 10_000
 _INDENT = re.compile(r"\s*(?:[-*] )?")
 # As git sets them if LESS is unset: end at once if the text fits, pass colours on, leave the text on the screen.
 _LESS_OPTIONS = "FRX"
+# Characters of a line that answers a question.
+_LONGEST_ANSWER = 1_000
 
 
 class Screen:
@@ -227,7 +229,7 @@ def agreed(question: str, *, by_enter: bool = False, details: Callable[[], None]
     more = ", d: details" if details else ""
     sys.stderr.write(f"{question} [{'Y/n' if by_enter else 'y/N'}{more}] ")
     sys.stderr.flush()
-    line = sys.stdin.readline()
+    line = sys.stdin.readline(_LONGEST_ANSWER)
     if details and line.strip().lower() == "d":
         details()
         return agreed(question, by_enter=by_enter, details=details)

@@ -17,6 +17,7 @@ from ullage.cli.draw.text import plural
 from ullage.cli.output import Screen
 from ullage.cli.this_folder import ThisFolder
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
+from ullage.limits import LARGEST_TRANSCRIPT, read_most
 from ullage.model.errors import InputError, SessionNotFound, UllageError
 from ullage.model.events import ConversationImported, ModelChanged, first_messages
 from ullage.service.archive.naming import find_session
@@ -147,6 +148,13 @@ def _teach(workspace: Workspace, transcript: ImportedTranscript, store: StorePla
             workspace.keep_compactions(origin, stored.compactions(origin))
 
 
+def _standard_input() -> bytes:
+    try:
+        return read_most(sys.stdin.buffer, LARGEST_TRANSCRIPT)
+    except OSError as error:
+        raise InputError(f"cannot read standard input: {error.strerror or error}") from error
+
+
 def read_transcript(name: str, format_name: str | None, run: int | None) -> ImportedTranscript:
     """Reads a transcript from a file or folder, or from standard input if `name` is `-`.
 
@@ -154,7 +162,7 @@ def read_transcript(name: str, format_name: str | None, run: int | None) -> Impo
     a conversation in a file with several; if it is None, the format's reader chooses one. Raises `InputError`.
     """
     if name == STDIN:
-        document = parse_transcript(sys.stdin.buffer.read(), "standard input", run)
+        document = parse_transcript(_standard_input(), "standard input", run)
     else:
         document = read_transcript_file(Path(name).expanduser(), run)
     return transcripts.read_document(document, format_name)

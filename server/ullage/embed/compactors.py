@@ -26,6 +26,7 @@ from ullage.embed.messages import MessageList, checked, choice
 from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
 from ullage.formats.provider import Provider
 from ullage.formats.requests import openai
+from ullage.limits import LARGEST_VALUE, read_plain
 from ullage.memory.memory_tool import DEFINITION, NAME, NATIVE_TYPE
 from ullage.model.edits import DuplicateReadsEdit, RepeatedFile
 from ullage.model.errors import ProviderError, StoreUnavailable
@@ -337,7 +338,7 @@ class ContextHistoryStorage:
         """Returns the edits in the file, or an empty tuple if there is no file. Raises `StoreUnavailable` if the file
         can't be read."""
         try:
-            return msgspec.json.decode(self.path.read_bytes(), type=Edits)
+            return msgspec.json.decode(read_plain(self.path, LARGEST_VALUE), type=Edits)
         except FileNotFoundError:
             return ()
         except (OSError, msgspec.DecodeError) as error:

@@ -12,7 +12,6 @@ import re
 import uuid
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -24,6 +23,7 @@ from pygls.protocol import default_converter
 from ullage.api.engine import Handler, ReadParams, RequestEngine
 from ullage.jsonrpc.envelope import INVALID_PARAMS, MAX_BODY, BadReply, FrameParser, RpcError, read_params
 from ullage.jsonrpc.peer import Dialect
+from ullage.limits import OWN_FILE, read_plain
 
 log = logging.getLogger(__name__)
 R = TypeVar("R")
@@ -122,7 +122,7 @@ def _is_zombie(pid: int) -> bool:
     """Returns whether a process has ended and its parent has not asked how. Only Linux says so; elsewhere False."""
     try:
         # The state is the first field after the program's name, which is in parentheses and may have some itself.
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+        return read_plain(f"/proc/{pid}/stat", OWN_FILE).rpartition(b")")[2].split()[0] in (b"Z", b"X")
     except (OSError, IndexError):
         return False
 

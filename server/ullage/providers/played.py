@@ -29,6 +29,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.agents import transcripts
+from ullage.limits import LARGEST_VALUE, SCRIPT, read_plain, read_text
 from ullage.model.answer import (
     Finished,
     Fragment,
@@ -233,7 +234,7 @@ def make_scripted_provider(name: str, settings: ProviderSettings, _key: str, /) 
     """Returns the provider that plays the script in the settings' `file`. Raises `InvalidRequest` if the file cannot be
     read or parsed."""
     try:
-        text = Path(settings.file).expanduser().read_text(encoding="utf-8")
+        text = read_text(Path(settings.file).expanduser(), SCRIPT)
     except OSError as error:
         reason = error.strerror or error
         raise InvalidRequest(f"ullage.providers.{name}.file: cannot read {settings.file!r}: {reason}") from error
@@ -371,7 +372,7 @@ def make_replay_provider(name: str, settings: ProviderSettings, _key: str, /) ->
     cannot be read, and `UnknownFormat` or `UnreadableTranscript` if it is no transcript."""
     path = Path(settings.file).expanduser()
     try:
-        data = path.read_bytes()
+        data = read_plain(path, LARGEST_VALUE)
     except OSError as error:
         reason = error.strerror or error
         raise InvalidRequest(f"ullage.providers.{name}.file: cannot read {settings.file!r}: {reason}") from error

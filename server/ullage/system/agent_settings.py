@@ -8,11 +8,10 @@ from pathlib import Path
 
 from ullage.agents.agent import Agent
 from ullage.agents.own_settings import Given, Texts
+from ullage.limits import SETTINGS, read_text
 from ullage.model.json_values import JsonObject, as_object
 from ullage.watch.finder import this_machine
 
-# Bytes. Claude Code's state file, the largest, has some hundred kilobytes; a settings file never has so many.
-_MOST = 4 << 20
 _ESCAPED = re.compile(r"\[([*?[])\]")
 _STRING_OR_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _NAME = re.compile(r"\w[\w-]*")
@@ -64,11 +63,18 @@ class LocalAgentSettings:
             mark = stat.st_mtime_ns, stat.st_size
             known = self._files.get(path)
             if known is None or known[0] != mark:
-                text = Path(path).read_text(encoding="utf-8", errors="replace") if stat.st_size <= _MOST else ""
-                known = self._files[path] = (mark, parse_settings(path, text))
+                known = self._files[path] = (mark, parse_settings(path, _text(path)))
         except OSError:
             return {}
         return known[1]
+
+
+def _text(path: str) -> str:
+    """Returns the text of a settings file, empty if it is no plain file or too large."""
+    try:
+        return read_text(path, SETTINGS, "replace")
+    except OSError:
+        return ""
 
 
 def parse_settings(path: str, text: str) -> JsonObject:

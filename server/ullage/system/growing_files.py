@@ -14,6 +14,7 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from ullage.formats.parsing import BLANK, Document, parse_json, parse_lines
+from ullage.limits import LARGEST_VALUE, LONGEST_LINE, MOST_PASSED, open_plain
 from ullage.model.errors import InvalidRequest
 from ullage.service.ports.agent_files import Appended, Growth, Mark, Missing, Pieces, Replaced
 from ullage.system.transcript_files import (
@@ -24,7 +25,7 @@ from ullage.system.transcript_files import (
     read_transcript_file,
     with_companions,
 )
-from ullage.watch.unpacking import LARGEST_VALUE, LONGEST_LINE, MOST_PASSED, TOO_LONG
+from ullage.watch.unpacking import TOO_LONG
 
 # Bytes at either end of what was read that are compared. Most records have their id and time within as many. A file
 # that is written again with the same bytes at both places, and other ones between, is taken for the same.
@@ -107,7 +108,7 @@ class GrowingFiles:
     def ends(self, path: Path) -> bytes:
         """Returns a digest of a file's first and last bytes, as `TranscriptFiles.ends` describes."""
         try:
-            with path.open("rb") as file:
+            with open_plain(path) as file:
                 first = file.read(_COMPARED)
                 file.seek(max(0, file.seek(0, os.SEEK_END) - _COMPARED))
                 return sha256(first + file.read(_COMPARED)).digest()
@@ -118,7 +119,7 @@ class GrowingFiles:
         """Returns a digest of a file's first bytes, as `TranscriptFiles.digest` describes."""
         found = sha256()
         try:
-            with path.open("rb") as file:
+            with open_plain(path) as file:
                 while size and (data := file.read(min(size, self._piece))):
                     found.update(data)
                     size -= len(data)
@@ -138,13 +139,13 @@ class GrowingFiles:
     def read_ends(self, path: Path, most: int) -> Document | None:
         """Returns the first record and the last ones of a file, as `TranscriptFiles.read_ends` describes."""
         try:
-            with path.open("rb") as file:
+            with open_plain(path) as file:
                 first = file.readline(_HEAD)
                 if file.seek(0, os.SEEK_END) <= most + len(first) or not _is_of_records(first + b"\n{}"):
                     return None
                 file.seek(-most, os.SEEK_END)
                 # The first of these lines has begun before.
-                _, _, tail = file.read().partition(b"\n")
+                _, _, tail = file.read(most).partition(b"\n")
         except OSError:
             return None
         return Document(name=str(path), lines=(*parse_lines(first), *parse_lines(_whole_lines(tail), 2, is_text=False)))
@@ -165,7 +166,7 @@ def _stat(path: Path) -> tuple[int, ...]:
 
 def _appended(path: Path, mark: Mark, stat: tuple[int, ...], piece: int) -> Appended | None:
     """Returns the whole lines after the mark, or None if the file has not only grown."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         if file.read(len(mark.head)) != mark.head:
             return None
         file.seek(mark.offset - len(mark.last))
@@ -183,7 +184,7 @@ def _anew(path: Path, stat: tuple[int, ...], origin_id: str, size: int | None) -
         return Replaced(document=read_transcript_file(path), mark=Mark(stat=stat))
     if is_database(path):
         return Replaced(document=with_companions(path, read_database(path, origin_id)), mark=Mark(stat=stat))
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         if not is_read_in_pieces(file.read(_MAGIC)):
             return Replaced(document=read_transcript_file(path), mark=Mark(stat=stat))
         file.seek(0)

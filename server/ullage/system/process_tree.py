@@ -3,6 +3,8 @@
 import os
 import sys
 
+from ullage.limits import OWN_FILE, read_plain
+
 # Parents of a process that are looked at. A deeper tree is a fault.
 _DEEPEST = 64
 
@@ -20,9 +22,8 @@ def ancestors(process_id: object) -> "list[int]":
 def _parent(process_id: int) -> int | None:
     if sys.platform == "linux":
         try:
-            with open(f"/proc/{process_id}/stat", "rb") as file:  # noqa: PTH123
-                # The name before `)` may hold anything (proc_pid_stat(5)).
-                return int(file.read().rpartition(b")")[2].split()[1])
+            # The name before `)` may hold anything (proc_pid_stat(5)).
+            return int(read_plain(f"/proc/{process_id}/stat", OWN_FILE).rpartition(b")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             return None
     if sys.platform == "win32":

@@ -3,9 +3,11 @@
 import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from itertools import takewhile
 from pathlib import Path
 
+from ullage.limits import open_plain
 from ullage.service.ports.world import ProjectFile, Surroundings
 
 # Git's own files are shorter; a longer one is not Git's.
@@ -57,10 +59,7 @@ def _branch(repository: Path) -> str:
 def _read(path: Path) -> str:
     """Returns the first characters of a plain file, without white space around them; empty if it cannot be read."""
     try:
-        if not path.is_file():
-            return ""
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(_MOST_CHARS).strip()
+        return _beginning(path, _MOST_CHARS).strip()
     except (OSError, ValueError):
         return ""
 
@@ -88,5 +87,10 @@ def _look(root: Path, name: str, most: int) -> ProjectFile | None:
         return None
     if not most:
         return ProjectFile(path=name)
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return ProjectFile(path=name, text=file.read(most))
+    return ProjectFile(path=name, text=_beginning(path, most))
+
+
+def _beginning(path: Path, most: int) -> str:
+    """Returns the first characters of a plain file. Raises `OSError`."""
+    with TextIOWrapper(open_plain(path), encoding="utf-8", errors="replace") as file:
+        return file.read(most)

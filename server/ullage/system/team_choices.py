@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from ullage.limits import OWN_FILE, read_plain
 from ullage.model.errors import InvalidRequest
 from ullage.model.store_address import is_address
 from ullage.service.ports.store import SentMark, digest_of
@@ -63,10 +64,10 @@ def archive_of(given: str | None, choices: TeamChoices) -> str:
 def read_choices(path: Path) -> TeamChoices:
     """Returns the choices in a file, none if there is no file. Raises `InvalidRequest` if it can't be read."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=TeamChoices)
+        return msgspec.json.decode(read_plain(path, OWN_FILE), type=TeamChoices)
     except FileNotFoundError:
         return TeamChoices()
-    except msgspec.MsgspecError as error:
+    except (OSError, msgspec.MsgspecError) as error:
         raise InvalidRequest(f"{path} can't be read ({error}): mend it, or delete it and share again") from error
 
 
@@ -92,7 +93,7 @@ class Sent(Struct, frozen=True, kw_only=True):
 def read_sent(place: Path, folder: str) -> Sent | None:
     """Returns what is known of a shared folder, None if nothing is or the file can't be read."""
     try:
-        return msgspec.json.decode(_path(place, folder).read_bytes(), type=Sent)
+        return msgspec.json.decode(read_plain(_path(place, folder), OWN_FILE), type=Sent)
     except (OSError, msgspec.MsgspecError):
         return None
 
@@ -134,7 +135,7 @@ def keep_private(place: Path, private: PrivatePatterns) -> None:
     data = msgspec.json.encode(private)
     if not private.patterns:
         path.unlink(missing_ok=True)
-    elif not path.exists() or path.read_bytes() != data:
+    elif not path.exists() or read_plain(path, OWN_FILE) != data:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(path, data)
 
@@ -147,7 +148,7 @@ def kept_private(place: Path) -> tuple[PrivatePatterns, ...]:
 
 def _read_patterns(path: Path) -> PrivatePatterns:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=PrivatePatterns)
+        return msgspec.json.decode(read_plain(path, OWN_FILE), type=PrivatePatterns)
     except (OSError, msgspec.MsgspecError) as error:
         raise InvalidRequest(f"{path} can't be read ({error}): delete it, and open the editor again") from error
 

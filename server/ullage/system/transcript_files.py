@@ -29,6 +29,7 @@ from ullage.agents.transcripts import (
 )
 from ullage.formats.parsing import Document, Line, parse_document
 from ullage.formats.transcripts.format import Format
+from ullage.limits import open_plain
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.model.events import MessageAppended
 from ullage.watch.unpacking import is_packed, read_content, unpack
@@ -69,7 +70,7 @@ def parse_file(path: Path, run: int | None = None) -> Document:
 
 def is_database(path: Path) -> bool:
     """Returns whether a file is a SQLite database. Raises `OSError`."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         return file.read(len(_SQLITE)) == _SQLITE
 
 
@@ -281,7 +282,7 @@ class AgentOriginals:
         """Opens a file. Raises `OSError`, and `InvalidRequest` for a database that can't be read."""
         rows = rows_at(path)
         if rows is None:
-            with Path(path).open("rb") as file:
+            with open_plain(path) as file:
                 yield _Open(file, _described(os.fstat(file.fileno())))
             return
         database, changed = Path(rows[0]), _changed(Path(rows[0]))

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from ullage.formats.parsing import Line, parse_lines
+from ullage.limits import open_plain
 from ullage.model.json_values import JsonObject, as_objects, decode_json
 from ullage.watch.unpacking import PACKED, opened
 
@@ -63,7 +64,7 @@ def read_ends(path: Path, size: int, has_begun: Callable[[Sequence[Line]], bool]
     begin with a record. Raises `OSError`."""
     if path.suffix in PACKED:
         return
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         first, end = _read_begin(file, size, has_begun)
         if not first:
             return
@@ -106,13 +107,13 @@ def _read_begin(file: BinaryIO, size: int, has_begun: Callable[[Sequence[Line]],
 
 def has_any(path: Path, marks: Sequence[bytes]) -> bool:
     """Returns whether any of these texts is in a file. Raises `OSError`."""
-    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+    with open_plain(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         return any(data.find(mark) >= 0 for mark in marks)
 
 
 def last_with(path: Path, text: bytes) -> Line | None:
     """Returns the last record of a file that has this text in it, or None. Raises `OSError`."""
-    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+    with open_plain(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         place = data.rfind(text)
         begin, end = data.rfind(b"\n", 0, max(place, 0)) + 1, data.find(b"\n", place)
         lines = _lines(data[begin : end if end >= 0 else None], 2) if place >= 0 else ()
@@ -122,7 +123,7 @@ def last_with(path: Path, text: bytes) -> Line | None:
 def read_named(path: Path, size: int) -> tuple[JsonObject, ...]:
     """Returns those records in the first and the last 16 KiB of a file of `size` bytes that may name its conversation.
     Raises `OSError`."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         data = file.read(_NAMED)
         if size > len(data):
             file.seek(max(len(data), size - _NAMED))
@@ -150,7 +151,7 @@ def read_small(path: Path) -> tuple[JsonObject, ...]:
     """Returns the records of a whole file, or an empty tuple if it has more than 4 MiB: the JSON objects on its lines.
     Of a file that is one JSON value, they are that object, or the objects in that list. Of one that is neither, there
     is one record, `{"file": name, "text": text}`. Raises `OSError`."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         data = file.read(_WHOLE + 1)
     if len(data) > _WHOLE:
         return ()

@@ -19,6 +19,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from ullage.limits import (
+    ANY_TIMES,
+    LARGEST_TRANSCRIPT,
+    LARGEST_VALUE,
+    LONGEST_LINE,
+    MOST_PASSED,
+    MOST_TIMES,
+    open_plain,
+)
 from ullage.model.errors import InvalidRequest
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -37,19 +46,8 @@ _ARCHIVES = {b"PK\x03\x04": "unzip", b"7z\xbc\xaf\x27\x1c": "7z x"}
 _TAR, _TAR_AT = b"ustar", 257
 # Bytes that are read at once.
 _STEP = 1 << 20
-# Bytes of a line. The longest records hold pictures, of some megabytes. A first line may be a whole conversation.
-LONGEST_LINE = 64 << 20
-# Replaces a longer one, unless that is the first.
+# Replaces a line that is too long, unless that is the first.
 TOO_LONG = b"a line of more than 64 MiB was passed over"
-# Bytes of a file that is one JSON value, and of what a compressed file holds: transcripts have a few hundred megabytes.
-LARGEST_VALUE = 512 << 20
-# Bytes of any other file.
-_LARGEST = 4 << 30
-# Bytes of long lines and NUL characters that are passed over before a file is refused: more would only take time.
-MOST_PASSED = 1 << 30
-# How many times larger than itself a compressed file may become, beyond the first bytes. Transcripts become ten to
-# fifty times larger, zeros a thousand times and more.
-_MOST_TIMES, _ANY_TIMES = 250, 64 << 20
 # NUL characters that no text has, UTF-16 included. Shorter runs are left to the parser.
 _NULS = bytes(4_096)
 _NUL_RUNS = re.compile(rb"\0{4096,}")
@@ -68,7 +66,7 @@ def opened(path: Path) -> Generator[BinaryIO]:
 
     Raises `OSError`, and `InvalidRequest` if the file is damaged.
     """
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         head = file.read(_LONGEST_MAGIC)
         file.seek(0)
         opener = next((opener for magic, opener in _OPENERS.items() if head.startswith(magic)), None)
@@ -86,7 +84,7 @@ def opened(path: Path) -> Generator[BinaryIO]:
 
 def read_content(path: Path) -> bytes:
     """Returns the content of a file; see `unpack`. Raises also `OSError`."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         return _content(file, str(path))
 
 
@@ -120,8 +118,8 @@ def _bounded(file: BinaryIO, name: str, packed: int | None) -> bytes:
         if not seen:
             _refuse_archive(piece, name)
         seen += len(piece)
-        if packed is not None and seen > max(_ANY_TIMES, _MOST_TIMES * packed):
-            raise InvalidRequest(f"cannot read {name}: it unpacks to more than {_MOST_TIMES} times its size")
+        if packed is not None and seen > max(ANY_TIMES, MOST_TIMES * packed):
+            raise InvalidRequest(f"cannot read {name}: it unpacks to more than {MOST_TIMES} times its size")
         whole, piece = len(piece), _NUL_RUNS.sub(b"", piece) if _NULS in piece else piece
         if is_too_long:
             end = piece.find(b"\n")
@@ -134,7 +132,7 @@ def _bounded(file: BinaryIO, name: str, packed: int | None) -> bytes:
             passed += len(kept) - line_at
             kept[line_at:] = TOO_LONG
             is_too_long = True
-        most = LARGEST_VALUE if packed is not None or not line_at else _LARGEST
+        most = LARGEST_VALUE if packed is not None or not line_at else LARGEST_TRANSCRIPT
         if passed > MOST_PASSED or len(kept) > most:
             raise InvalidRequest(f"cannot read {name}: it is too large for a transcript")
     return bytes(kept)

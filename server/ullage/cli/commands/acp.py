@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ullage.cli.arguments import number
+from ullage.limits import SETTINGS, read_text
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.model.json_values import JsonObject
 from ullage.model.settings import Settings
@@ -146,7 +147,7 @@ def _read_settings(argument: str | None, model: str | None) -> Settings:
 
 def _parse(argument: str) -> object:
     try:
-        text = argument if argument.lstrip().startswith("{") else Path(argument).expanduser().read_text("utf-8")
+        text = argument if argument.lstrip().startswith("{") else read_text(Path(argument).expanduser(), SETTINGS)
         return json.loads(text)
     except OSError as error:
         raise InputError(f"--settings: cannot read {argument}: {error.strerror or error}") from None

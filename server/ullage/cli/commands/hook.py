@@ -10,6 +10,7 @@ from ullage.cli.hooks.hook_state import HookState, has_new_mark
 from ullage.cli.statusline.files import as_list, as_object, is_safe, parse, read_live, runs
 from ullage.cli.statusline.line import Figure, figure_of_row, row_of_session
 from ullage.cli.store_choice import local_store
+from ullage.limits import GIVEN, SETTINGS, read_most, read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class _Hook:
 
     def answer(self) -> None:
         """Reads what the agent says, and does what its event needs."""
-        said = as_object(parse(sys.stdin.buffer.read()))
+        said = as_object(parse(read_most(sys.stdin.buffer, GIVEN)))
         event, source = _text_of(said, "hook_event_name"), _text_of(said, "source")
         handler = self._handlers.get(event if event != "SessionStart" else f"{event} {source}")
         if handler is None:
@@ -441,8 +442,7 @@ def is_wired(agent: str, transcript: str, settings: str) -> bool:
     folder = os.path.dirname(transcript)  # noqa: PTH120
     for _ in range(_HIGHEST):
         try:
-            with open(f"{folder}/{settings}", "rb") as file:  # noqa: PTH123
-                return f" hook {agent}".encode() in file.read()
+            return f" hook {agent}".encode() in read_plain(f"{folder}/{settings}", SETTINGS)
         except OSError:
             folder = os.path.dirname(folder)  # noqa: PTH120
     return False

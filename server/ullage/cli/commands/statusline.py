@@ -8,6 +8,7 @@ import time
 from ullage.cli.statusline.files import as_object, keep, parse, read_live, read_told
 from ullage.cli.statusline.line import Figure, draw, figure_of_agent, figure_of_row, is_known, row_of_session, window_of
 from ullage.cli.store_choice import local_store
+from ullage.limits import GIVEN, read_most
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,8 +117,11 @@ def _parse(words: "Sequence[str]") -> "dict[str, object] | None":
 
 
 def _given() -> bytes | None:
-    """Returns standard input, or None if a user would have to type it."""
-    return None if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
+    """Returns standard input, empty if it is too large, or None if a user would have to type it."""
+    try:
+        return None if sys.stdin is None or sys.stdin.isatty() else read_most(sys.stdin.buffer, GIVEN)
+    except OSError:
+        return b""
 
 
 def _width(options: "dict[str, object]") -> int | None:

@@ -107,7 +107,7 @@ def _drop_older(path: str, kept: int) -> None:
     """Leaves the whole lines of the last `kept` bytes. A process that ends in the midst of this leaves lines twice."""
     with open(path, "r+b") as file:  # noqa: PTH123
         file.seek(-kept, os.SEEK_END)
-        newer = file.read().partition(b"\n")[2]
+        newer = file.read(2 * kept).partition(b"\n")[2]
         file.seek(0)
         file.write(newer)
         file.truncate()

@@ -14,6 +14,7 @@ import os
 import time
 
 from ullage.cli.statusline.files import as_object, parse, remove, remove_old, write_whole
+from ullage.limits import LARGEST_VALUE, OWN_FILE, open_plain, read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -216,8 +217,7 @@ class HookState:
 
     def _read(self, kind: str) -> bytes:
         try:
-            with open(f"{self._base}.{kind}", "rb") as file:  # noqa: PTH123
-                return file.read()
+            return read_plain(f"{self._base}.{kind}", OWN_FILE)
         except OSError:
             return b""
 
@@ -230,7 +230,7 @@ def has_new_mark(kept: "HookState", path: str, mark: str) -> bool:
     asked for the session. The agent may have written the text several times. Of a file that has grown since, only the
     lines that are new are read. A file that the agent has not written yet has none. Raises `OSError`."""
     try:
-        file = open(path, "rb")  # noqa: PTH123, SIM115
+        file = open_plain(path)
     except FileNotFoundError:
         return False
     with file:
@@ -240,7 +240,7 @@ def has_new_mark(kept: "HookState", path: str, mark: str) -> bool:
             if file.read(len(before)) != before:
                 at = 0
         file.seek(at)
-        data = file.read()
+        data = file.read(LARGEST_VALUE)
     end = data.rfind(b"\n") + 1
     if end:
         kept.note_searched(at + end, data[max(0, end - _SAMPLE) : end])

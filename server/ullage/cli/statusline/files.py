@@ -9,6 +9,8 @@ import os
 import sys
 import time
 
+from ullage.limits import OWN_FILE, read_plain
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,8 +158,7 @@ def remove(path: str) -> None:
 
 def _read_object(path: str) -> "dict[str, Any]":
     try:
-        with open(path, "rb") as file:  # noqa: PTH123
-            return as_object(parse(file.read()))
+        return as_object(parse(read_plain(path, OWN_FILE)))
     except (OSError, ValueError, RecursionError):
         return {}
 

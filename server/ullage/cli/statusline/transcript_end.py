@@ -8,6 +8,7 @@ the file has more than the messages before it. Both are counted roughly here: wi
 import os
 
 from ullage.cli.statusline.files import as_list, as_object, parse
+from ullage.limits import open_plain
 from ullage.model.usage_report import context_of, count_of, filling_pass, prompt_of
 
 TYPE_CHECKING = False
@@ -89,7 +90,7 @@ def _hidden(lines: "Iterable[bytes]") -> int | None:
 def _lines(path: str, tail: int = 0, head: int = 0) -> "list[bytes]":
     """Returns the lines of so many bytes at the end or the beginning of a file; none if it can't be read."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123  (`pathlib` takes 5 ms to import)
+        with open_plain(path) as file:
             if tail:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - tail))
             return file.read(tail or head).split(b"\n")

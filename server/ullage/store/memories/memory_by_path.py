@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
+from ullage.limits import open_plain
 from ullage.store.memories.memory_walk import FILE_MODE, FOLDER_MODE, MOST_ENTRIES
 
 # `stat.FILE_ATTRIBUTE_REPARSE_POINT`, 0 where the system has no such attribute.
@@ -59,7 +60,7 @@ class PathFolder:
             checked = _plain_status(path)
             if not stat.S_ISREG(checked.st_mode):
                 break
-            with path.open("rb") as file:
+            with open_plain(path) as file:
                 info = os.fstat(file.fileno())
                 # Otherwise the file was replaced between the check and the opening.
                 if os.path.samestat(info, checked):

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from ullage.limits import OWN_FILE, read_plain
 from ullage.service.ports.agent_files import GivenBack
 from ullage.store.sqlite.database import transaction
 from ullage.store.sqlite.quick_catalogue import QUICK_TABLES, add_receipt_to
@@ -53,21 +54,21 @@ def take_over(store: Path, catalogue: sqlite3.Connection) -> None:
     already is newer. Raises `sqlite3.Error`."""
     with transaction(catalogue, "IMMEDIATE"):
         with suppress(OSError, OverflowError, msgspec.MsgspecError):
-            known = msgspec.json.decode(_beside(store, _FORGOTTEN).read_bytes(), type=_Forgotten)
+            known = msgspec.json.decode(read_plain(_beside(store, _FORGOTTEN), OWN_FILE), type=_Forgotten)
             catalogue.executemany("INSERT OR IGNORE INTO forgotten VALUES (?, ?)", known.times.items())
         with suppress(OSError, OverflowError, msgspec.MsgspecError):
-            answer = msgspec.json.decode(_beside(store, _KEEPING).read_bytes(), type=_Keeping)
+            answer = msgspec.json.decode(read_plain(_beside(store, _KEEPING), OWN_FILE), type=_Keeping)
             catalogue.execute("INSERT OR IGNORE INTO facts VALUES ('keep', ?, ?)", (int(answer.keep), answer.at))
         for file in _files(_beside(store, _TOLD), ".json"):
             with suppress(OSError, OverflowError, msgspec.MsgspecError):
-                said, at = file.read_bytes(), file.stat().st_mtime_ns // 1_000_000
+                said, at = read_plain(file, OWN_FILE), file.stat().st_mtime_ns // 1_000_000
                 window = msgspec.json.decode(said, type=_Said).context_window
                 size = window and window.context_window_size
                 row = file.stem, at, size if size and size > 0 else None, said
                 catalogue.execute("INSERT OR IGNORE INTO told VALUES (?, ?, ?, ?)", row)
         for file in _files(_beside(store, _GIVEN), ".jsonl"):
             held = "SELECT 1 FROM receipts WHERE agent_session_id = ? AND receipt = ?"
-            for line in file.read_bytes().splitlines():
+            for line in read_plain(file, OWN_FILE).splitlines():
                 with suppress(OverflowError, msgspec.MsgspecError):
                     at = msgspec.json.decode(line, type=GivenBack).at
                     # Another process may take them over at the same time.
