@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.settings_texts import ANY, PLACES, json_texts
-from ullage.app.agent_wiring import apply, plan_adding, plan_removing
+from ullage.app.agent_wiring import plan_adding, plan_removing
 from ullage.model.errors import InputError
+from ullage.system.settings_files import apply
 from ullage.wire.added import add, take_out
 from ullage.wire.json_files import old_line, read_text
 from ullage.wire.plan import Added, HookEntry, McpServer

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from support.settings_texts import json_texts, toml_texts
 from ullage.agents.table import AGENTS
 from ullage.agents.wiring import SettingsFile
-from ullage.app.agent_wiring import OwnCommand, added_to, apply, plan_adding, plan_removing
+from ullage.app.agent_wiring import OwnCommand, added_to, plan_adding, plan_removing
+from ullage.system.settings_files import apply
 
 FILES = [
     pytest.param(agent.wiring.word, file, id=f"{agent.wiring.word} {number}")

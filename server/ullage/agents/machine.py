@@ -48,6 +48,13 @@ class Machine(Struct, frozen=True, kw_only=True):
             return self.folder("", "Library/Application Support")
         return self.folder("XDG_CONFIG_HOME", ".config")
 
+    def for_all_users(self, linux: str, mac: str, windows: str) -> str:
+        """Returns the folder with settings for all users of this machine, by the operating system: names in `/etc`, in
+        `/Library/Application Support`, and in drive C."""
+        if self.system == "win32":
+            return f"C:/{windows}"
+        return f"/Library/Application Support/{mac}" if self.system == "darwin" else f"/etc/{linux}"
+
     def editor_folders(self, folder: str) -> tuple[str, ...]:
         """Returns the path of `folder` in the settings of VS Code and of each known editor that is built on it. They
         may not exist."""

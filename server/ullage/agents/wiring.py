@@ -6,6 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ullage.agents.machine import Machine
+from ullage.model.json_values import JsonObject
 
 # How a settings file is written. A `whole` file is Ullage's own: it has nothing else in it.
 Syntax = Literal["json", "toml", "whole"]
@@ -104,6 +105,19 @@ class Plugin(Struct, frozen=True, kw_only=True):
     remedy: str
 
 
+class HooksOff(Struct, frozen=True, kw_only=True):
+    """Which settings keep an agent from running its user's hooks.
+
+    - `layers`: returns patterns of the files that may say so, those that others override first. `machine.cwd` is the
+      folder in which the user works.
+    - `off_by`: returns the setting that switches hooks off in a file, by its path and contents, "" if the file has
+      them on, and None if it says nothing.
+    """
+
+    layers: Callable[[Machine], tuple[str, ...]]
+    off_by: Callable[[str, JsonObject], str | None]
+
+
 class Steering(Struct, frozen=True, kw_only=True):
     """How an agent takes instructions for its summary from a hook before a compaction: at most so many `characters`, in
     UTF-16 units, as plain text, or as the answer of a hook (`is_answer`)."""
@@ -124,6 +138,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
     - `folder`: returns the folder that the agent has made for its settings; None if it is that of the first file.
     - `plugin`: how it has Ullage as a plugin; None if there is none for it.
     - `approval`: what its hooks need before they run; None if nothing.
+    - `hooks_off`: what switches its hooks off; None if no setting is known to.
     - `summary_in_file`: whether the agent's file has a compaction's summary by the time of the hook after it.
     - `summary_in`: returns the summary as the agent's model gets it from the text that a hook is given.
     - `steering`: how a hook before a compaction adds to the instructions for its summary; None if none can.
@@ -134,6 +149,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
     folder: Callable[[Machine], str] | None = None
     plugin: Plugin | None = None
     approval: Approval | None = None
+    hooks_off: HooksOff | None = None
     summary_in_file: bool = False
     summary_in: Callable[[str], str] = _whole
     steering: Steering | None = None

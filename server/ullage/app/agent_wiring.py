@@ -10,7 +10,6 @@ import os
 import shlex
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -24,10 +23,11 @@ from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS, agent_of_word
 from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Wiring
-from ullage.limits import OWN_FILE, SETTINGS, read_plain
+from ullage.limits import OWN_FILE, read_plain
 from ullage.model.errors import InvalidRequest
 from ullage.model.store_address import is_address
 from ullage.store.store_place import StorePlace, local_path
+from ullage.system.settings_files import apply, cautions, read_settings, switched_off
 from ullage.wire.added import add, names_only_schema, take_out
 from ullage.wire.json_files import old_line
 from ullage.wire.plan import Added, AgentChange, FileChange, HookEntry, McpServer, OptionState
@@ -90,22 +90,6 @@ def plan_removing(wired: WiredFile) -> FileChange:
     return FileChange(path=wired.path, before=now, after=_without(now, wired))
 
 
-def apply(change: FileChange) -> None:
-    """Makes a change. A symbolic link stays one, the file keeps its mode, and its folder is made. Raises
-    `InvalidRequest` if the file has changed since it was read, or can't be written."""
-    if read_settings(Path(change.path)) != change.before:
-        raise InvalidRequest(f"{change.path} has changed in the meantime; run the command again")
-    target = Path(os.path.realpath(change.path))
-    try:
-        if change.after is None:
-            target.unlink(missing_ok=True)
-        elif not change.is_empty:
-            target.parent.mkdir(exist_ok=True)
-            _replace_settings(target, change.after, target.stat().st_mode & 0o7777 if target.exists() else 0o600)
-    except OSError as error:
-        raise InvalidRequest(f"cannot write {change.path}: {error.strerror or error}") from error
-
-
 def remove_folder(wired: WiredFile) -> None:
     """Removes the folder of a file that was taken out, if it was made for the file and is empty now."""
     if wired.folder_made:
@@ -116,14 +100,11 @@ def remove_folder(wired: WiredFile) -> None:
 def keep_receipt(store: Path, word: str, receipt: Receipt | None) -> None:
     """Keeps a receipt, or removes it if it is None. Raises `InvalidRequest` if that fails."""
     path = receipt_path(store, word)
-    try:
-        if receipt is None:
-            path.unlink(missing_ok=True)
-            return
+    if receipt is not None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _replace_settings(path, msgspec.json.encode(receipt), 0o600)
-    except OSError as error:
-        raise InvalidRequest(f"cannot write {path}: {error.strerror or error}") from error
+    if path.parent.exists():
+        data = None if receipt is None else msgspec.json.encode(receipt)
+        apply(FileChange(path=str(path), before=read_settings(path, OWN_FILE), after=data), OWN_FILE)
 
 
 def settings_without(path: Path, wired: WiredFile | None) -> bytes | None:
@@ -131,16 +112,6 @@ def settings_without(path: Path, wired: WiredFile | None) -> bytes | None:
     `InvalidRequest`."""
     now = read_settings(path)
     return _without(now, wired) if wired else now
-
-
-def read_settings(path: Path) -> bytes | None:
-    """Returns the bytes of a settings file, or None if there is none. Raises `InvalidRequest`."""
-    try:
-        return read_plain(path, SETTINGS)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def _without(now: bytes | None, wired: WiredFile) -> bytes | None:
@@ -161,27 +132,13 @@ def _convert(path: Path, data: bytes | None, change: Callable[[str], str]) -> by
         raise InvalidRequest(f"{path}: {error}; nothing was changed") from error
 
 
-def _replace_settings(path: Path, data: bytes, mode: int) -> None:
-    """Writes a file as a whole or not at all. Raises `OSError`."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(mode)
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
-
-
 # The name of the MCP server in agents' settings.
 _SERVER = "ullage"
 _FILL_NOTES = "--fill-notes"
 # How Python runs Ullage's module. `-P`: the folder in which an agent works may have a module of any name.
 MODULE = ("-P", "-m", "ullage")
+# How a shell's command ends that prints no error and never fails.
+_SILENT = " 2>/dev/null ||:"
 # The line of a plugin that names the command.
 _COMMAND = "const COMMAND = {};\n"
 _PLUGINS = Path(wiring.__file__).parent
@@ -267,6 +224,13 @@ def started_by(added: Added) -> Iterator[tuple[str, ...]]:
             yield tuple(words[: words.index(command)])
 
 
+def hook_lines(added: Added) -> Iterator[str]:
+    """Yields the command line of each hook that was added, for a shell, with its errors."""
+    yield from (hook.command.removesuffix(_SILENT) for hook in added.hooks)
+    if added.command:
+        yield shlex.join(added.command)
+
+
 def _words_in(command: str) -> list[str]:
     """Returns the words of a shell's command after the question whether its program is there."""
     words = shlex.split(command)
@@ -281,7 +245,7 @@ def _hook(place: HookPlace, word: str, own: OwnCommand) -> HookEntry:
 def _silent(line: Sequence[str]) -> str:
     """Returns a shell's command that prints no error and never fails, also if the program is gone. It is short: agents
     show it, and some have their model read it."""
-    return f"{shlex.join(line)} 2>/dev/null ||:"
+    return shlex.join(line) + _SILENT
 
 
 def _chained(own: OwnCommand, line: str) -> str:
@@ -459,7 +423,7 @@ class AgentWiring:
             path=str(path),
             files=tuple(change for change, _ in planned if not change.is_empty),
             is_wired=any(wired.values()),
-            notes=tuple(_notes(agent.name, wiring, plugin)),
+            notes=(*(note for path in files for note in cautions(path)), *_notes(agent.name, wiring, plugin)),
             options=tuple(_options(wiring, wanted)),
             receipt=Receipt(agent=agent.name, files=(*done, *elsewhere)),
         )
@@ -514,5 +478,7 @@ def _notes(agent: str, wiring: Wiring, plugin: Plugin | None) -> Iterator[str]:
             f"{agent} has Ullage's plugin, too: its hooks give way to these, and its MCP server is the one that stays. "
             f"`{plugin.remedy}` removes it; add Ullage once more after that."
         )
+    if off := switched_off(wiring.hooks_off):
+        yield f"{agent} runs no hook of yours: {off}."
     if wiring.approval is not None:
         yield f"{agent} runs no hook that its user has not allowed: {wiring.approval.remedy}."

@@ -3,11 +3,14 @@ agents that delete their transcripts, the providers, and what is added to agents
 
 import asyncio
 import os
+import re
+import shlex
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,16 +24,17 @@ from ullage.app.agent_wiring import (
     all_known,
     gives_fill_notes,
     has_plugin,
+    hook_lines,
     own_words,
     path_here,
     plan_removing,
     project_with_plugin,
     read_receipt,
-    read_settings,
     started_by,
 )
 from ullage.app.compose import open_originals
 from ullage.app.team_sending import sent_path
+from ullage.cli.commands.hook import CHECK
 from ullage.cli.draw.text import ago, plural
 from ullage.cli.hooks.hook_output import arrivals_path
 from ullage.limits import OWN_FILE, read_plain
@@ -55,6 +59,7 @@ from ullage.store.sqlite.journal import has_log
 from ullage.store.sqlite.migrations import VERSION
 from ullage.store.sqlite.sqlite_errors import reporting
 from ullage.store.store_place import StorePlace, local_path, offline_path
+from ullage.system.settings_files import read_settings, switched_off
 from ullage.system.team_choices import choices_path, read_choices, read_sent
 from ullage.watch.expiring import Expiring, find_expiring
 from ullage.watch.finder import this_machine
@@ -296,6 +301,8 @@ _PROGRAM, _ELSEWHERE = "ullage", "~/.local/bin"
 _VERSION_WAIT = 20
 # How an agent's settings started Ullage before modules of the agent's folder were kept out.
 _UNSAFE = ("-m", "ullage")
+# What a hook answers when it is asked whether it runs.
+_ANSWER = re.compile(r"ullage (?P<version>\S+) store (?P<store>\d+)")
 
 
 class Arrival(Struct, frozen=True, kw_only=True):
@@ -357,11 +364,51 @@ def _wiring_check(
         found = f"{name}: {' and '.join(missing)} no longer has what was added"
         return Check(what="hooks", found=found, remedy=again)
     added = f"{name}: added to {' and '.join(file.path for file in receipt.files)}"
-    if trouble := _trouble_of_programs(receipt):
+    if trouble := _trouble_of_programs(receipt) or silent_hooks(receipt, local_path(store)):
         return Check(what="hooks", found=f"{added}; {trouble}", remedy=again)
-    if wiring.approval is not None and not approved:
-        return Check(what="hooks", found=f"{added}; the hooks are not allowed yet", remedy=wiring.approval.remedy)
-    return Check(what="hooks", found=f"{added}; {last_arrival(arrivals)}")
+    remedy = ""
+    if off := switched_off(wiring.hooks_off):
+        added, remedy = (
+            f"{added}; hooks are switched off by {off}",
+            "take it out there, if it is yours",
+        )
+    elif wiring.approval is not None and not approved:
+        added, remedy = f"{added}; the hooks are not allowed yet", wiring.approval.remedy
+    return Check(what="hooks", found=added if remedy else f"{added}; {last_arrival(arrivals)}", remedy=remedy)
+
+
+def silent_hooks(receipt: Receipt, store: Path) -> str:
+    """Returns in words why the hooks that were added give nothing back, "" if one of them runs. It is run as the agent
+    runs it, with an input that has no effect."""
+    line = next((line for file in receipt.files for line in hook_lines(file.added)), "")
+    if not line:
+        return ""
+    asked = msgspec.json.encode({"hook_event_name": CHECK})
+    command = shlex.split(line) if sys.platform == "win32" else ["/bin/sh", "-c", line]
+    try:
+        ran = subprocess.run(command, input=asked, capture_output=True, timeout=_VERSION_WAIT, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"the hook does not run ({error})"
+    if ran.returncode:
+        said = ran.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        return f"the hook does not run ({said or f'exit status {ran.returncode}'})"
+    answer = _ANSWER.fullmatch(ran.stdout.decode(errors="replace").strip())
+    if answer is None:
+        return "the hook runs an Ullage that is older than this one"
+    if (version := file_version(store)) > int(answer["store"]):
+        known = f"reads stores up to version {answer['store']}"
+        return f"the hook runs Ullage {answer['version']}, which {known}; the store has version {version}"
+    return ""
+
+
+def file_version(path: Path) -> int:
+    """Returns the version of a store's file, 0 if there is none that can be read."""
+    if not path.exists():
+        return 0
+    with suppress(UllageError, OSError), reporting(path), closing(connect(path)) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        return int(version)
+    return 0
 
 
 def _trouble_of_programs(receipt: Receipt) -> str:

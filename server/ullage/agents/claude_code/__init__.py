@@ -21,6 +21,7 @@ as a new root. A resumed session may copy its history under new ids. Lines with 
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
@@ -45,14 +46,15 @@ from ullage.agents.claude_code.sessions import (
 )
 from ullage.agents.claude_code.tree_writer import TreeWriter
 from ullage.agents.machine import Machine
+from ullage.agents.running import Processes, running_in_record
 from ullage.agents.side_chains import conversation_records, may_be_another
-from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Steering, Wiring
+from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Steering, Wiring
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.blocks import join_texts
-from ullage.model.json_values import as_object, as_text
+from ullage.model.json_values import JsonObject, as_list, as_object, as_text
 
 NAME = "claude-code"
 # Types of lines that Claude Code writes for itself. The model is sent none of them.
@@ -349,6 +351,31 @@ def _project_settings(machine: Machine) -> tuple[str, ...]:
     return (f"{folder}/settings.json", f"{folder}/settings.local.json")
 
 
+def _settings_layers(machine: Machine) -> tuple[str, ...]:
+    managed = machine.for_all_users("claude-code", "ClaudeCode", "Program Files/ClaudeCode")
+    return (
+        settings_pattern(machine),
+        *(_project_settings(machine) if machine.cwd else ()),
+        # What an organisation's server has sent, the file of this machine, and the files beside that.
+        settings_pattern(machine).replace("settings.json", "remote-settings.json"),
+        f"{managed}/managed-settings.json",
+        f"{managed}/managed-settings.d/*.json",
+    )
+
+
+def _hooks_off_by(path: str, settings: JsonObject) -> str | None:
+    """Says what keeps hooks of the user's settings from running, as the descriptions of these settings in 2.1.318 have
+    it. The last two count in managed settings alone."""
+    if PurePosixPath(path).name not in ("settings.json", "settings.local.json"):
+        locked = settings.get("strictPluginOnlyCustomization")
+        if locked is True or "hooks" in as_list(locked):
+            return "strictPluginOnlyCustomization"
+        if settings.get("allowManagedHooksOnly") is True:
+            return "allowManagedHooksOnly"
+    is_off = settings.get("disableAllHooks")
+    return None if is_off is None else "" if is_off in (False, "false") else "disableAllHooks"
+
+
 WIRING = Wiring(
     word="claude-code",
     files=(
@@ -372,6 +399,7 @@ WIRING = Wiring(
         in_projects=_project_settings,
         remedy="claude plugin uninstall ullage",
     ),
+    hooks_off=HooksOff(layers=_settings_layers, off_by=_hooks_off_by),
     summary_in=_summary_in,
     # Plain output of PreCompact is under "Additional Instructions" in the request for the summary. Seen with
     # 2.1.318, and 6,000 characters of it whole. Its summaries have 6,000 to 12,000, half of them the user's words and

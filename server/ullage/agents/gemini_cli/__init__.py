@@ -27,7 +27,7 @@ from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import OwnContext, share
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number
 from ullage.agents.session_facts import Facts, common_facts, side_of
-from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Wiring
+from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Wiring
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 
 
@@ -152,6 +152,17 @@ def _has_extension(enablement: str) -> bool:
     return any(isinstance(rule, str) and not rule.startswith("!") for rule in rules)
 
 
+def _settings_layers(machine: Machine) -> tuple[str, ...]:
+    usual = machine.for_all_users("gemini-cli", "GeminiCli", "ProgramData/gemini-cli")
+    system = machine.variables.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or f"{usual}/settings.json"
+    return (*_files(machine), system)
+
+
+def _hooks_off_by(_: str, settings: JsonObject) -> str | None:
+    is_on = as_object(settings.get("hooksConfig")).get("enabled")
+    return {False: "hooksConfig.enabled = false", True: ""}.get(is_on) if isinstance(is_on, bool) else None
+
+
 WIRING = Wiring(
     word="gemini-cli",
     files=(
@@ -165,6 +176,7 @@ WIRING = Wiring(
         ),
     ),
     plugin=Plugin(path=_extensions_path, is_on=_has_extension, remedy="gemini extensions uninstall ullage"),
+    hooks_off=HooksOff(layers=_settings_layers, off_by=_hooks_off_by),
     summary_in_file=True,
 )
 

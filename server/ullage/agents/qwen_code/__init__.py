@@ -33,7 +33,7 @@ from ullage.agents.own_context import OwnContext, Rule, Setup
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number
 from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.agents.side_chains import conversation_records, is_side, may_be_another
-from ullage.agents.wiring import HookPlace, SettingsFile, Steering, Wiring
+from ullage.agents.wiring import HookPlace, HooksOff, SettingsFile, Steering, Wiring
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.provider_usage import exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
@@ -502,6 +502,18 @@ def settings_path(machine: Machine) -> str:
     return f"{machine.folder('QWEN_HOME', '.qwen')}/settings.json"
 
 
+def _settings_layers(machine: Machine) -> tuple[str, ...]:
+    usual = machine.for_all_users("qwen-code", "QwenCode", "ProgramData/qwen-code")
+    system = machine.variables.get("QWEN_CODE_SYSTEM_SETTINGS_PATH") or f"{usual}/settings.json"
+    project = (f"{machine.cwd}/.qwen/settings.json",) if machine.cwd else ()
+    return (settings_path(machine), *project, system)
+
+
+def _hooks_off_by(_: str, settings: JsonObject) -> str | None:
+    is_off = settings.get("disableAllHooks")
+    return None if is_off is None else "disableAllHooks" if is_off else ""
+
+
 WIRING = Wiring(
     word="qwen-code",
     files=(
@@ -515,6 +527,7 @@ WIRING = Wiring(
             mcp_server=True,
         ),
     ),
+    hooks_off=HooksOff(layers=_settings_layers, off_by=_hooks_off_by),
     summary_in_file=True,
     steering=Steering(characters=4_000, is_answer=True),
 )

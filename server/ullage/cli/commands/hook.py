@@ -122,6 +122,8 @@ _SETTLED = ("given", "nothing")
 _CHARACTERS = 4
 # Characters of the longest summary that is kept.
 _LONGEST = 1_000_000
+# The event of `ullage doctor`, which asks whether the hook runs.
+CHECK = "UllageCheck"
 # Folders from an agent's file up to the one of its settings: Gemini CLI has the most, four.
 _HIGHEST = 6
 
@@ -171,6 +173,9 @@ class _Hook:
         """Reads what the agent says, and does what its event needs."""
         said = as_object(parse(read_most(sys.stdin.buffer, GIVEN)))
         event, source = _text_of(said, "hook_event_name"), _text_of(said, "source")
+        if event == CHECK:
+            self._prove()
+            return
         handler = self._handlers.get(event if event != "SessionStart" else f"{event} {source}")
         if handler is None:
             return
@@ -203,6 +208,13 @@ class _Hook:
             "BeforeAgent": self._answer_prompt,
             "AfterAgent": self._count,
         }
+
+    def _prove(self) -> None:
+        """Prints which Ullage answers, and the newest store that it can open."""
+        from ullage import __version__  # noqa: PLC0415  (only `ullage doctor` asks)
+        from ullage.store.sqlite.migrations import VERSION  # noqa: PLC0415
+
+        print_plain(f"ullage {__version__} store {VERSION}")
 
     def _begin(self, _: "dict[str, Any]") -> None:
         """Has the transcript read while the agent writes its summary. Prints what the summary must keep, if the agent

@@ -14,6 +14,7 @@ from ullage.cli.draw.text import clean, plural
 from ullage.cli.output import Screen, agreed
 from ullage.cli.terminal import at_home
 from ullage.model.errors import InputError, InvalidRequest
+from ullage.system.settings_files import cautions
 from ullage.wire.plan import AgentChange, FileChange
 
 
@@ -59,12 +60,12 @@ def run(args: Namespace) -> int:
         raise InputError(f"no agent is here that Ullage can be added to; known: {', '.join(known_words())}")
     for change in changes:
         if change.files:
-            screen.print(screen.prose(_sentence(change)))
+            screen.print(screen.prose(" ".join([_sentence(change), *_cautions(change)])))
             if not options.yes and not agreed("Add this?", details=partial(_show, change, screen)):
                 declined = True
                 continue
             wiring.make(same_now(change, plan([change.word])))
-            screen.print(screen.prose(" ".join([f"Added to {change.agent}.", *change.notes])))
+            screen.print(screen.prose(" ".join([f"Added to {change.agent}.", *_new_notes(change)])))
         else:
             screen.print([f"{change.agent}: already there, in {change.path}"])
             screen.print(line for note in change.notes for line in screen.prose(note))
@@ -88,7 +89,8 @@ def run_unwire(args: Namespace) -> int:
             continue
         places = " and ".join(at_home(file.path) for file in change.files)
         if places and not options.yes:
-            screen.print(screen.prose(f"{change.agent} loses what `ullage wire` has added to {places}."))
+            loses = f"{change.agent} loses what `ullage wire` has added to {places}."
+            screen.print(screen.prose(" ".join([loses, *_cautions(change)])))
             if not agreed("Take it out?", details=partial(_show, change, screen)):
                 declined = True
                 continue
@@ -128,6 +130,16 @@ def _sentence(change: AgentChange) -> str:
     told = " and ".join(part for part, is_there in parts.items() if is_there) or "gets other lines"
     places = ", ".join(at_home(file.path) for file in change.files)
     return f"{change.agent} {told}. Changed is {places}; `ullage unwire` undoes it."
+
+
+def _cautions(change: AgentChange) -> list[str]:
+    return [caution for file in change.files for caution in cautions(Path(file.path))]
+
+
+def _new_notes(change: AgentChange) -> list[str]:
+    """Returns the notes that the user has not read in the question."""
+    told = {caution for file in change.files for caution in cautions(Path(file.path))}
+    return [note for note in change.notes if note not in told]
 
 
 def _show(change: AgentChange, screen: Screen) -> None:

@@ -1,0 +1,126 @@
+"""Settings files of other programs: read, changed under the lock that Claude Code takes, and what stands in the way.
+
+Claude Code 2.1.318 changes `~/.claude.json` while it holds `~/.claude.json.lock`, a folder that it makes and removes
+(the npm package `proper-lockfile`). It renews the folder's time every 5 seconds, and takes over a lock that is older
+than 10 seconds.
+"""
+
+import glob
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ullage.agents.wiring import HooksOff
+from ullage.limits import SETTINGS, read_plain, read_text
+from ullage.model.errors import InvalidRequest
+from ullage.system.agent_settings import parse_settings
+from ullage.watch.finder import this_machine
+from ullage.wire.plan import FileChange
+
+# Seconds after which a lock that nobody renews is that of a program that has ended, and that a held one is waited for:
+# longer, so that the lock of a program that was killed a moment ago does no harm.
+_STALE, _PATIENCE = 10.0, 15.0
+# Seconds between two tries.
+_PAUSE = 0.05
+# What a file's name has between a dot and some characters of chance while it is being written.
+_UNFINISHED = ".ullage-"
+
+
+def read_settings(path: Path, most: int = SETTINGS) -> bytes | None:
+    """Returns the bytes of a settings file, or None if there is none. Raises `InvalidRequest`."""
+    try:
+        return read_plain(path, most)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def apply(change: FileChange, most: int = SETTINGS) -> None:
+    """Replaces a settings file as a whole, or removes it if that is the change, while no other program changes it. A
+    symbolic link stays one, the file keeps its mode, and its folder is made. What a run that was killed has left is
+    removed. Raises `InvalidRequest` if the file is not as it was before, is locked, or can't be written."""
+    path, target = Path(change.path), Path(os.path.realpath(change.path))
+    try:
+        target.parent.mkdir(exist_ok=True)
+        with _locked(target):
+            if read_settings(path, most) != change.before:
+                raise InvalidRequest(f"{path} has changed in the meantime; run the command again")
+            for left in target.parent.glob(f".{glob.escape(target.name)}{_UNFINISHED}*"):
+                left.unlink(missing_ok=True)
+            if change.after is None:
+                target.unlink(missing_ok=True)
+            elif not change.is_empty:
+                mode = 0o600 if change.before is None else stat.S_IMODE(target.stat().st_mode)
+                _replace(target, change.after, mode)
+    except OSError as error:
+        raise InvalidRequest(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def cautions(path: Path) -> Iterator[str]:
+    """Yields in sentences why a user may not want a settings file to be replaced."""
+    try:
+        found = path.stat()
+    except OSError:
+        return
+    if not found.st_mode & stat.S_IWUSR:
+        yield f"{path} is read-only; it is changed all the same, and stays read-only."
+    if found.st_nlink > 1:
+        yield f"{path} has another name (a hard link), under which it stays as it is."
+
+
+def switched_off(off: HooksOff | None) -> str:
+    """Returns the setting that keeps an agent from running its user's hooks in this folder, with its file, or "" if
+    none does. A file that can't be read says nothing."""
+    found = ""
+    if off is None:
+        return found
+    patterns = off.layers(this_machine(Path.cwd().as_posix()))
+    for path in (path for pattern in patterns for path in sorted(glob.glob(pattern))):  # noqa: PTH207
+        try:
+            said = off.off_by(path, parse_settings(path, read_text(path, SETTINGS, "replace")))
+        except OSError:
+            continue
+        if said is not None:
+            found = f"{said} in {path}" if said else ""
+    return found
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[None]:
+    lock, until = Path(f"{path}.lock"), time.monotonic() + _PATIENCE
+    while True:
+        try:
+            lock.mkdir()
+            break
+        except FileExistsError:
+            with suppress(OSError):
+                if time.time() - lock.stat().st_mtime > _STALE:
+                    lock.rmdir()
+            if time.monotonic() > until:
+                raise InvalidRequest(f"{path} is locked by another program ({lock}); try again") from None
+            time.sleep(_PAUSE)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            lock.rmdir()
+
+
+def _replace(path: Path, data: bytes, mode: int) -> None:
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}{_UNFINISHED}", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(mode)
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise

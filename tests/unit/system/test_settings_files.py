@@ -1,0 +1,159 @@
+"""Settings of other programs are changed under their lock, and what stands in the way is named."""
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from ullage.agents.table import agent_of_word
+from ullage.model.errors import InvalidRequest
+from ullage.system import settings_files
+from ullage.system.settings_files import apply, cautions, switched_off
+from ullage.wire.plan import FileChange
+
+OTHERS = pytest.mark.skipif(sys.platform == "win32", reason="POSIX's modes and links")
+
+
+def change(path: Path, after: bytes | None) -> FileChange:
+    return FileChange(path=str(path), before=path.read_bytes() if path.exists() else None, after=after)
+
+
+def test_a_change_waits_for_the_lock_of_another_program_and_leaves_none(tmp_path: Path) -> None:
+    path, lock = tmp_path / "state.json", tmp_path / "state.json.lock"
+    path.write_bytes(b"{}")
+    lock.mkdir()
+    done = threading.Thread(target=apply, args=(change(path, b"{ }"),))
+    done.start()
+    done.join(0.3)
+    assert (done.is_alive(), path.read_bytes()) == (True, b"{}")
+    lock.rmdir()
+    done.join(10)
+    assert (path.read_bytes(), lock.exists()) == (b"{ }", False)
+
+
+def test_a_change_that_another_program_made_under_its_lock_is_not_overwritten(tmp_path: Path) -> None:
+    path, lock, raised = tmp_path / "state.json", tmp_path / "state.json.lock", list[str]()
+    path.write_bytes(b"{}")
+    ours = change(path, b"{ }")
+
+    def make() -> None:
+        try:
+            apply(ours)
+        except InvalidRequest as error:
+            raised.append(str(error))
+
+    lock.mkdir()
+    done = threading.Thread(target=make)
+    done.start()
+    path.write_bytes(b'{"theirs": 1}')
+    lock.rmdir()
+    done.join(10)
+    assert path.read_bytes() == b'{"theirs": 1}'
+    assert "has changed" in raised[0]
+
+
+def test_the_lock_of_a_program_that_was_killed_is_taken_over(tmp_path: Path) -> None:
+    path, lock = tmp_path / "state.json", tmp_path / "state.json.lock"
+    path.write_bytes(b"{}")
+    lock.mkdir()
+    os.utime(lock, (1, 1))
+    apply(change(path, b"{ }"))
+    assert (path.read_bytes(), lock.exists()) == (b"{ }", False)
+
+
+def test_a_lock_that_stays_held_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings_files, "_PATIENCE", 0.1)
+    path = tmp_path / "state.json"
+    path.write_bytes(b"{}")
+    (tmp_path / "state.json.lock").mkdir()
+    with pytest.raises(InvalidRequest, match=r"locked by another program .*state\.json\.lock"):
+        apply(change(path, b"{ }"))
+    assert path.read_bytes() == b"{}"
+
+
+def test_what_a_killed_run_has_left_is_removed_by_the_next_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "set[1].json"
+    path.write_bytes(b"{}")
+    left, others = tmp_path / ".set[1].json.ullage-abc", tmp_path / ".set1.json.ullage-abc"
+    left.write_bytes(b"half")
+    others.write_bytes(b"another's")
+    apply(change(path, b"{ }"))
+    assert (left.exists(), others.exists()) == (False, True)
+
+
+@OTHERS
+def test_read_only_and_hard_linked_settings_are_named_and_keep_their_mode(tmp_path: Path) -> None:
+    path, other = tmp_path / "settings.json", tmp_path / "other"
+    path.write_bytes(b"{}")
+    assert not [*cautions(path)]
+    other.hardlink_to(path)
+    path.chmod(0o400)
+    told = " ".join(cautions(path))
+    assert "read-only" in told
+    assert "another name" in told
+    apply(change(path, b"{ }"))
+    assert (other.read_bytes(), path.stat().st_mode & 0o777) == (b"{}", 0o400)
+
+
+def _off(word: str) -> str:
+    agent = agent_of_word(word)
+    assert agent is not None
+    assert agent.wiring is not None
+    return switched_off(agent.wiring.hooks_off)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("CLAUDE_CONFIG_DIR", "QWEN_HOME", "GEMINI_CLI_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("word", "place", "settings", "named"),
+    [
+        ("claude-code", ".claude/settings.json", {"disableAllHooks": True}, "disableAllHooks"),
+        ("claude-code", ".claude/settings.json", {"disableAllHooks": False}, ""),
+        ("claude-code", ".claude/settings.json", {"allowManagedHooksOnly": True}, ""),
+        ("claude-code", "work/.claude/settings.json", {"disableAllHooks": True}, "disableAllHooks"),
+        ("claude-code", "work/.claude/settings.local.json", {"disableAllHooks": "yes"}, "disableAllHooks"),
+        ("claude-code", ".claude/remote-settings.json", {"allowManagedHooksOnly": True}, "allowManagedHooksOnly"),
+        ("claude-code", ".claude/remote-settings.json", {"strictPluginOnlyCustomization": ["hooks"]}, "strictPlugin"),
+        ("claude-code", ".claude/remote-settings.json", {"strictPluginOnlyCustomization": ["skills"]}, ""),
+        ("qwen-code", ".qwen/settings.json", {"disableAllHooks": True}, "disableAllHooks"),
+        ("qwen-code", "work/.qwen/settings.json", {"disableAllHooks": True}, "disableAllHooks"),
+        ("gemini-cli", ".gemini/settings.json", {"hooksConfig": {"enabled": False}}, "hooksConfig.enabled"),
+        ("gemini-cli", "work/.gemini/settings.json", {"hooksConfig": {"enabled": True}}, ""),
+    ],
+)
+def test_a_setting_that_switches_hooks_off_is_named_with_its_file(
+    home: Path, word: str, place: str, settings: dict[str, object], named: str
+) -> None:
+    path = home / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(settings), "utf-8")
+    said = _off(word)
+    assert said.startswith(named) if named else not said
+    assert not named or path.name in said
+
+
+def test_a_folder_that_has_hooks_on_again_overrides_the_users_settings(home: Path) -> None:
+    for place, is_off in ((".claude", True), ("work/.claude", False)):
+        (home / place).mkdir(parents=True)
+        (home / place / "settings.json").write_text(json.dumps({"disableAllHooks": is_off}), "utf-8")
+    assert _off("claude-code") == ""
+
+
+@OTHERS
+def test_settings_that_are_a_pipe_or_a_device_say_nothing(home: Path) -> None:
+    (home / ".claude").mkdir()
+    os.mkfifo(home / ".claude" / "settings.json")
+    (home / ".claude" / "remote-settings.json").symlink_to("/dev/zero")
+    assert _off("claude-code") == ""
