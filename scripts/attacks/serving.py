@@ -112,7 +112,7 @@ async def _soak(store: Path, seconds: float) -> Outcome:
     sessions, began = 0, time.monotonic()
     async with language_server(store) as client:
         while (gone := time.monotonic() - began) < seconds:
-            await _live(client, sessions)
+            await live_once(client, sessions)
             sessions += 1
             if gone >= len(looks) * seconds / _LOOKS:
                 looks.append(_look(client.process.pid))
@@ -127,7 +127,7 @@ async def _soak(store: Path, seconds: float) -> Outcome:
     return Outcome(tried=sessions, survived=f"sessions in {seconds:.0f} s: {grown}", faults=tuple(faults))
 
 
-async def _live(client: LspClient, number: int) -> None:
+async def live_once(client: LspClient, number: int) -> None:
     """Has a server go through the life of a session."""
     session_id = (await client.request("ullage/session/new", {"model": _MODEL}))["sessionId"]
     for index in range(20):

@@ -51,6 +51,8 @@ def main() -> int:
     parser.add_argument("--files", type=Path, help="state: measure the recordings in this folder")
     parser.add_argument("--sample", type=int, help="state: measure so many compactions, spread over all")
     parser.add_argument("--detail", action="store_true", help="state: print each verdict with the line it is judged by")
+    parser.add_argument("--minutes", type=float, help="soak: how long to work")
+    parser.add_argument("--picture", type=Path, help="soak: draw the curves into this file (SVG)")
     parser.add_argument("paths", nargs="*", type=Path, help="transcripts or folders of them")
     given = parser.parse_intermixed_args()
     if given.sessions and given.name != "quality":
@@ -63,6 +65,8 @@ def main() -> int:
         parser.error("--minutes goes with soak")
     if (given.files or given.sample or given.detail) and given.name != "state":
         parser.error("--files, --sample and --detail go with state")
+    if (given.minutes or given.picture) and given.name != "soak":
+        parser.error("--minutes and --picture go with soak")
     options = {
         "sessions": given.sessions,
         "embeddings": given.embeddings,
@@ -70,6 +74,8 @@ def main() -> int:
         "sample": given.sample,
         "minutes": given.minutes,
         "detail": given.detail,
+        "minutes": given.minutes,
+        "picture": given.picture,
     }
     more = {name: value for name, value in options.items() if value}
     paths = [*given.paths, *([given.files] if given.files else [])]

@@ -42,19 +42,25 @@ class Client:
         self._in, self.out = self.process.stdin, self.process.stdout
         self._asked = 0
         self.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
-        self.ask("session/new", {"cwd": "/", "mcpServers": []})
+        self.session = self.new_session()
+
+    def new_session(self) -> str:
+        """Begins a session. Returns its id."""
+        return self.ask("session/new", {"cwd": "/", "mcpServers": []})["sessionId"]
 
     def send(self, message: dict[str, Any]) -> None:
         self._in.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
         self._in.flush()
 
-    def ask(self, method: str, params: Any) -> None:
-        """Sends a request and reads up to its answer. Messages before the answer are dropped."""
+    def ask(self, method: str, params: Any) -> dict[str, Any]:
+        """Sends a request and reads up to its answer. Messages before the answer are dropped. Returns its result."""
         self._asked += 1
         self.send({"id": self._asked, "method": method, "params": params})
-        mark = b'"id": %d,' % self._asked
-        while mark not in self.out.readline():
+        # The proxy writes an answer that it changes without blanks.
+        marks = b'"id": %d,' % self._asked, b'"id":%d,' % self._asked
+        while marks[0] not in (line := self.out.readline()) and marks[1] not in line:
             pass
+        return json.loads(line)["result"]
 
     def tick(self) -> None:
         """Sends a notification and reads up to the chunk that the agent sends for it."""
@@ -99,14 +105,14 @@ def run(_: Sequence[Path]) -> Report:
     return Report(bench="proxy", rows=rows, aims=aims)
 
 
-_KINDS: tuple[tuple[str, Callable[[Client], None], int], ...] = (
+_KINDS: tuple[tuple[str, Callable[[Client], object], int], ...] = (
     ("request and answer", lambda client: client.ask("_bench/echo", {"x": 1}), MESSAGES),
     ("notification and chunk of an answer", Client.tick, MESSAGES),
     ("prompt turn, recorded", Client.prompt, PROMPTS),
 )
 
 
-def _measured(what: str, clients: dict[str, Client], call: Callable[[Client], None], count: int) -> dict[str, Any]:
+def _measured(what: str, clients: dict[str, Client], call: Callable[[Client], object], count: int) -> dict[str, Any]:
     turns: dict[str, list[list[float]]] = {name: [] for name in clients}
     for _ in range(TURNS):
         for name, client in clients.items():
@@ -123,7 +129,7 @@ def _measured(what: str, clients: dict[str, Client], call: Callable[[Client], No
     }
 
 
-def _timed(call: Callable[[Client], None], client: Client) -> float:
+def _timed(call: Callable[[Client], object], client: Client) -> float:
     start = time.perf_counter()
     call(client)
     return (time.perf_counter() - start) * 1_000

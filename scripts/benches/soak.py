@@ -1,146 +1,207 @@
-"""Measures whether followers stay bounded: `./scripts/bench soak [--minutes N] [FOLDER]`.
+"""Runs every process of Ullage that lives long, and has it work without a pause: does its memory grow?
 
-Eight made-up agents work at once, each with a turn every half a second, a compaction after a hundred turns and a new
-conversation after three hundred, while one process follows and keeps their files and another one shows what it follows.
-That is a day of four agents in about four minutes. The memory and the processor time of both are written to
-`FOLDER/soak.csv` every few seconds, with a picture, `FOLDER/soak.svg`; the growth of the second half of the run is
-extrapolated to eight hours at this pace.
+A language server and a follower see twelve conversations grow, be compacted, replaced and deleted; the server also
+makes, compacts, searches and deletes sessions of its own, the MCP server answers searches, and the proxy carries turns
+of new sessions. The growth is that of a straight line through the second half of the samples, over eight hours: more
+than what comes, if it slows down. `--picture FILE` draws the curves.
 """
 
-import csv
+import asyncio
+import itertools
+import os
+import sys
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from statistics import linear_regression
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec import Struct
 
-from benches.follower import Rows, memory, processor_seconds, turn, watch
-from benches.report import Aim, Report, at_most
+from attacks.serving import live_once
+from benches.follower import memory, turn, watch
+from benches.proxy import Client
+from benches.report import Report, at_most
+from support import toy_agent
 from support.log_trees import to_bytes
-from support.session_log import JsonObject, boundary, summary
-from ullage.store.sqlite.catalogue_notes import Keeping
+from support.lsp_client import start_server
+from support.mcp_client import HELLO, McpClient, server_command, server_environment
+from support.program import OUR_CLIENT, serve_command
+from support.session_log import boundary, summary
 
-_AGENTS, _TURN_EVERY, _COMPACTED, _ENDS = 8, 0.5, 100, 300
-# Seconds between two samples, and a working day.
-_SAMPLE_EVERY, _DAY = 5.0, 8 * 3_600
-# Megabytes by which a process may grow in a day at this pace, which is forty times that of a user.
-_MOST_GROWTH = 200.0
-_WHO = ("follows", "shows")
-_WIDTH, _HEIGHT, _EDGE = 720, 240, 40
+# Minutes of a run, seconds between two samples, and the hours that the growth is told for.
+MINUTES, _EVERY, HOURS = 20.0, 2.0, 8.0
+# Megabytes by which a process may grow in eight hours. Each holds 60 to 200.
+MOST = 150.0
+_CONVERSATIONS, _TURNS, _COMPACTED = 12, 60, 20
+# Seconds between two steps of a kind of work: a busy user's, many times over.
+_PAUSE = 0.05
 
 
-class _Sample(Struct, frozen=True):
-    """What a process has at a time, in seconds: megabytes, and seconds of a processor. `turns` were written by then."""
+class Sample(Struct, frozen=True):
+    """A process's memory in megabytes and its open files, so many seconds after the start."""
 
     at: float
-    who: str
-    turns: int
-    resident: float
-    processor: float
+    memory: float
+    files: int
 
 
-def run(paths: Sequence[Path], minutes: float = 20.0) -> Report:
-    """Runs the bench for so many minutes, and writes its files into the folder that is named, by default this one."""
-    folder = paths[0] if paths else Path.cwd()
-    with TemporaryDirectory(prefix="ullage-soak-") as home:
-        samples = list(_samples(Path(home), 60 * minutes))
-    with (folder / "soak.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(_Sample.__struct_fields__)
-        table.writerows((one.at, one.who, one.turns, one.resident, one.processor) for one in samples)
-    (folder / "soak.svg").write_text(_drawn(samples), encoding="utf-8")
-    rows, aims = list[dict[str, Any]](), list[Aim]()
-    for who in _WHO:
-        own = [one for one in samples if one.who == who]
-        half = own[len(own) // 2 :]
-        slope, _ = linear_regression([one.at for one in half], [one.resident for one in half])
-        rows.append(
-            {
-                "process": who,
-                "minutes": minutes,
-                "turns": own[-1].turns,
-                "mb_at_half": half[0].resident,
-                "mb_at_end": own[-1].resident,
-                "mb_in_8_hours": slope * _DAY,
-                "processor_percent": 100 * own[-1].processor / own[-1].at,
-            }
-        )
-        aims.append(at_most(f"{who}: growth in eight hours at this pace, MB", slope * _DAY, _MOST_GROWTH))
+def run(_: Sequence[Path], minutes: float = MINUTES, picture: Path | None = None) -> Report:
+    with tempfile.TemporaryDirectory() as folder:
+        curves, done = asyncio.run(_soak(Path(folder), 60 * minutes))
+    if picture is not None:
+        picture.write_text(draw(curves), encoding="utf-8")
+    rows = [_row(name, samples, done) for name, samples in curves.items()]
+    aims = [at_most(f"{row['process']}: growth in {HOURS:.0f} h, MB", row["growth_8h_mb"], MOST) for row in rows]
     return Report(bench="soak", rows=rows, aims=aims)
 
 
-def _samples(home: Path, seconds: float) -> Iterator[_Sample]:
-    Keeping(home / "store.db").answer(keep=True)
-    (home / ".claude").mkdir()
-    with ExitStack() as running:
-        followers = [running.enter_context(watch(home)) for _ in _WHO]
-        began = time.monotonic()
-        sampled, turns, due = 0.0, 0, began
-        while (at := time.monotonic() - began) < seconds:
-            for agent in range(_AGENTS):
-                _write(home, agent, turns)
-            turns += 1
-            for _, rows in followers:
-                _empty(rows)
-            if at - sampled >= _SAMPLE_EVERY:
-                sampled = at
-                for who, (process, _) in zip(_WHO, followers, strict=True):
-                    used = processor_seconds(process.pid)
-                    yield _Sample(round(at, 1), who, turns * _AGENTS, round(memory(process.pid, "VmRSS"), 1), used)
-            due += _TURN_EVERY
-            time.sleep(max(0.0, due - time.monotonic()))
+def _row(name: str, samples: Sequence[Sample], done: dict[str, int]) -> dict[str, Any]:
+    half = samples[len(samples) // 2 :]
+    return {
+        "process": name,
+        "minutes": samples[-1].at / 60,
+        "work": done[name],
+        "start_mb": samples[0].memory,
+        "half_mb": half[0].memory,
+        "end_mb": half[-1].memory,
+        "growth_8h_mb": slope(half) * HOURS * 3_600,
+        "files": f"{half[0].files} → {half[-1].files}",
+    }
 
 
-def _write(home: Path, agent: int, turns: int) -> None:
-    """Writes the next turn of an agent. The agents' conversations end at different times."""
-    place = turns + agent * _ENDS // _AGENTS
-    number = place % _ENDS
-    name = f"{agent:04d}{place // _ENDS:04d}-0000-4000-8000-000000000000"
-    log = home / ".claude" / "projects" / f"-home-user-{agent}" / f"{name}.jsonl"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    records: list[JsonObject] = []
-    is_compacted = number > 0 and number % _COMPACTED == 0
-    if is_compacted:
-        marks = (
-            boundary(f"{name}b{number}", f"{name}u{2 * number - 1}"),
-            summary(f"s{2 * number}", f"{name}b{number}", "Yes."),
+def slope(samples: Sequence[Sample]) -> float:
+    """Returns the growth of the straight line through the samples (least squares), in megabytes a second."""
+    if len(samples) < 2:
+        return 0.0
+    at, size = (sum(values) / len(samples) for values in zip(*((one.at, one.memory) for one in samples), strict=True))
+    above = sum((one.at - at) * (one.memory - size) for one in samples)
+    return above / sum((one.at - at) ** 2 for one in samples)
+
+
+async def _soak(home: Path, seconds: float) -> tuple[dict[str, list[Sample]], dict[str, int]]:
+    folder = home / ".claude" / "projects" / "-home-user-live"
+    folder.mkdir(parents=True)
+    os.environ.update(HOME=str(home), CLAUDE_CONFIG_DIR=str(home / ".claude"), XDG_DATA_HOME=str(home / "data"))
+    store, agent = home / "own.db", [sys.executable, toy_agent.__file__, '{"window": 100000, "compact": true}']
+    proxied = [str(Path(sys.executable).with_name("ullage")), "acp", "--store", str(home / "proxy.db"), "--", *agent]
+    proxy = Client(proxied)
+    mcp = McpClient(
+        await asyncio.create_subprocess_exec(
+            *server_command(store), stdin=-1, stdout=-1, env=server_environment(os.environ)
         )
-        begin = f"{name}b{number}"
-        marks = boundary(begin, f"{name}u{2 * number - 1}"), summary(f"s{2 * number}", begin, "Yes.")
-        records = [record | {"sessionId": name} for record in marks]
-    records += turn(2 * number, name=name, after_compaction=is_compacted)
+    )
+    try:
+        with watch(home) as (follower, printed):
+            async with start_server(serve_command(store)) as server:
+                await server.initialize(OUR_CLIENT)
+                await server.request("ullage/following/start", {"folders": []})
+                await mcp.ask("initialize", HELLO)
+                processes = {
+                    "server": server.process.pid,
+                    "watch": follower.pid,
+                    "mcp": mcp.process.pid,
+                    "proxy": proxy.process.pid,
+                }
+
+                async def live(number: int) -> None:
+                    await live_once(server, number)
+
+                async def write(number: int) -> None:
+                    _write(folder, number)
+                    while not printed.empty():
+                        printed.get()
+
+                async def look_up(number: int) -> None:
+                    await mcp.call("search", query=f"walnut {number % 50}", scope="all")
+
+                async def talk(number: int) -> None:
+                    await asyncio.to_thread(_talk, proxy, number)
+
+                work = {"server": live, "watch": write, "mcp": look_up, "proxy": talk}
+                return await _measured(work, processes, seconds)
+    finally:
+        proxy.close()
+        mcp.process.kill()
+        await mcp.process.wait()
+
+
+async def _measured(
+    work: Mapping[str, Callable[[int], Coroutine[Any, Any, None]]], processes: dict[str, int], seconds: float
+) -> tuple[dict[str, list[Sample]], dict[str, int]]:
+    began, done = time.monotonic(), dict.fromkeys(work, 0)
+    curves: dict[str, list[Sample]] = {name: [] for name in processes}
+
+    async def go_on(name: str) -> None:
+        for number in itertools.count():
+            await work[name](number)
+            done[name] = number + 1
+            await asyncio.sleep(_PAUSE)
+
+    working = [asyncio.ensure_future(go_on(name)) for name in work]
+    try:
+        while (gone := time.monotonic() - began) < seconds:
+            for task in working:
+                if task.done():
+                    task.result()
+            for name, process_id in processes.items():
+                files = len([*Path(f"/proc/{process_id}/fd").iterdir()])
+                curves[name].append(Sample(gone, memory(process_id, "VmRSS"), files))
+            await asyncio.sleep(_EVERY)
+    finally:
+        for task in working:
+            task.cancel()
+        await asyncio.gather(*working, return_exceptions=True)
+    return curves, done
+
+
+def _write(folder: Path, number: int) -> None:
+    """Lets one of the conversations grow by a turn, be compacted, or begin anew after its file was deleted."""
+    which, at = number % _CONVERSATIONS, number // _CONVERSATIONS
+    name, step = f"c{which}-{at // _TURNS}", at % _TURNS
+    log = folder / f"{name}.jsonl"
+    if step == 0 and at:
+        with suppress(FileNotFoundError):
+            (folder / f"c{which}-{at // _TURNS - 1}.jsonl").unlink()
+    records = [*turn(2 * step, 100, name)]
+    if step and step % _COMPACTED == 0:
+        last, own = f"{name}u{2 * step - 1}", f"{name}b{step}"
+        told = [boundary(own, last), summary(f"{name}s{step}", own, "All is well. " * 50, sessionId=name)]
+        records = [*told, *records]
     with log.open("ab") as file:
         file.write(to_bytes(records))
 
 
-def _empty(rows: Rows) -> None:
-    while not rows.empty():
-        rows.get()
+def _talk(proxy: Client, number: int) -> None:
+    """Sends a prompt. Every 20th turn is in a new session, and every 10th compacts."""
+    if number % 20 == 0:
+        proxy.session = proxy.new_session()
+    text = "/compact" if number % 10 == 9 else f"Question {number}? " + "walnut " * 100
+    proxy.ask("session/prompt", {"sessionId": proxy.session, "prompt": [{"type": "text", "text": text}]})
 
 
-def _drawn(samples: Sequence[_Sample]) -> str:
-    """Returns a picture of the memory over time, a line for each process."""
-    longest, most = samples[-1].at, max(one.resident for one in samples)
-    lines: list[str] = []
-    for who, color in zip(_WHO, ("#2563eb", "#d97706"), strict=True):
-        places = (
-            f"{_EDGE + (_WIDTH - 2 * _EDGE) * one.at / longest:.1f},"
-            f"{_HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * one.resident / most:.1f}"
-            for one in samples
-            if one.who == who
-        )
-        last = [one for one in samples if one.who == who][-1]
-        lines.append(f'<polyline fill="none" stroke="{color}" points="{" ".join(places)}"/>')
-        place = _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * last.resident / most
-        lines.append(
-            f'<text x="{_WIDTH - _EDGE}" y="{place - 6:.0f}" text-anchor="end">{who} {last.resident:g} MB</text>'
-        )
-    axis = f'<text x="{_EDGE}" y="{_HEIGHT - 12}">0 to {longest / 60:.0f} minutes, {samples[-1].turns:,} turns</text>'
-    return (
+# Pixels of the picture, its margin, and the colour of each curve.
+_WIDTH, _HEIGHT, _EDGE = 640, 280, 40
+_COLOURS = ("#b4451f", "#2a6f97", "#5b8c3a", "#7a4b9d")
+
+
+def draw(curves: dict[str, list[Sample]]) -> str:
+    """Returns the curves as a picture (SVG): megabytes over minutes."""
+    most = max(one.memory for samples in curves.values() for one in samples) * 1.1
+    last = max(samples[-1].at for samples in curves.values()) or 1.0
+    wide, high = _WIDTH - 3 * _EDGE, _HEIGHT - 2 * _EDGE
+    parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif" '
-        f'font-size="12">{"".join(lines)}{axis}</svg>\n'
-    )
+        f'font-size="12"><rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>',
+        f'<path d="M{_EDGE} {_EDGE}V{_EDGE + high}H{_EDGE + wide}" fill="none" stroke="#888"/>',
+        f'<text x="{_EDGE}" y="{_EDGE - 12}">{most:.0f} MB</text>',
+        f'<text x="{_EDGE + wide}" y="{_HEIGHT - 12}" text-anchor="end">{last / 60:.0f} minutes</text>',
+    ]
+    for (name, samples), colour in zip(curves.items(), itertools.cycle(_COLOURS)):
+        points = [(_EDGE + wide * one.at / last, _EDGE + high * (1 - one.memory / most)) for one in samples]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
+        x, y = points[-1]
+        parts.append(f'<text x="{x + 6:.0f}" y="{y + 4:.0f}" fill="{colour}">{name}</text>')
+    return "\n".join([*parts, "</svg>\n"])
