@@ -80,6 +80,7 @@ def is_secret(name: str, value: str, *, quoted: bool, bound: bool) -> bool:
     return is_mixed and (quoted or bound or is_random(value) or is_drawn(value))
 
 
+@lru_cache(maxsize=512)
 def is_strong(name: str, value: str, *, is_apart: bool = True) -> bool:
     """Returns whether a value is a secret although no sign of an assignment says so: it is no code, and it looks drawn,
     or a person may have chosen it for the password that the name means. If words are between the name and the value

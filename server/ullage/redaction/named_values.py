@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ullage.redaction.known_words import is_secret, is_strong
+from ullage.redaction.scan import FewWithin, places_of
 
 # A colour that a terminal shows.
 _COLOUR = r"(?:\x1b\[[\d;]{0,12}m){0,3}"
@@ -101,8 +102,13 @@ def near_value(text: str, name: str, end: int) -> tuple[int, int] | None:
     last = end + 500 if stop < 0 else stop
     for match in _WORD.finditer(text, end, last):
         gap, value = text[end : match.start()], match[0].rstrip(".!?")
+        if len(gap) > _LONGEST_GAP:
+            return None
+        # Letters alone are never strong. What is between another word and the name is then looked at.
+        if value.replace("_", "a").isalpha():
+            continue
         is_apart = _SIGNS.fullmatch(gap) is not None
-        if len(gap) > _LONGEST_GAP or not (is_apart or _FEW_WORDS.fullmatch(gap)):
+        if not (is_apart or _FEW_WORDS.fullmatch(gap)):
             return None
         if is_strong(name, value, is_apart=is_apart) and not is_public(gap):
             return match.start(), match.start() + len(value)
@@ -142,6 +148,9 @@ def column_values(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         if not row.strip() or len(parts) != len(cells) or not (border or is_ruled):
             return
         value = parts[at].strip(" \"'`\r")
+        # It is a head itself, under which the rest is looked through.
+        if value == text[start:end]:
+            return
         if value:
             place = row_start + sum(len(part) + 1 for part in parts[:at]) + parts[at].index(value)
             yield place, place + len(value)
@@ -179,12 +188,13 @@ def spoken_values(text: str, names: Iterable[str]) -> Iterator[tuple[int, int]]:
     if len(low) != len(text):
         low = text
     for name in (*names, *(() if text.isascii() else _SPOKEN_NAMES)):
-        at = low.find(name)
-        while at >= 0:
-            match = _SAID.match(text, at + len(name))
-            if match and is_strong("password", match["bare"].rstrip(".!?:")):
-                yield match.start("bare"), match.start("bare") + len(match["bare"].rstrip(".!?:"))
-            at = low.find(name, at + len(name))
+        few = FewWithin()
+        for at in places_of(low, (name,)):
+            match = _SAID.match(text, at + len(name)) if few.tries(at) else None
+            if match:
+                few.reaches(match.end())
+                if is_strong("password", match["bare"].rstrip(".!?:")):
+                    yield match.start("bare"), match.start("bare") + len(match["bare"].rstrip(".!?:"))
 
 
 # A password before its name, in a call with the user's name, or after a statement's keyword.

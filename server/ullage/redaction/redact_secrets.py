@@ -246,6 +246,10 @@ _FLAG = re.compile(r"(?<![\w-])--?(?:[A-Za-z0-9]+-){0,3}$")
 _BEFORE = re.compile(r"[\w.-]*$")
 _LONGEST_NAME = 40
 _LONGEST_OF = len("subscription-")
+# Characters before and after a name in which its value is looked for, unless that is in a table or a statement.
+_LOOKED_BEFORE, _LOOKED_AFTER = 300, 1_600
+# Names whose surroundings are remembered.
+_MOST_KNOWN = 500
 # Services whose tokens have no prefix and that gitleaks' list lacks.
 _MORE_SERVICES = (
     "abuseipdb", "adyen", "alchemy", "alphavantage", "amplitude", "anthropic", "assemblyai", "binance", "braintree",
@@ -346,13 +350,21 @@ def redact_named(text: str) -> str:
 
 def _spans_of_values(text: str, words: Iterable[str]) -> Iterator[tuple[int, int]]:
     done, few = 0, FewWithin()
+    near = _NearValues()
     for at in sorted(places_of(lowered(text), words)):
         word = _NAME.match(text, at) if at >= done and few.tries(at) else None
         before = text[max(0, at - _LONGEST_NAME) : at]
         is_flag = "-" in before and _FLAG.search(before) is not None
         if word and (is_flag or _means_secret(word[0].lower(), before)):
             name = _whole_name(before, word[0])
-            spans, reach = _values_of(text, name, word.end() - len(name), word.end(), is_flag)
+            start, end = word.end() - len(name), word.end()
+            if inserted := inserted_value(text, start, end):
+                spans, reach = [inserted], end
+            else:
+                spans, reach = near.of(text, name, start, end, is_flag)
+            if not spans:
+                spans = [span for span in column_values(text, start, end) if is_strong(name, text[slice(*span)])]
+                reach = max([reach, *(span[1] for span in spans)])
             few.reaches(reach)
             if spans:
                 done = max(done, spans[0][1])
@@ -379,8 +391,8 @@ def _whole_name(before: str, word: str) -> str:
 
 
 def _values_of(text: str, name: str, start: int, end: int, is_flag: bool) -> tuple[list[tuple[int, int]], int]:
-    """Returns the spans of the secret values of a name at `start` to `end`, and the end of the text in which they were
-    searched."""
+    """Returns the spans of the secret values near a name at `start` to `end`, and the end of the text in which they
+    were searched. Both depend on nothing beyond `_LOOKED_BEFORE` and `_LOOKED_AFTER`."""
     reach = end
     for pattern in (ARGUMENT, *AFTER) if is_flag else AFTER:
         match = pattern.match(text, end)
@@ -396,9 +408,28 @@ def _values_of(text: str, name: str, start: int, end: int, is_flag: bool) -> tup
             group = next(group for group, value in match.groupdict().items() if value is not None)
             if is_strong(name, match[group]):
                 return [match.span(group)], reach
-    one = value_before(text, start) or inserted_value(text, start, end) or near_value(text, name, end)
-    columns = [span for span in column_values(text, start, end) if is_strong(name, text[slice(*span)])]
-    return [one] if one else columns, max([reach, *(span[1] for span in columns)])
+    one = value_before(text, start) or near_value(text, name, end)
+    return [one] if one else [], reach
+
+
+class _NearValues:
+    """Remembers where the values of names were found by all that `_values_of` looks at: a text may repeat a name, with
+    what is around it, a million times."""
+
+    def __init__(self) -> None:
+        self._known = dict[tuple[str, str, int, bool], tuple[list[tuple[int, int]], int]]()
+
+    def of(self, text: str, name: str, start: int, end: int, is_flag: bool) -> tuple[list[tuple[int, int]], int]:
+        """Returns what `_values_of` does."""
+        around = text[max(0, start - _LOOKED_BEFORE) : end + _LOOKED_AFTER]
+        key = around, name, min(start, _LOOKED_BEFORE), is_flag
+        if (known := self._known.get(key)) is None:
+            found, reach = _values_of(text, name, start, end, is_flag)
+            known = [(one - end, other - end) for one, other in found], reach - end
+            if len(self._known) > _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = known
+        return [(one + end, other + end) for one, other in known[0]], known[1] + end
 
 
 def _wrapped(text: str, start: int, end: int) -> int:

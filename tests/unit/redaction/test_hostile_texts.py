@@ -3,6 +3,7 @@
 import pytest
 
 from support.bounded import ends
+from ullage.redaction import redact_secrets
 from ullage.redaction.clean import clean
 
 # Characters. If the work grew with the square of them, each text would take minutes.
@@ -18,6 +19,10 @@ _TEXTS = (
     "xoxb-" * (_LENGTH // 5),
     "aaaaaaaaaaaaaa " * (_LENGTH // 15),
     "é" * _LENGTH,
+    *(
+        unit * (_LENGTH // len(unit))
+        for unit in ("| password |", "| password |\n", "user,password\n", "密码是", "token: ")
+    ),
 )
 
 
@@ -28,6 +33,32 @@ def _redact() -> None:
 
 def test_texts_of_a_million_characters_are_redacted_in_a_time_that_grows_with_them() -> None:
     assert ends(_redact)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["| password |", "| password |\n", "password ", "user,password\n", "<password>", "token: ", "| token | x1 |\n"],
+)
+def test_a_name_that_is_repeated_is_looked_at_once_for_each_of_its_surroundings(
+    unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked, find = list[int](), redact_secrets.near_value
+
+    def near_value(text: str, name: str, end: int) -> tuple[int, int] | None:
+        looked.append(end)
+        return find(text, name, end)
+
+    monkeypatch.setattr(redact_secrets, "near_value", near_value)
+    assert clean(unit * 5_000) == unit * 5_000
+    assert 0 < len(looked) < 500
+
+
+@pytest.mark.parametrize("unit", ["| password |\n", "| password | note |\n", "user,password\n"])
+def test_a_secret_under_a_name_that_was_repeated_is_found(unit: str) -> None:
+    secret = "Tr0ub4dor&3x"
+    row = unit.replace("password", secret)
+    assert secret not in clean(unit * 200 + row)
+    assert secret not in clean(unit * 3 + row + unit * 200)
 
 
 @pytest.mark.parametrize(
