@@ -24,6 +24,7 @@ from attacks.disks import read_only_disk, small_disk
 from attacks.doors import evil_provider, hostile_folder, wrong_frames
 from attacks.names import hostile_names
 from attacks.serving import server_kills, soak
+from attacks.settings import hostile_settings, killed_wire, two_writers
 from attacks.stores import clock_jumps, damaged_store, gone_store, no_locks
 from attacks.unshared import no_shared_memory
 
@@ -44,6 +45,9 @@ ATTACKS = {
     "hostile-folder": hostile_folder,
     "hostile-names": hostile_names,
     "hostile-agents": hostile_agents,
+    "hostile-settings": hostile_settings,
+    "killed-wire": killed_wire,
+    "two-writers": two_writers,
     "soak": soak,
 }
 # Bytes of memory for this process and each of its children, so that an attack which succeeds harms no machine.

@@ -76,12 +76,13 @@ def _damage(path: Path, ground: Ground) -> None:
 
 
 def gone_store(ground: Ground) -> Outcome:
-    """Guards against appends that are acknowledged after the store's file was deleted, moved or replaced."""
+    """Guards against appends that are acknowledged after the store's file, its write-ahead log or the log's index was
+    deleted, moved or replaced, as tools do that keep folders in step."""
     faults: list[str] = []
     times = ground.times(15, 300)
     for number in range(times):
         folder = ground.folder / f"gone{number}"
-        change = ground.chance.choice(("deleted", "moved", "replaced"))
+        change = ground.chance.choice(("deleted", "moved", "replaced", "-wal", "-shm", "-wal -shm"))
         with open_store(folder / "sessions.db") as store:
             store.create(_SESSION, records(SessionCreated()))
             for batch in range(ground.chance.randrange(4)):
@@ -91,7 +92,7 @@ def gone_store(ground: Ground) -> Outcome:
                 append_batch(store, _SESSION, "late")
             except StoreUnavailable:
                 continue
-            faults.append(f"an append was acknowledged after the file was {change}")
+            faults.append(f"an append was acknowledged after this was done: {change}")
     return Outcome(tried=times, survived=f"{times - len(faults)} refused in words", faults=tuple(faults))
 
 
@@ -131,6 +132,10 @@ def clock_jumps(ground: Ground) -> Outcome:
 
 
 def _take_away(folder: Path, change: str) -> None:
+    if change.startswith("-"):
+        for end in change.split():
+            (folder / f"sessions.db{end}").unlink()
+        return
     for file in [*folder.iterdir()]:
         if change == "deleted":
             file.unlink()

@@ -25,7 +25,7 @@ from benches.proxy import Client
 from benches.report import Report, at_most
 from support import toy_agent
 from support.log_trees import to_bytes
-from support.lsp_client import start_server
+from support.lsp_client import PATIENCE, start_server
 from support.mcp_client import HELLO, McpClient, server_command, server_environment
 from support.program import OUR_CLIENT, serve_command
 from support.session_log import boundary, summary
@@ -131,10 +131,11 @@ async def _measured(
     work: Mapping[str, Callable[[int], Coroutine[Any, Any, None]]], processes: dict[str, int], seconds: float
 ) -> tuple[dict[str, list[Sample]], dict[str, int]]:
     began, done = time.monotonic(), dict.fromkeys(work, 0)
+    is_over = asyncio.Event()
     curves: dict[str, list[Sample]] = {name: [] for name in processes}
 
     async def go_on(name: str) -> None:
-        for number in itertools.count():
+        for number in itertools.takewhile(lambda _: not is_over.is_set(), itertools.count()):
             await work[name](number)
             done[name] = number + 1
             await asyncio.sleep(_PAUSE)
@@ -150,9 +151,8 @@ async def _measured(
                 curves[name].append(Sample(gone, memory(process_id, "VmRSS"), files))
             await asyncio.sleep(_EVERY)
     finally:
-        for task in working:
-            task.cancel()
-        await asyncio.gather(*working, return_exceptions=True)
+        is_over.set()
+        await asyncio.wait(working, timeout=PATIENCE)
     return curves, done
 
 
