@@ -27,6 +27,7 @@ from attacks.serving import server_kills, soak
 from attacks.settings import hostile_settings, killed_wire, two_writers
 from attacks.stores import clock_jumps, damaged_store, gone_store, no_locks
 from attacks.unshared import no_shared_memory
+from attacks.versions import backups, versions
 
 ATTACKS = {
     "kills": kills,
@@ -48,6 +49,8 @@ ATTACKS = {
     "hostile-settings": hostile_settings,
     "killed-wire": killed_wire,
     "two-writers": two_writers,
+    "backups": backups,
+    "versions": versions,
     "soak": soak,
 }
 # Bytes of memory for this process and each of its children, so that an attack which succeeds harms no machine.

@@ -34,7 +34,7 @@ def kill_appenders(store: Path, times: int, chance: random.Random) -> Outcome:
     acknowledged: list[str] = []
     faults: list[str] = []
     for number in range(times // 2):
-        children = [_appender(store, f"child{number}{side}") for side in "ab"]
+        children = [start_appender(store, f"child{number}{side}") for side in "ab"]
         for child in children:
             assert child.stdout
             acknowledged += [child.stdout.readline().strip() for _ in range(chance.randint(1, 8))]
@@ -62,7 +62,7 @@ def append_at_once(store: Path, count: int, *, is_patient: bool = False) -> Outc
     """Has eight processes append to one session at once, each so often. Patient ones wait for the store as long as it
     takes."""
     patience = ("", "patient") if is_patient else ()
-    children = [_appender(store, f"child{number}", str(count), *patience) for number in range(8)]
+    children = [start_appender(store, f"child{number}", str(count), *patience) for number in range(8)]
     said = [child.communicate(timeout=_PATIENCE)[0].split() for child in children]
     acknowledged = [name for names in said for name in names if name != "starting"]
     faults = check(store, acknowledged)
@@ -78,7 +78,7 @@ def full_disk(ground: Ground) -> Outcome:
     acknowledged: list[str] = []
     faults: list[str] = []
     for number in range(times):
-        child = _appender(store, f"child{number}", limit=_fill_disk)
+        child = start_appender(store, f"child{number}", limit=_fill_disk)
         out, errors = child.communicate(timeout=_PATIENCE)
         acknowledged += [name for name in out.split() if name != "starting"]
         if "StoreUnavailable" not in errors:
@@ -93,7 +93,10 @@ def _fill_disk() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (_DISK, _DISK))
 
 
-def _appender(store: Path, name: str, *more: str, limit: Callable[[], None] | None = None) -> "subprocess.Popen[str]":
+def start_appender(
+    store: Path, name: str, *more: str, limit: Callable[[], None] | None = None
+) -> "subprocess.Popen[str]":
+    """Starts a process that appends to the store, see `support/appender.py`."""
     command = [sys.executable, "-m", "support.appender", str(store), _SESSION, name, *more]
     return subprocess.Popen(
         command,

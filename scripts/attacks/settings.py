@@ -64,7 +64,9 @@ def hostile_settings(ground: Ground) -> Outcome:
     faults, tried = list[str](), 0
     for word, places in _AGENTS.items():
         usual = _home(ground.folder / f"{word}-usual", "", None)
-        commands = [("wire", word, "--yes"), ("unwire", word, "--yes"), ("doctor",)]
+        commands: list[tuple[str, ...]] = [("wire", word, "--yes"), ("unwire", word, "--yes")]
+        # It looks at all agents, and takes longest.
+        commands += [("doctor",)] if ground.is_long or word == "claude-code" else []
         least = {words: _run(usual, *words)[1] for words in commands}
         for place in places:
             for kind, make in _KINDS.items():

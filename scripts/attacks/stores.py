@@ -17,7 +17,7 @@ from ullage.store import open_store
 _PATIENCE = 300
 _SESSIONS = 12
 # Reads and searches everything. Prints `read` with the number of messages, or `told` with the error's class.
-_READER = """
+READER = """
 import sys
 from pathlib import Path
 from ullage.model.errors import UllageError
@@ -50,7 +50,7 @@ def damaged_store(ground: Ground) -> Outcome:
         shutil.copy(whole, path)
         _damage(path, ground)
         child = subprocess.run(
-            [sys.executable, "-c", _READER, str(path)], capture_output=True, text=True, timeout=_PATIENCE, check=False
+            [sys.executable, "-c", READER, str(path)], capture_output=True, text=True, timeout=_PATIENCE, check=False
         )
         told += child.stdout.startswith("told")
         read += child.stdout.startswith("read")

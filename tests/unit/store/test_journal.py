@@ -18,6 +18,7 @@ from ullage.model.errors import StoreUnavailable
 from ullage.model.events import SessionCreated
 from ullage.store import open_store
 from ullage.store.originals.sqlite_originals import SqliteOriginals
+from ullage.store.sqlite.database import connect
 from ullage.store.sqlite.journal import has_log
 
 TESTS = Path(__file__).resolve().parents[2]
@@ -43,6 +44,7 @@ from contextlib import closing
 from pathlib import Path
 from support.logs import message, records
 from ullage.store import open_store
+from ullage.store.sqlite.database import connect
 from ullage.store.sqlite.database import connect
 from ullage.store.sqlite.journal import has_log
 path = Path(sys.argv[1]) / "s.db"
@@ -157,3 +159,17 @@ def test_a_store_that_is_moved_to_a_real_file_system_without_shared_memory_is_us
     if "Operation not permitted" in done.stderr:
         pytest.skip("this user may not mount")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("said", "level"), [("on", 2), ("1", 2), ("ON", 2), ("off", 1), ("", 1), (None, 1)])
+def test_a_commit_waits_for_the_disk_if_the_user_wants_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str | None, level: int
+) -> None:
+    if said is None:
+        monkeypatch.delenv("ULLAGE_DURABLE", raising=False)
+    else:
+        monkeypatch.setenv("ULLAGE_DURABLE", said)
+    path = tmp_path / "s.db"
+    open_store(path).close()
+    with closing(connect(path)) as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone() == (level,)

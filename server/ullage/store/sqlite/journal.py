@@ -7,6 +7,7 @@ processes: without them several processes would damage the file, so it is not us
 """
 
 import errno
+import os
 import sqlite3
 import sys
 import time
@@ -60,8 +61,10 @@ def set_synchronous(connection: sqlite3.Connection) -> None:
     With a write-ahead log, NORMAL hands each commit to the operating system without waiting. A commit survives the
     death of the process; a power cut may cost the newest commits, whole ones, and never damages the file
     (https://www.sqlite.org/pragma.html#pragma_synchronous). With a rollback journal, a power cut could damage it then.
+    FULL waits, as it does everywhere if `ULLAGE_DURABLE` is `on`.
     """
-    connection.execute(f"PRAGMA synchronous = {'NORMAL' if has_log(connection) else 'FULL'}")
+    waits = os.environ.get("ULLAGE_DURABLE", "").lower() in ("on", "1") or not has_log(connection)
+    connection.execute(f"PRAGMA synchronous = {'FULL' if waits else 'NORMAL'}")
 
 
 def lacks_shared_memory(error: Exception) -> bool:
