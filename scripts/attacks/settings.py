@@ -71,7 +71,7 @@ def hostile_settings(ground: Ground) -> Outcome:
         for place in places:
             for kind, make in _KINDS.items():
                 home = _home(ground.folder / f"{word}-{tried}", place, make)
-                for words in commands if ground.is_long or kind != "30 MB of text" else commands[:1]:
+                for words in commands if ground.is_long or word == "claude-code" else commands[:1]:
                     tried += 1
                     said, memory = _run(home, *words)
                     where, more = f"{place} is {kind}: {' '.join(words)}", memory - least[words]

@@ -24,6 +24,18 @@ _BLANK = " \t\r\n"
 _SPACE = re.compile(r"(?:[ \t\r\n\ufeff]|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _WORD = re.compile(r"[^\s,\[\]{}:\"/]+")
+# The white space at the beginning of a line.
+_INDENTED = re.compile(r"^[ \t]+(?=\S)", re.MULTILINE)
+# How the names begin of what is changed inside.
+_CHANGED = (_HOOKS, _LINE, "mcp")
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+# JSON as the standard has it, without NaN and infinity.
+_PLAIN = json.JSONDecoder(parse_constant=_no_constant)
 # Settings are nested a few levels deep.
 _DEEPEST = 100
 
@@ -305,10 +317,8 @@ def _indentation(text: str, at: int) -> str:
 
 def _indentation_unit(text: str) -> str:
     """Returns the indentation of one level: that of the first indented line."""
-    for line in text.splitlines():
-        if line[:1] in (" ", "\t") and line.strip():
-            return line[: len(line) - len(line.lstrip(" \t"))]
-    return _USUAL
+    found = _INDENTED.search(text)
+    return found[0] if found else _USUAL
 
 
 def read_text(text: str) -> Node:
@@ -365,7 +375,8 @@ def _read_container(text: str, start: int, depth: int) -> Node:
                 raise _wrong(text, at)
             keys.append(key.value)
             at = skip_space(text, at + 1)
-        child = _read(text, at, depth + 1)
+        is_whole = is_object and depth == 0 and not keys[-1].startswith(_CHANGED)
+        child = (_read_whole(text, at) if is_whole else None) or _read(text, at, depth + 1)
         children.append(child)
         at = skip_space(text, child.end)
         if text[at : at + 1] == ",":
@@ -381,6 +392,18 @@ def _read_container(text: str, start: int, depth: int) -> Node:
         children=tuple(children),
         begins=tuple(begins),
     )
+
+
+def _read_whole(text: str, at: int) -> Node | None:
+    """Reads an object or a list without the places inside, which takes a tenth of the time and memory. Returns None if
+    it is none, or has comments or another thing that plain JSON has not."""
+    if text[at : at + 1] not in ("{", "["):
+        return None
+    try:
+        value, end = _PLAIN.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None
+    return Node(start=at, end=end, value=value)
 
 
 def _wrong(text: str, at: int) -> InvalidRequest:
