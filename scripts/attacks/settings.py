@@ -16,8 +16,8 @@ from attacks.attack import Ground, Outcome
 _PATIENCE = 120
 # Variables that would lead to other settings than those of the home folder.
 _LEFT_OUT = ("ULLAGE", "CLAUDE", "CODEX", "GEMINI", "QWEN", "XDG", "PYTHON")
-# Kilobytes that a command may hold more than with settings as they should be.
-_MOST = 64 << 10
+# Kilobytes that a command may hold more than with settings as they should be: three times the largest that are read.
+_MOST = 96 << 10
 # Seconds within which a command is killed.
 _LATEST = 1.2
 _AGENTS = {

@@ -157,3 +157,13 @@ def test_settings_that_are_a_pipe_or_a_device_say_nothing(home: Path) -> None:
     os.mkfifo(home / ".claude" / "settings.json")
     (home / ".claude" / "remote-settings.json").symlink_to("/dev/zero")
     assert _off("claude-code") == ""
+
+
+def test_settings_that_are_nested_too_deeply_name_no_plugin() -> None:
+    deep = '{"a":' * 3_000 + "1" + "}" * 3_000
+    for word in ("claude-code", "gemini-cli"):
+        agent = agent_of_word(word)
+        assert agent is not None
+        assert agent.wiring is not None
+        assert agent.wiring.plugin is not None
+        assert not agent.wiring.plugin.is_on(deep)

@@ -341,7 +341,7 @@ def _has_plugin(settings: str) -> bool:
     """Says whether a plugin of Ullage's name is on in the user's settings, from whichever marketplace."""
     try:
         enabled = as_object(as_object(msgspec.json.decode(settings)).get("enabledPlugins"))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return False
     return any(name.partition("@")[0] == "ullage" and on is True for name, on in enabled.items())
 

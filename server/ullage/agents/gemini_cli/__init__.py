@@ -146,7 +146,7 @@ def _has_extension(enablement: str) -> bool:
     is off."""
     try:
         extensions = as_object(msgspec.json.decode(enablement))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return False
     rules = as_list(as_object(extensions.get("ullage")).get("overrides"))
     return any(isinstance(rule, str) and not rule.startswith("!") for rule in rules)
