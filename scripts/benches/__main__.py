@@ -47,11 +47,10 @@ def main() -> int:
     served = "search-published: order what the words find by the embeddings of this server"
     parser.add_argument("--embeddings", nargs=2, metavar=("URL", "MODEL"), help=served)
     parser.add_argument("--long", action="store_true", help="store: search among a million messages, too")
-    parser.add_argument("--minutes", type=float, help="soak: how long it runs, 20 unless given")
     parser.add_argument("--files", type=Path, help="state: measure the recordings in this folder")
     parser.add_argument("--sample", type=int, help="state: measure so many compactions, spread over all")
     parser.add_argument("--detail", action="store_true", help="state: print each verdict with the line it is judged by")
-    parser.add_argument("--minutes", type=float, help="soak: how long to work")
+    parser.add_argument("--minutes", type=float, help="soak: how long to work, 20 unless given")
     parser.add_argument("--picture", type=Path, help="soak: draw the curves into this file (SVG)")
     parser.add_argument("paths", nargs="*", type=Path, help="transcripts or folders of them")
     given = parser.parse_intermixed_args()
@@ -61,8 +60,6 @@ def main() -> int:
         parser.error("--embeddings goes with search-published")
     if given.long and given.name != "store":
         parser.error("--long goes with store")
-    if given.minutes and given.name != "soak":
-        parser.error("--minutes goes with soak")
     if (given.files or given.sample or given.detail) and given.name != "state":
         parser.error("--files, --sample and --detail go with state")
     if (given.minutes or given.picture) and given.name != "soak":
@@ -72,7 +69,6 @@ def main() -> int:
         "embeddings": given.embeddings,
         "is_long": given.long,
         "sample": given.sample,
-        "minutes": given.minutes,
         "detail": given.detail,
         "minutes": given.minutes,
         "picture": given.picture,

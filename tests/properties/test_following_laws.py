@@ -4,7 +4,7 @@ has the figure of the file as it is."""
 import asyncio
 import os
 import selectors
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
@@ -387,7 +387,7 @@ class Following:
         follower = AgentFollower(self._client.workspace, ports, self._rows.append, 3600.0)
         self._task = asyncio.create_task(follower.run())
 
-    def _find(self, seconds: float) -> Sequence[FoundFile]:
+    def _find(self, seconds: float, paths: Collection[str] | None = None) -> Sequence[FoundFile]:
         return [FoundFile(path=self.path)] if self.path.exists() else []
 
     async def end(self) -> None:

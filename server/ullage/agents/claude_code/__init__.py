@@ -46,7 +46,6 @@ from ullage.agents.claude_code.sessions import (
 )
 from ullage.agents.claude_code.tree_writer import TreeWriter
 from ullage.agents.machine import Machine
-from ullage.agents.running import Processes, running_in_record
 from ullage.agents.side_chains import conversation_records, may_be_another
 from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Steering, Wiring
 from ullage.formats.parsing import Document, Line

@@ -4,6 +4,7 @@ import difflib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 from msgspec import Struct
 from rich.text import Text
