@@ -9,12 +9,11 @@ from support.fill import fill
 from support.memory_store import MemoryStore
 from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client
 from ullage.model.events import MessageAppended, MessagePinned, Record
-from ullage.model.message import ToolDefinition
 from ullage.model.settings import HookSettings, Settings
 from ullage.service.ports.models import ModelLimits
 
 # About 5,300 tokens: over the warning threshold of the small model, below its compaction threshold.
-LARGE_TOOL = ToolDefinition(name="search", description="word " * 5_200, input_schema={"type": "object"})
+LARGE_TOOL = {"name": "search", "description": "word " * 5_200, "input_schema": {"type": "object"}}
 
 
 def kinds(client: TestClient) -> list[str]:

@@ -44,9 +44,8 @@ def paid_requests(events: Iterable[tuple[Event, int]], model: str, cost: CostOf)
     """Yields the requests of a conversation that began with this model, without those that another conversation made
     and paid for. Each event has the time at which it was recorded, in Unix milliseconds, 0 if unknown. A second report
     of the same answer replaces the first."""
-    cached, newest = CachedPrompt(), None
+    cached, newest, before = CachedPrompt(), None, CachedPrompt()
     for event, recorded in events:
-        before = cached
         match event:
             case ModelChanged():
                 model = event.model
@@ -55,17 +54,17 @@ def paid_requests(events: Iterable[tuple[Event, int]], model: str, cost: CostOf)
                 again, cause = amount or 0.0, CacheMissCause.COMPACTION
                 yield PaidRequest(recorded, "", event.model or model, usage.total, amount, again, cause)
             case UsageReported(message_id=answer):
-                at = event.timestamp or recorded
+                at, is_again = event.timestamp or recorded, newest is not None and newest.answer == answer
+                # What an answer found is what was there before its first report.
+                before = before if is_again else cached
                 cached = cached.after(event, at)
                 if event.is_copied:
                     continue
                 tokens = sum(one.usage.total for one in _passes(event))
                 one = PaidRequest(at, answer, model, tokens, cost_of(event, model, cost))
-                is_again = newest is not None and newest.answer == answer
-                if cached.miss is not None and cached.miss is not before.miss:
-                    one = replace(one, again=_again(event.usage, before, model, cost), cause=cached.miss.cause)
-                elif is_again and newest is not None:
-                    one = replace(one, again=newest.again, cause=newest.cause)
+                missed = None if cached.miss is before.miss else cached.miss
+                if missed is not None:
+                    one = replace(one, again=_again(event.usage, before, model, cost), cause=missed.cause)
                 if newest is not None and not is_again:
                     yield newest
                 newest = one

@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
+from ullage.limits import LARGEST_VALUE, read_text
 from ullage.service.ports.agent_files import Changes
 from ullage.watch.candidates import fits, in_parts, patterns_of
 
@@ -307,7 +308,7 @@ def _is_foreign(path: str) -> bool:
     if sys.platform != "linux":
         return path.startswith(("\\\\", "/Volumes/", "/Network/", "/net/"))
     try:
-        mounts = _MOUNTS.read_text(encoding="utf-8", errors="replace")
+        mounts = read_text(_MOUNTS, LARGEST_VALUE, errors="replace")
     except OSError:
         return True
     longest, kind = "", ""

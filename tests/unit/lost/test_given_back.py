@@ -43,7 +43,7 @@ def test_the_prompt_that_waits_is_given_back_and_only_counts_if_it_was_left_out(
     left = found(TALK.messages[-1:] if keeps else [], brief())
     assert left.counts[Kind.SAID] == (2 if keeps else 3)
     assert left.missing == {}
-    assert left_out_words(left) == f"{2 if keeps else 3} messages of the user, 1 file; all of it given back"
+    assert left_out_words(left) == f"{2 if keeps else 3} messages of yours, 1 file; all of it given back"
 
 
 def test_what_had_no_room_is_still_missing() -> None:
@@ -56,8 +56,8 @@ def test_what_had_no_room_is_still_missing() -> None:
 def test_without_a_receipt_nothing_is_said_of_it() -> None:
     left = found([])
     assert left.missing == left.counts
-    assert left_out_words(left) == "3 messages of the user, 1 file"
-    assert left_out_words(left, 1) == "3 messages of the user and more"
+    assert left_out_words(left) == "3 messages of yours, 1 file"
+    assert left_out_words(left, 1) == "3 messages of yours and more"
 
 
 def test_another_message_with_the_same_number_is_not_the_one_that_was_left_out() -> None:
