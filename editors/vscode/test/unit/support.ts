@@ -76,7 +76,7 @@ const meta: UsageMeta = {
   left: 38_768,
   callsLeft: { low: 4, mean: 9, high: 20 },
   remarks: [],
-  hidden: { tokens: 0, name: '' },
+  hidden: { tokens: 0, name: '', parts: [] },
   managedBy: 'ullage',
   agent: '',
   followed: null,
