@@ -156,7 +156,7 @@ def test_without_a_keyring_no_key_is_asked_for(log_in: LogIn) -> None:
     terminal = log_in(backend="keyring.backends.fail.Keyring")
     terminal.answer("[mine]: ", "")
     assert terminal.end() == 2
-    assert "Set MY_KEY in the agent's environment instead." in terminal.seen
+    assert "Set MY_KEY in the agent's environment instead." in " ".join(terminal.seen.split())
     assert "not shown" not in terminal.seen
 
 

@@ -150,7 +150,7 @@ def test_questions_are_what_the_pictures_show(
     shop = Shop(home)
     if name == "forget":
         shop.run(80, "search pnpm")
-    env = {name: value for name, value in shop.env(80).items() if name != "COLUMNS"}
+    env = {name: value for name, value in shop.env(80).items() if name not in ("COLUMNS", "LINES")}
     words = shop.real(_ASKING[name]).split()
     pane.start([sys.executable, "-m", "ullage", *words], env, (80, 24), shop.folder)
     keep(name, shop.named(pane.wait(lambda text: "/" in text and text.rstrip().endswith(("]", "details]")))))
@@ -162,7 +162,7 @@ def test_the_live_table_is_what_the_picture_shows(
 ) -> None:
     shop = Shop(home)
     shop.run(80, "keep off")
-    env = {name: value for name, value in shop.env(80).items() if name != "COLUMNS"}
+    env = {name: value for name, value in shop.env(80).items() if name not in ("COLUMNS", "LINES")}
     pane.start([sys.executable, "-m", "ullage", "watch", "--since", "999999"], env, (columns, 8), shop.folder)
     keep(f"watch-{columns}", shop.named(pane.wait(lambda text: "47%" in text and "77%" in text and "kept" in text)))
     pane.type("q")
@@ -175,7 +175,7 @@ def test_emacs_shows_the_figure_in_its_mode_line(
     shop, code = Shop(home), ROOT / "editors" / "examples" / "ullage.el"
     command = f'(setq ullage-command (list "{sys.executable}" "-m" "ullage" "lsp") inhibit-startup-screen t)'
     words = [emacs, "-nw", "-Q", "-l", str(code), "--eval", command, "--eval", "(ullage-mode 1)", "refunds.py"]
-    env = {name: value for name, value in shop.env(80).items() if name != "COLUMNS"}
+    env = {name: value for name, value in shop.env(80).items() if name not in ("COLUMNS", "LINES")}
     pane.start(words, env | {"TERM": "screen"}, (80, 6), shop.folder)
     shown = shop.named(pane.wait(lambda text: "CC 77%" in text))
     line = next(line for line in shown.splitlines() if "CC 77%" in line)

@@ -67,7 +67,7 @@ CHANGING: dict[str, Sequence[Wrong]] = {
 }
 # What the others do with sessions. `continue` and `demo` work on copies of their own.
 _READS = {
-    *("here", "context", "messages", "search", "export", "lost", "team"),
+    *("here", "context", "cost", "messages", "search", "export", "lost", "team"),
     *("continue", "demo", "keep", "doctor", "schema", "completion", "man", "help", "wire", "unwire"),
     "statusline",
 }

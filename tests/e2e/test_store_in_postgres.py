@@ -155,6 +155,7 @@ async def test_an_mcp_server_finds_in_postgresql_what_a_compaction_took(tmp_path
 async def test_an_agents_conversation_is_followed_into_postgresql(tmp_path: Path, postgres_address: str) -> None:
     home = FollowedHome(tmp_path)
     home.say("Which port?", 40_000)
+    assert ullage("keep", "on", "--store", postgres_address, env=home_of(tmp_path)).status == 0
     async with start_server(SERVER, home_of(tmp_path) | {"ULLAGE_STORE": postgres_address}) as client:
         await client.initialize(OUR_CLIENT)
         await client.request("ullage/following/start", {})

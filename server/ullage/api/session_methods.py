@@ -18,13 +18,23 @@ from msgspec.structs import replace
 
 from ullage.api.wire import SessionResult, UsageResult, prompting_of, session_result, usage_result
 from ullage.formats.parsing import Document, parse_document
-from ullage.formats.provider import Provider, read_definitions, read_events
+from ullage.formats.provider import Provider, read_definitions, read_events, write_messages
 from ullage.formats.provider_usage import read_usage
 from ullage.formats.requests.turns import IMAGE_TYPES
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
 from ullage.formats.verbatim import PLAIN, PLAIN_PARTS, other_format, prompt_message
 from ullage.model.answer import TurnEnd
-from ullage.model.blocks import PDF, Block, ImageBlock, Provided, ResourceBlock, TextBlock, ThinkingBlock
+from ullage.model.blocks import (
+    PDF,
+    Block,
+    ImageBlock,
+    Provided,
+    ResourceBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import MessageAppended, ModelChanged, SessionCreated, ToolsDeclared, UsageReported
 from ullage.model.json_values import MOST_LEVELS, JsonObject, as_object, as_objects, as_text, is_too_deep
@@ -190,7 +200,21 @@ def read_appended(given: JsonObject, ports: Ports, place: str) -> tuple[list[Mes
     usage = next((event.usage for event in events if isinstance(event, UsageReported)), None)
     # Thinking without a signature is in Ullage's form: Anthropic's API refuses it.
     unsigned = provider is Provider.ANTHROPIC and any(_is_unsigned(block) for one in read for block in one.content)
-    return [made(one.role, one.content, None if unsigned else one.provided) for one in read], usage
+    is_said = unsigned or (len(read) == 1 and not is_item and _is_said(provider, read[0], raw))
+    return [made(one.role, one.content, None if is_said else one.provided) for one in read], usage
+
+
+def _is_said(provider: Provider, read: Message, raw: JsonObject) -> bool:
+    """Returns whether the blocks of a message with tool calls or results, or with an empty text, say all that the
+    client gave. Such a message is not kept as given: a request mends what an interrupted turn has left of it, and
+    leaves out the empty text, which providers refuse."""
+    kinds = {type(block) for block in read.content}
+    if kinds == {ThinkingBlock} or not kinds <= {TextBlock, ToolUseBlock, ToolResultBlock, ThinkingBlock}:
+        return False
+    given = {name: value for name, value in raw.items() if name != "id"}
+    if isinstance(blocks := given.get("content"), list):
+        given["content"] = [block for block in as_objects(blocks) if block != {"type": "text", "text": ""}]
+    return write_messages(provider, replace(read, provided=None)) == [given]
 
 
 def read_tool_inputs(given: Sequence[JsonObject]) -> tuple[ToolDefinition, ...]:

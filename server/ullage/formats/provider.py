@@ -96,15 +96,18 @@ def write_messages(provider: Provider, message: Message) -> list[dict[str, Any]]
 def read_definitions(provider: Provider | None, tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
     """Converts a request's `tools` into tool definitions, each of which keeps what the program gave. A tool without a
     name, which the provider runs itself, is named by its type. Without `provider` each tool's own fields say of which
-    format it is. Raises `InvalidRequest` if one is not an object."""
+    format it is. Raises `InvalidRequest` if one is not an object, or its name is not a text."""
     return tuple(_definition(provider, at, tool) for at, tool in enumerate(tools))
 
 
 def _definition(provider: Provider | None, at: int, tool: Any) -> ToolDefinition:
     given = as_object(tool)
     if not given:
-        named = f" in the format of {provider.value}" if provider else ""
-        raise InvalidRequest(f"tools[{at}] is {show(tool)}; a tool is an object{named}")
+        form = f" in the format of {provider.value}" if provider else ""
+        raise InvalidRequest(f"tools[{at}] is {show(tool)}; a tool is an object{form}")
+    for named in (given, as_object(given.get("function")), as_object(given.get("custom"))):
+        if not isinstance(name := named.get("name", ""), str):
+            raise InvalidRequest(f"tools[{at}] has the name {show(name)}; a name is a text")
     provider = provider or _tool_format(given)
     read = (read_tools if provider is Provider.ANTHROPIC else read_functions)([given])
     plain = read[0] if read else ToolDefinition(name=as_text(given.get("type")) or "tool")

@@ -59,6 +59,7 @@ export function installStub({ count, archived = 0, window: size = 200_000, used 
   const wide = Array.from({ length: 15 }, (_, i) => ({ kind: 'words', state: 'stands', text: `${sentence(i, 3).replaceAll(' ', '_')} ${sentence(i + 3, 9)}`, detail: '', index: 3 + i }));
   answers.lost = ({ editId }) => post({ type: 'lost', lost: {
     editId, error: '', readable: true, terminal: 'claude', counts: { said: 2, task: 1, problem: 1, file: 1, words: 40 },
+    missing: { said: 1, words: 40 },
     brief: 'What the last compaction left out.',
     entries: [
       { kind: 'said', state: 'open', text: 'Never change the public API of src/auth, and do not touch the generated files.', detail: '', index: 6 },
