@@ -184,10 +184,11 @@ def read_appended(given: JsonObject, ports: Ports, place: str) -> tuple[list[Mes
 
     if isinstance(content, str) and role in _ROLES and given.keys() <= _PLAIN_FIELDS:
         # All formats agree on a plain text, so that no reader is needed.
-        return [made(_ROLES[role], (TextBlock(text=content),) if content else (), PLAIN)], None
+        said = (TextBlock(text=content),) if content else ()
+        return [made(_ROLES[role], said, PLAIN if _may_stay(role, content) else None)], None
     if blocks and role in _ROLES and given.keys() <= _PLAIN_FIELDS and all(map(_is_plain, blocks)):
         said = tuple(TextBlock(text=block["text"]) for block in blocks)
-        return [made(_ROLES[role], said, PLAIN_PARTS)], None
+        return [made(_ROLES[role], said, PLAIN_PARTS if _may_stay(role, blocks[-1]["text"]) else None)], None
     if any(map(_is_own, blocks)):
         return [made(_own_role(role, place), _own_blocks(blocks, place))], None
     raw = {name: value for name, value in given.items() if name != "timestamp"}
@@ -202,6 +203,23 @@ def read_appended(given: JsonObject, ports: Ports, place: str) -> tuple[list[Mes
     unsigned = provider is Provider.ANTHROPIC and any(_is_unsigned(block) for one in read for block in one.content)
     is_said = unsigned or (len(read) == 1 and not is_item and _is_said(provider, read[0], raw))
     return [made(one.role, one.content, None if is_said else one.provided) for one in read], usage
+
+
+def _may_stay(role: str, end: str) -> bool:
+    """Returns whether a plain message may be anywhere in a request as it was given. Providers refuse an answer at the
+    end that ends in white space; a request mends that."""
+    return role != Role.ASSISTANT or end == end.rstrip()
+
+
+def _with_one_prompt(messages: Sequence[Message], before: Sequence[Message]) -> list[Message]:
+    """Returns appended messages of which plain system messages at the beginning of the conversation are its prompt,
+    which a request has as one. `before` are the messages so far."""
+    is_prompt, read = all(message.role is Role.SYSTEM for message in before), list[Message]()
+    for message in messages:
+        is_prompt = is_prompt and message.role is Role.SYSTEM
+        is_plain = message.provided in (PLAIN, PLAIN_PARTS)
+        read.append(replace(message, provided=None) if is_prompt and is_plain else message)
+    return read
 
 
 def _is_said(provider: Provider, read: Message, raw: JsonObject) -> bool:
@@ -518,7 +536,7 @@ async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
     changes = [] if params.model is None else [ModelChanged(model=params.model)]
     changes += [] if params.tools is None else [ToolsDeclared(tools=read_tool_inputs(params.tools))]
     read = [read_appended(given, workspace.ports, f"messages[{at}]") for at, given in enumerate(params.messages)]
-    messages = [message for given, _ in read for message in given]
+    messages = _with_one_prompt([message for given, _ in read for message in given], conversation.transcript.view)
     reported = next((usage for _, usage in reversed(read) if usage is not None), None)
     usage = reported if params.usage is None else read_usage(params.usage)
     named = {given.get("id") for given in params.messages}

@@ -157,6 +157,8 @@ class FollowedFile:
             case None:
                 return Seen()
             case Missing():
+                # What was held back is all that there will be.
+                await self.settle(ENDED)
                 self._mark = self._open = None
                 self._pieces, self._is_behind = Pieces.SMALL_FIRST, False
                 return Seen(missing=True)
