@@ -83,3 +83,15 @@ def test_ctrl_c_ends_a_command_while_it_reads_a_file(tmp_path: Path, command: st
             out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, out) == (128 + signal.SIGINT, b"")
         assert b"Traceback" not in err
+
+
+def test_a_pipe_that_the_user_names_is_read_to_its_end(tmp_path: Path) -> None:
+    pipe = tmp_path / "log.jsonl"
+    os.mkfifo(pipe)
+    arguments = [sys.executable, "-m", "ullage", "context", str(pipe), "--json", "--store", str(tmp_path / "s.db")]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        with pipe.open("wb") as written:
+            written.write(SAMPLE.read_bytes())
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (0, b"")
+    assert json.loads(out)["used"] > 0

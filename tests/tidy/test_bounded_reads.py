@@ -31,6 +31,7 @@ ALLOWED = {
     "page.read_bytes()": _DATA,
     "open(path, 'r+b')": "the list of arrivals, which this process has just written",
     "os.fdopen(descriptor, 'rb', buffering=0)": _PIPE,
+    "path.open('rb')": "a pipe that the user names, read up to a bound",
     "process.source.read()": _PIPE,
     "source.read()": _PIPE,
     "os.fdopen(descriptor, 'rb')": _FOLDER,

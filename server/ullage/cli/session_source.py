@@ -155,16 +155,28 @@ def _standard_input() -> bytes:
         raise InputError(f"cannot read standard input: {error.strerror or error}") from error
 
 
+def _pipe_input(path: Path) -> bytes:
+    try:
+        with path.open("rb") as pipe:
+            return read_most(pipe, LARGEST_TRANSCRIPT, path)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+
+
 def read_transcript(name: str, format_name: str | None, run: int | None) -> ImportedTranscript:
     """Reads a transcript from a file or folder, or from standard input if `name` is `-`.
 
     `format_name` is the name of the transcript's format, or None to detect it. `run` is the number, counted from 1, of
     a conversation in a file with several; if it is None, the format's reader chooses one. Raises `InputError`.
     """
+    path = Path(name).expanduser()
     if name == STDIN:
         document = parse_transcript(_standard_input(), "standard input", run)
+    elif path.is_fifo():
+        # A user who names a pipe, such as a shell's `<(…)`, waits for what is written to it.
+        document = parse_transcript(_pipe_input(path), name, run)
     else:
-        document = read_transcript_file(Path(name).expanduser(), run)
+        document = read_transcript_file(path, run)
     return transcripts.read_document(document, format_name)
 
 
