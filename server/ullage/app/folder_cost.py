@@ -13,7 +13,7 @@ from ullage.agents.discovery import UnreadFile
 from ullage.agents.transcripts import read_document
 from ullage.app.known_conversations import KnownConversations, whole_document
 from ullage.catalog.limits import price_of, prices_date
-from ullage.formats.parsing import Document
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.errors import UllageError
 from ullage.model.usage import Usage
 from ullage.policy.spending import PaidRequest, paid_requests
@@ -76,7 +76,7 @@ def read_folder_cost(
                 requests=[*_new(requests, one.place, seen)],
             )
             conversations.append(cost)
-    conversations += _own(workspace, None if folder is None else str(folder))
+    conversations += _own(workspace, None if folder is None else str(folder), seen)
     return FolderCost(conversations=tuple(one for one in conversations if one.requests), unread=tuple(unread))
 
 
@@ -90,8 +90,9 @@ def _new(requests: Iterable[PaidRequest], place: str, seen: set[object]) -> Iter
             yield one
 
 
-def _own(workspace: Workspace, folder: str | None) -> Iterator[ConversationCost]:
-    """Yields the stored sessions that are no copies of an agent's conversation."""
+def _own(workspace: Workspace, folder: str | None, seen: set[object]) -> Iterator[ConversationCost]:
+    """Yields the stored sessions that are no copies of an agent's conversation. A fork has its parent's requests, too,
+    which are not paid again."""
     store = workspace.ports.store
     copies = {one.session_id for one in store.imported()}
     for info in store.list(folder, _ALL):
@@ -103,7 +104,7 @@ def _own(workspace: Workspace, folder: str | None) -> Iterator[ConversationCost]
                 title=info.title,
                 path="",
                 is_side=False,
-                requests=tuple(paid_requests(events, info.model, _cost)),
+                requests=[*_new(paid_requests(events, info.model, _cost), info.session_id, seen)],
             )
 
 
@@ -111,14 +112,13 @@ def _parts(candidate: Candidate, *, is_side: bool) -> Iterator[tuple[bool, tuple
     """Yields the requests of a file's conversation, and of its sub-agents' in the same file."""
     document = whole_document(candidate)
     transcript = read_document(document)
-    yield is_side or transcript.is_sub_agent, _requests(document)
+    yield is_side or transcript.is_sub_agent, _requests(transcript)
     for run in (skipped.run for skipped in transcript.skipped):
         if run is not None:
-            yield True, _requests(replace(document, run=run))
+            yield True, _requests(read_document(replace(document, run=run)))
 
 
-def _requests(document: Document) -> tuple[PaidRequest, ...]:
-    transcript = read_document(document)
+def _requests(transcript: ImportedTranscript) -> tuple[PaidRequest, ...]:
     return tuple(paid_requests(((event, 0) for event in transcript.events), transcript.model, _cost))
 
 
