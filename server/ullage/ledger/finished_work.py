@@ -19,7 +19,7 @@ def finished_work(ledger: Ledger, last: Message | None) -> Entry | None:
     message), no question to the user, no long answer, no task, no job, no problem, and no check that failed. What an
     agent or a user says of it counts for nothing, since that depends on the language.
     """
-    if last is None or last.role is not Role.ASSISTANT or _asks_or_calls(last) or len(last.text) > _LONGEST:
+    if last is None or not may_end(last):
         return None
     turn = max((entry.index for entry in ledger.said), default=0)
     changed = max((one.index for one in ledger.files if one.life in _CHANGED and not one.is_outside), default=-1)
@@ -33,6 +33,12 @@ def finished_work(ledger: Ledger, last: Message | None) -> Entry | None:
     if is_open or commit is None or commit.index <= turn or commit.index < changed:
         return None
     return commit
+
+
+def may_end(last: Message) -> bool:
+    """Returns whether a last message may be at the end of a piece of work, by itself: a short answer that neither asks
+    nor calls."""
+    return last.role is Role.ASSISTANT and len(last.text) <= _LONGEST and not _asks_or_calls(last)
 
 
 def _asks_or_calls(message: Message) -> bool:
