@@ -351,11 +351,11 @@ class _Watch:
                 raise result
 
     async def _tell_kept(self) -> None:
-        """Shows on the board how much is kept of agents' files, at first and then sometimes."""
+        """Shows on the board how much is kept of agents' files: soon after the first is kept, and then sometimes."""
         while True:
             self._board.kept = await asyncio.to_thread(_kept_words, self._options.store)
             self._changed.set()
-            await asyncio.sleep(_COUNT_EVERY)
+            await asyncio.sleep(_COUNT_EVERY if self._board.kept else _REDRAW_EVERY)
 
     def _drawn(self) -> Group:
         size, screen = get_terminal_size(), Screen.of(self._args)
