@@ -3,6 +3,7 @@
 Paths have forward slashes on every system. A pattern is a glob pattern with an absolute path.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
@@ -11,6 +12,8 @@ from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 
 # Characters of a prompt in which its first lines are looked for.
 _LONGEST = 10_000
+# A slash command, also of a plugin, with nothing after it: "/clear", "/plugin:plan".
+_COMMAND_ALONE = re.compile(r"/[\w:.-]{1,100}")
 # The folders of VS Code and of the editors that are built on it.
 _CODE_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 
@@ -78,20 +81,23 @@ def first_line(text: str) -> str:
 
 def first_prompt(contents: Iterable[object]) -> str:
     """Returns the first line of the first content that a user typed (see `first_line`), or an empty string if there is
-    none.
+    none. A slash command without a word after it is a title only if nothing else was typed.
 
     A content is text, an object with a `text`, or a list of such objects. What programs insert is left out.
     """
     # Imported on use: it imports the table of agents, whose folders import this module.
     from ullage.agents.inserted import is_typed, without_inserted  # noqa: PLC0415
 
+    command = ""
     for content in contents:
         parts = [as_text(part.get("text")) for part in as_objects(content)]
         for text in (as_text(content), as_text(as_object(content).get("text")), *parts):
             said = without_inserted(text).lstrip() if text else ""
             if said and not said.startswith("<") and is_typed(said):
-                return first_line(said)
-    return ""
+                if not _COMMAND_ALONE.fullmatch(said.rstrip()):
+                    return first_line(said)
+                command = command or first_line(said)
+    return command
 
 
 def last_text(records: Iterable[JsonObject], key: str) -> str:

@@ -68,6 +68,10 @@ CHAT: dict[str, Any] = {"sessionId": "s", "requests": [{"message": {"text": "Fil
     [
         ("Codex", [session(), CONTEXT, said("user", "Fill the cask\nnow")], "Fill the cask"),
         ("Codex", [session(), said("user", "x"), event("thread_name_updated", thread_name="Casks")], "Casks"),
+        ("Codex", [session(), said("user", "/plugin:plan"), said("user", "Fill it")], "Fill it"),
+        ("Codex", [session(), said("user", "/plugin:plan fill it"), said("user", "Yes")], "/plugin:plan fill it"),
+        ("Codex", [session(), said("user", "/init")], "/init"),
+        ("Codex", [session(), said("user", "/usr/bin/cask leaks"), said("user", "Yes")], "/usr/bin/cask leaks"),
         ("Copilot CLI", [{"type": "user.message", "data": {"content": "Fill the cask"}}], "Fill the cask"),
         ("Copilot Chat", [CHAT], "Fill the cask"),
         ("Copilot Chat", [{"kind": 0, "v": CHAT}, {"kind": 1, "k": ["customTitle"], "v": "Casks"}], "Casks"),

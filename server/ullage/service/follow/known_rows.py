@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ullage import __version__
 from ullage.agents.inserted import typed_texts
-from ullage.agents.machine import first_line
+from ullage.agents.machine import first_prompt
 from ullage.agents.table import agent_of_format
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import (
@@ -184,12 +184,9 @@ def _evidence_of(transcript: ImportedTranscript) -> Evidence:
 
 def _said_first(events: Sequence[Event]) -> str:
     """Returns the first line that the user typed."""
-    for event in events:
-        if isinstance(event, MessageAppended) and event.message.role is Role.USER and not event.message.compaction:
-            for text in typed_texts(event.message):
-                if line := first_line(text):
-                    return line
-    return ""
+    messages = (event.message for event in events if isinstance(event, MessageAppended))
+    said = (one for one in messages if one.role is Role.USER and not one.compaction)
+    return first_prompt(text for message in said for text in typed_texts(message))
 
 
 def _time(event: Event) -> int:
