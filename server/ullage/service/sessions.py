@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
+from ullage.agents.inserted import typed_texts
 from ullage.agents.machine import first_prompt
 from ullage.model.blocks import Block, TextBlock
 from ullage.model.edits import CompactionEdit, DropEdit, Edit, EditTrigger, Replacement, RewriteEdit
@@ -361,9 +362,9 @@ def title_of(events: Sequence[Event]) -> str:
     """Returns a title for a session, cut to 60 characters: the first line that the user typed, as lists of agents' own
     files have it, else the first line of a prompt. Empty if there is none."""
     appended = (event.message for event in events if isinstance(event, MessageAppended))
-    prompts = [message.text for message in appended if is_prompt(message)]
-    lines = (line.strip() for text in prompts for line in text.splitlines())
-    line = first_prompt(prompts) or next(filter(None, lines), "")
+    asked = [message for message in appended if is_prompt(message)]
+    lines = (line.strip() for message in asked for line in message.text.splitlines())
+    line = first_prompt(text for message in asked for text in typed_texts(message)) or next(filter(None, lines), "")
     return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1] + "…"
 
 

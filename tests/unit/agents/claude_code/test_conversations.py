@@ -6,6 +6,7 @@ from ullage.agents.claude_code import FORMAT
 from ullage.agents.inserted import is_by_program
 from ullage.agents.transcripts import read
 from ullage.formats.parsing import parse_document
+from ullage.service.sessions import title_of
 
 
 def test_side_chains_in_the_main_file_are_other_conversations_that_can_be_chosen() -> None:
@@ -53,3 +54,11 @@ def test_what_the_program_wrote_in_the_users_place_is_not_taken_for_the_users() 
         line("user", "u2", "k1", "Go on.", isMeta=False),
     )
     assert [is_by_program(message) for message in messages_of(transcript)] == [False, True, False]
+
+
+def test_a_conversation_is_named_by_what_was_typed_not_by_a_command_alone_or_its_skill() -> None:
+    command = "<command-message>tidy</command-message>\n<command-name>/tidy</command-name>"
+    skill = line("user", "k1", "u1", "Follow the skill to the letter.", isMeta=True)
+    begun = (line("user", "u1", None, command), skill)
+    assert title_of(read_lines(*begun).events) == "/tidy"
+    assert title_of(read_lines(*begun, line("user", "u2", "k1", "The cellar, please")).events) == "The cellar, please"
