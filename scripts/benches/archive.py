@@ -23,7 +23,7 @@ from benches.report import Report, at_most
 from support.log_trees import to_bytes
 from support.transcripts import ROOT
 from ullage.agents.discovery import origin_in
-from ullage.service.ports.originals import Source
+from ullage.service.ports.agent_files import Source
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 

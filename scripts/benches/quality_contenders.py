@@ -15,7 +15,7 @@ from benches.quality_probe import find_anchors, text_of
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
 from ullage.tokens.counter import TokenCounter
-from ullage.transcript.cut_points import groups
+from ullage.transcript.view import groups
 
 Contender = Callable[[Sequence[Message], int, TokenCounter], list[Message]]
 MASK = "[old tool result cleared]"

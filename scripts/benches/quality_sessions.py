@@ -19,7 +19,7 @@ from ullage.service import imports
 from ullage.service.archive.export import provider_request
 from ullage.service.compact.by_hand import fit_budget
 from ullage.tokens.counter import get_counter
-from ullage.transcript.cut_points import cut_points
+from ullage.transcript.view import cut_points
 
 # One exact tokenizer counts all transcripts, whatever their model, so that a budget means the same for each.
 MODEL = "gpt-4o"

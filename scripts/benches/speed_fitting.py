@@ -27,7 +27,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.summaries.write import conversation_key
 from ullage.summary.reader import Reader, go_on
 from ullage.tokens.counter import get_counter
-from ullage.transcript.cut_points import groups
+from ullage.transcript.view import groups
 
 TOKENS = 160_000
 SHARE = 4

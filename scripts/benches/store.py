@@ -18,8 +18,7 @@ from benches.report import Aim, Report, at_most, median
 from support.logs import message, records
 from support.workspace import build_test_client
 from ullage.model.events import SessionCreated
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.pages import view_page
+from ullage.service.conversation.conversation import Conversation, view_page
 from ullage.store import SqliteStore, open_store
 
 SMALL, LARGE = 100, 50_000

@@ -16,8 +16,7 @@ from ullage.model.blocks import (
     ToolUseBlock,
 )
 from ullage.model.message import Message, Role
-from ullage.transcript.cut_points import groups, kept, leading
-from ullage.transcript.view import Item
+from ullage.transcript.view import Item, groups, kept, leading
 
 # Tokens: the notice for dropped messages in its longest wording, and the frame of its message.
 NOTICE = 40

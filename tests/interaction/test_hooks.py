@@ -14,7 +14,7 @@ from ullage.model.errors import CompactionVetoed
 from ullage.model.settings import HookSettings, Settings, SummarySettings
 from ullage.service.ports.models import SummaryStream
 from ullage.service.ports.world import CommandOutcome
-from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.summary.reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter

@@ -13,8 +13,7 @@ from ullage.model.errors import StoreUnavailable
 from ullage.service.follow import keeper as keeper_module
 from ullage.service.follow.file_copier import FileCopier
 from ullage.service.follow.keeper import Keeper
-from ullage.service.ports.agent_files import FoundFile
-from ullage.service.ports.originals import Kept, KeptPorts, Source
+from ullage.service.ports.agent_files import FoundFile, Kept, KeptPorts, Source
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.system.transcript_files import AgentOriginals
 

@@ -13,8 +13,7 @@ from support.workspace import PATIENCE, build_test_client
 from ullage.model.figure import FollowedRow
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.keeper import Keeper
-from ullage.service.ports.agent_files import FoundFile
-from ullage.service.ports.originals import KeptPorts
+from ullage.service.ports.agent_files import FoundFile, KeptPorts
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.transcript_files import AgentOriginals

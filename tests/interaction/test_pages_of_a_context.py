@@ -4,7 +4,7 @@ from pathlib import Path
 
 from support.steps import python_steps, sqlite_steps
 from support.workspace import build_test_client
-from ullage.service.conversation.pages import transcript_page, view_page
+from ullage.service.conversation.conversation import transcript_page, view_page
 from ullage.store import open_store
 
 SHORT, LONG = 100, 2_000

@@ -38,7 +38,7 @@ from ullage.model.errors import CompactionVetoed, ProviderUnavailable, StoreUnav
 from ullage.model.events import ContextEdited, Event, MessageAppended, SessionRenamed, ToolsDeclared, UsageReported
 from ullage.model.settings import ContextSettings, HookSettings, Settings
 from ullage.service.ports.world import CommandOutcome
-from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.service.summaries.by_model import OfflineSummarizer
 
 Prepare = Callable[[TestClient], Awaitable[dict[str, Any]]]
 TRANSCRIPT = '[{"role":"user","content":"Rename the flag."},{"role":"assistant","content":"Done."}]'

@@ -17,8 +17,8 @@ from ullage.model.blocks import ArtifactLedger, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import Edit
 from ullage.model.events import ContextEdited, EditReverted
 from ullage.model.message import Message, Role
-from ullage.transcript.cut_points import cut_points, groups, is_pure_prompt
 from ullage.transcript.fold import fold, project
+from ullage.transcript.view import cut_points, groups, is_pure_prompt
 
 SUMMARY = Summary(text="They talked.", ledger=ArtifactLedger(), summarizer="test")
 

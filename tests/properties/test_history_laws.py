@@ -24,8 +24,8 @@ from ullage.model.blocks import ArtifactLedger, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import Edit
 from ullage.model.events import ContextEdited, EditReverted, Event
 from ullage.model.message import Message
-from ullage.transcript.cut_points import groups
 from ullage.transcript.fold import fold, project
+from ullage.transcript.view import groups
 
 SUMMARY = Summary(text="They talked.", ledger=ArtifactLedger(), summarizer="test")
 KINDS = ("head", "from", "up to", "between", "drop", "shorten")

@@ -12,9 +12,9 @@ from support.canary import picture, plant
 from support.memory_twin import MemoryTwin
 from ullage.memory.notes import insert_text, lines_of, parse_path, replace_text
 from ullage.model.errors import InvalidRequest
-from ullage.service.memory import run_memory
 from ullage.store.memories.memory_by_path import PathFolder
 from ullage.store.memories.memory_files import FolderMemory, Open, open_folder
+from ullage.tools.toolbox import run_memory
 
 pieces = st.sampled_from(
     ["/", "..", ".", "memories", "outside", "canary.txt", "notes.md", "a", "\\", "%2e", "\x00", "~", "Å", "․", " ", ":"]

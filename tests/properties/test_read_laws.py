@@ -22,8 +22,8 @@ from ullage.model.events import ContextEdited
 from ullage.model.message import Message
 from ullage.model.settings import ContextSettings
 from ullage.service.plan import Terms, cheap_edits
-from ullage.transcript.cut_points import is_pure_prompt, kept, leading
 from ullage.transcript.fold import fold, project
+from ullage.transcript.view import is_pure_prompt, kept, leading
 
 SUMMARY = Summary(text="They read.", ledger=ArtifactLedger(), summarizer="test")
 FILES = ("a.py", "src/b.py")

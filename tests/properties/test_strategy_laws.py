@@ -22,8 +22,8 @@ from ullage.model.settings import (
     StrategySettings,
 )
 from ullage.tokens.counter import get_counter
-from ullage.transcript.cut_points import groups, is_pure_prompt, kept, leading
 from ullage.transcript.fold import project
+from ullage.transcript.view import groups, is_pure_prompt, kept, leading
 
 messages_of_any_kind = views.conversations() | histories.conversations().map(list) | histories.histories().map(list)
 NOTICE_TOKENS = measure(user("n", NOTICE))

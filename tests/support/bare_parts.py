@@ -10,9 +10,9 @@ from pathlib import Path
 import ullage
 from ullage import ContextManager
 from ullage.cli.main import main
-from ullage.service.memory import run_memory
 from ullage.store.memories.memory_by_path import PathFolder
 from ullage.store.memories.memory_files import FolderMemory, open_folder
+from ullage.tools.toolbox import run_memory
 
 
 def import_all() -> None:

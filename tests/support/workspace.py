@@ -36,7 +36,7 @@ from ullage.service.ports.models import (
 )
 from ullage.service.ports.store import SessionStore
 from ullage.service.ports.world import CommandOutcome, CommandRunner, Ports, ProjectFile, ProjectFiles
-from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.summary.reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter

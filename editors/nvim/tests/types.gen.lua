@@ -1115,7 +1115,7 @@
 
 ---@alias ullage.Update ullage.UsageUpdate|ullage.CompactionUpdate|ullage.CompactionSummaryChunk|ullage.Notice|ullage.SessionInfoUpdate|ullage.UserMessageChunk|ullage.AgentMessageChunk|ullage.AgentThoughtChunk|ullage.ToolCall|ullage.ToolCallUpdate
 
---- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes the tokens read from or written to the cache. `reasoning_tokens` are part of `output_tokens`, and `cache_creation_1h_input_tokens`, which stay in the cache for an hour and cost more, are part of `cache_creation_input_tokens`. `ullage.formats.provider_usage` converts the other providers' shapes.
+--- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes the tokens read from or written to the cache. `reasoning_tokens` are part of `output_tokens`, and `cache_creation_1h_input_tokens`, which stay in the cache for an hour and cost more, are part of `cache_creation_input_tokens`. `ullage.formats.parsing` converts the other providers' shapes.
 ---@class (exact) ullage.Usage
 ---@field input_tokens? integer Default 0.
 ---@field output_tokens? integer Default 0.

@@ -1827,7 +1827,7 @@ export type Update =
  * Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes the tokens read
  * from or written to the cache. `reasoning_tokens` are part of `output_tokens`, and `cache_creation_1h_input_tokens`,
  * which stay in the cache for an hour and cost more, are part of `cache_creation_input_tokens`.
- * `ullage.formats.provider_usage` converts the other providers' shapes.
+ * `ullage.formats.parsing` converts the other providers' shapes.
  */
 export interface Usage {
   /** @default 0 */

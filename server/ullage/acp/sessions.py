@@ -73,8 +73,7 @@ from ullage.model.updates import (
     Update,
 )
 from ullage.service import sessions
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.pages import transcript_page
+from ullage.service.conversation.conversation import Conversation, transcript_page
 from ullage.service.conversation.usage import publish_usage
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import ToolAbout

@@ -16,8 +16,7 @@ from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import OwnContext, share
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
 from ullage.agents.session_facts import Facts, common_facts
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp
-from ullage.formats.provider_usage import exclude_cache
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.chat import read_arguments, read_parts
 from ullage.formats.transcripts.format import Records, incremental

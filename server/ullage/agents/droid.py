@@ -23,8 +23,7 @@ from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import OwnContext, Rule, Setup, Threshold, switched_off, version_of
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
 from ullage.agents.session_facts import Facts, common_facts
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
-from ullage.formats.provider_usage import convert_usage
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json
 from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_blocks
 from ullage.formats.transcripts.format import Records, incremental

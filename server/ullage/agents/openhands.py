@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from ullage.agents.agent import Agent, Sessions
 from ullage.agents.machine import Machine, first_prompt
 from ullage.agents.session_facts import Facts, common_facts
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
-from ullage.formats.provider_usage import exclude_cache
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_blocks, read_parts
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental

@@ -35,12 +35,10 @@ from ullage.service.archive import undo as history
 from ullage.service.archive.search import recall
 from ullage.service.archive.undo import HistoryEntry, Reverted
 from ullage.service.compact import by_hand
+from ullage.service.compact.automatic import ready
 from ullage.service.compact.by_hand import ManualRequest
-from ullage.service.compact.room import ready
 from ullage.service.compact.run import Compacted
-from ullage.service.conversation import pages
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.pages import Checkpoint, Entry, Page
+from ullage.service.conversation.conversation import Checkpoint, Conversation, Entry, Page, transcript_page, view_page
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import GivenBack
 from ullage.service.ports.models import LookUpResult
@@ -191,9 +189,9 @@ async def messages(workspace: Workspace, params: MessagesParams) -> MessagesResu
     if params.message_id is not None:
         page = Page(entries=(archive.find_entry(conversation, params.message_id),), total=1)
     elif params.scope == "context":
-        page = await pages.view_page(await ready(conversation), params.offset, params.limit)
+        page = await view_page(await ready(conversation), params.offset, params.limit)
     else:
-        page = pages.transcript_page(conversation, params.offset, params.limit)
+        page = transcript_page(conversation, params.offset, params.limit)
     request = None
     if params.provider is not None:
         request = await export.provider_request(conversation, params.provider)

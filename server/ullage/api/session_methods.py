@@ -17,9 +17,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from ullage.api.wire import SessionResult, UsageResult, prompting_of, session_result, usage_result
-from ullage.formats.parsing import Document, parse_document
+from ullage.formats.parsing import Document, parse_document, read_usage
 from ullage.formats.provider import Provider, read_definitions, read_events, write_messages
-from ullage.formats.provider_usage import read_usage
 from ullage.formats.requests.turns import IMAGE_TYPES
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
 from ullage.formats.verbatim import PLAIN, PLAIN_PARTS, other_format, prompt_message

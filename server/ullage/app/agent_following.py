@@ -21,8 +21,7 @@ from ullage.service.follow.followed_file import ENDED, FollowedFile
 from ullage.service.follow.followed_rows import Following
 from ullage.service.follow.keeper import Keeper
 from ullage.service.follow.live_rows import row_of
-from ullage.service.ports.agent_files import AgentPorts, FoundFile
-from ullage.service.ports.originals import KeptPorts, Source
+from ullage.service.ports.agent_files import AgentPorts, FoundFile, KeptPorts, Source
 from ullage.service.ports.world import FollowingListener
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals

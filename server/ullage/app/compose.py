@@ -43,7 +43,7 @@ from ullage.service.ports.agent_files import NoOwnFiles
 from ullage.service.ports.models import Summarizer, ToolOutcome
 from ullage.service.ports.store import SessionStore, TakesNews, no_news
 from ullage.service.ports.world import Ports
-from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.store.memories.project_memory import project_memory
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals

@@ -25,9 +25,8 @@ from ullage.model.updates import Meta
 from ullage.model.words import percent
 from ullage.service.archive.export import provider_request
 from ullage.service.archive.undo import history
-from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.conversation import Conversation, Entry, transcript_page, view_page
 from ullage.service.conversation.good_moment import good_moment
-from ullage.service.conversation.pages import Entry, transcript_page, view_page
 
 # Messages that a box lists as the biggest.
 _BIGGEST = 8

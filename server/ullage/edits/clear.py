@@ -34,7 +34,7 @@ from ullage.edits.counted import CountedView, Stamp
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, is_sealed
 from ullage.model.edits import ClearThinkingEdit, ClearToolUsesEdit, DuplicateReadsEdit, RepeatedFile, Replacement
 from ullage.model.message import Message
-from ullage.transcript.cut_points import turn_starts
+from ullage.transcript.view import turn_starts
 
 # A model keeps these results on purpose; clearing them would defeat the purpose.
 MEMORY_TOOLS = frozenset({"memory", "recall"})

@@ -27,8 +27,7 @@ from ullage.model.blocks import (
 )
 from ullage.model.edits import CompactionEdit
 from ullage.model.message import Message, Role, number_of
-from ullage.transcript.cut_points import groups, kept, leading, turn_starts
-from ullage.transcript.view import Item
+from ullage.transcript.view import Item, groups, kept, leading, turn_starts
 
 # Tokens. A longer summary says little more (other products stop at 4,096). The ledger may take the same again.
 SUMMARY_CAP = 8_192

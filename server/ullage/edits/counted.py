@@ -11,8 +11,7 @@ from ullage.agents.inserted import typed_blocks
 from ullage.model.edits import Edit, EditTrigger
 from ullage.model.message import Message
 from ullage.tokens.counter import TokenCounter
-from ullage.transcript.cut_points import groups, kept, pinned_ids
-from ullage.transcript.view import Item, apply_edit
+from ullage.transcript.view import Item, apply_edit, groups, kept, pinned_ids
 
 Measure = Callable[[Message], int]
 _E = TypeVar("_E", bound=Edit)

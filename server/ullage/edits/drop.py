@@ -33,8 +33,7 @@ from ullage.model.settings import (
     TruncationMode,
 )
 from ullage.tokens.counter import TokenCounter
-from ullage.transcript.cut_points import groups, is_pure_prompt, leading
-from ullage.transcript.view import Item
+from ullage.transcript.view import Item, groups, is_pure_prompt, leading
 
 # The same words however many messages are dropped, so that the next drop leaves the cached beginning of the prompt
 # unchanged.

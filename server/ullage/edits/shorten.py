@@ -34,8 +34,7 @@ from ullage.model.blocks import (
 )
 from ullage.model.edits import Replacement, ShortenEdit
 from ullage.model.message import Message, Role
-from ullage.transcript.cut_points import groups
-from ullage.transcript.view import replace_block
+from ullage.transcript.view import groups, replace_block
 
 _PICTURE = "[A picture was left out to make room.]"
 _DOCUMENT = "[The content of {title} was left out to make room.]"

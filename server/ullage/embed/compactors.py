@@ -36,13 +36,13 @@ from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, Messages, RangeKeep, Settings, Tokens
 from ullage.service import sessions
 from ullage.service.compact.by_hand import fit_budget, pin
-from ullage.service.memory import run_memory
 from ullage.service.ports.models import Summarizer, ToolOutcome
-from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.store.memories.memory_files import FolderMemory
 from ullage.summary.reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter as EngineCounter
+from ullage.tools.toolbox import run_memory
 from ullage.transcript.view import Item, apply_edit
 
 _STAMP = Stamp(id="edit", timestamp=0)

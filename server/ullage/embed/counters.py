@@ -13,8 +13,8 @@ from msgspec import Struct
 from ullage.catalog import limits as catalog
 from ullage.catalog.limits import LimitsSource
 from ullage.embed.messages import MessageList, checked, choice, plain, valued
+from ullage.formats.parsing import read_usage
 from ullage.formats.provider import read_definitions
-from ullage.formats.provider_usage import read_usage
 from ullage.formats.verbatim import show
 from ullage.model.errors import InvalidRequest, WindowUnknown
 from ullage.model.message import Message, ToolDefinition

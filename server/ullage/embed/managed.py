@@ -18,8 +18,8 @@ from ullage.embed.host import Changes, CompactionResult, ContextStats, Host, OnU
 from ullage.embed.messages import listed, plain, valued
 from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
 from ullage.embed.truncation_strategies import TruncationStrategy, check_strategy, strategy_for, to_engine
+from ullage.formats.parsing import read_usage
 from ullage.formats.provider import Provider, read_definitions, read_events, write_messages, write_request
-from ullage.formats.provider_usage import read_usage
 from ullage.formats.verbatim import other_format, prompt_message, show
 from ullage.model.errors import EditNotFound, InvalidRequest, NothingToUndo, SessionNotFound, WindowUnknown
 from ullage.model.events import MessageAppended, SessionCreated, UsageReported
@@ -42,10 +42,8 @@ from ullage.service import sessions
 from ullage.service.archive import undo as history
 from ullage.service.archive.search import search
 from ullage.service.compact import by_hand
-from ullage.service.compact.automatic import shrink, warn_if_due
-from ullage.service.compact.room import require_fit
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.pages import Checkpoint, transcript_page
+from ullage.service.compact.automatic import require_fit, shrink, warn_if_due
+from ullage.service.conversation.conversation import Checkpoint, Conversation, transcript_page
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.summaries.write import read_ahead

@@ -18,7 +18,7 @@ from ullage.model.blocks import TextBlock, join_texts
 from ullage.model.errors import AnswerBroken, ProviderError
 from ullage.model.message import Message
 from ullage.service.ports.models import SummaryStream
-from ullage.service.summaries.offline import compose_beside, with_page
+from ullage.service.summaries.by_model import compose_beside, with_page
 from ullage.summary.draft import text_room
 from ullage.summary.instructions import write_instructions
 from ullage.summary.reader import Reader

@@ -15,8 +15,7 @@ from typing import Any, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.formats.parsing import to_json
-from ullage.formats.provider_usage import convert_usage
+from ullage.formats.parsing import convert_usage, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import (
     ROLES,

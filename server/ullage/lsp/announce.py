@@ -25,8 +25,7 @@ from ullage.api import session_methods as session
 from ullage.api.agent_methods import FOLLOWING_CHANGED, FollowingChange, wire_rows
 from ullage.api.session_methods import SessionParams
 from ullage.api.wire import UPDATE, SessionNotification
-from ullage.lsp.connection import LspConnection, Progress, ProgressBoard
-from ullage.lsp.handshake import Client
+from ullage.lsp.connection import Client, LspConnection, Progress, ProgressBoard
 from ullage.model import words
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import InvalidRequest, SessionNotFound, UllageError

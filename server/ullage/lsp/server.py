@@ -22,8 +22,14 @@ from ullage.api.engine import Reply
 from ullage.api.wire import AnyMethod
 from ullage.jsonrpc.envelope import MAX_BODY, BadFrame, FrameParser
 from ullage.lsp.announce import UPDATE_METHOD, Announcer, Command, CommandRunner, ExecuteCommandParams, OwnSession
-from ullage.lsp.connection import LspConnection, ProgressBoard
-from ullage.lsp.handshake import Configuration, DidChangeConfigurationParams, Pygls, read_client
+from ullage.lsp.connection import (
+    Configuration,
+    DidChangeConfigurationParams,
+    LspConnection,
+    ProgressBoard,
+    Pygls,
+    read_client,
+)
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.json_values import encode_json
 from ullage.model.settings import Settings

@@ -10,8 +10,7 @@ from ullage.model.updates import UsageMeta
 from ullage.model.usage import UsageSource
 from ullage.model.words import next_prompt
 from ullage.redaction.quoting import RECORD, cut, one_line
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.pages import view_page
+from ullage.service.conversation.conversation import Conversation, view_page
 
 # Messages that are listed as the biggest.
 _BIGGEST = 6

@@ -21,8 +21,7 @@ from ullage.model.message import number_of
 from ullage.redaction.clean import clean
 from ullage.redaction.quoting import HISTORY, RECORD, cut, one_line, quoted, size_of
 from ullage.service.archive.search import block_lines, find_entry, message_lines, search
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.pages import Entry, read_entries
+from ullage.service.conversation.conversation import Conversation, Entry, read_entries
 from ullage.service.ports.store import ReadsTeam, SearchHit, TeamHit
 
 # The most UTF-8 bytes of a result: about 1,000 tokens, so that looking something up cannot fill the room that a

@@ -10,7 +10,7 @@ class Usage(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes the tokens
     read from or written to the cache. `reasoning_tokens` are part of `output_tokens`, and
     `cache_creation_1h_input_tokens`, which stay in the cache for an hour and cost more, are part of
-    `cache_creation_input_tokens`. `ullage.formats.provider_usage` converts the other providers' shapes."""
+    `cache_creation_input_tokens`. `ullage.formats.parsing` converts the other providers' shapes."""
 
     input_tokens: int = 0
     output_tokens: int = 0

@@ -12,8 +12,7 @@ import openai
 from openai.types.chat import ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import Choice, ChoiceDeltaToolCall
 
-from ullage.formats.parsing import as_count
-from ullage.formats.provider_usage import convert_usage
+from ullage.formats.parsing import as_count, convert_usage
 from ullage.formats.requests.openai import write_openai
 from ullage.formats.requests.responses import write_responses
 from ullage.formats.requests.turns import without_documents

@@ -23,7 +23,7 @@ from ullage.model.message import Message, Role
 from ullage.proxy.record import SessionRecord
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide
-from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.summary.composition import list_files
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter

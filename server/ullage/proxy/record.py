@@ -19,8 +19,7 @@ from ullage.model.events import AgentAttached, EditReverted, ModelChanged, Sessi
 from ullage.model.message import Message, Role
 from ullage.model.updates import SessionInfoUpdate, Update, UsageUpdate
 from ullage.model.usage import Usage, UsageSource
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.pages import transcript_page
+from ullage.service.conversation.conversation import Conversation, transcript_page
 from ullage.service.conversation.usage import usage_update
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import append

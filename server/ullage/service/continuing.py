@@ -23,8 +23,7 @@ from ullage.service.conversation.usage import usage_meta
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import import_without_reports
 from ullage.service.ports.world import ContinuingResult
-from ullage.transcript.cut_points import cut_points
-from ullage.transcript.view import Item
+from ullage.transcript.view import Item, cut_points
 
 # Tokens of messages in a compacted session, without what the agent adds. A tenth of the smallest usual window, and five
 # times what agents' own compactions leave: 2,200 to 4,200 in recorded conversations.

@@ -42,8 +42,8 @@ from ullage.policy.decision import target_for
 from ullage.redaction.privacy import hide
 from ullage.service.conversation.conversation import Conversation, Planned
 from ullage.summary.reader import Check
-from ullage.transcript.cut_points import kept, leading, pinned_ids
 from ullage.transcript.fold import Transcript
+from ullage.transcript.view import kept, leading, pinned_ids
 
 # A block that takes more than this share of the limit is shortened before older messages are dropped.
 _HUGE_SHARE = 0.5

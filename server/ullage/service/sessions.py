@@ -31,14 +31,13 @@ from ullage.model.marker import find_marker
 from ullage.model.message import Message, Role, ToolDefinition
 from ullage.model.settings import check_context, overridden
 from ullage.model.usage import Usage
-from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.conversation import Checkpoint, Conversation, position_of
 from ullage.service.conversation.environment import Environment
-from ullage.service.conversation.pages import Checkpoint, position_of
 from ullage.service.conversation.projection import Projection, counted
 from ullage.service.conversation.usage import publish_usage, require_not_kept
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore, StoredSession
-from ullage.transcript.cut_points import is_prompt
+from ullage.transcript.view import is_prompt
 
 log = logging.getLogger(__name__)
 _TITLE_CHARS = 60

@@ -54,7 +54,7 @@ from ullage.model.usage import Usage
 from ullage.policy.decision import target_for
 from ullage.service.archive.search import message_lines
 from ullage.service.asking import Waits, live_request, stream_with_retries
-from ullage.service.compact.room import cannot_be_sent, edits_to_fit
+from ullage.service.compact.automatic import cannot_be_sent, edits_to_fit
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.publish import context_cleared
 from ullage.service.conversation.usage import require_not_kept
@@ -62,8 +62,7 @@ from ullage.service.conversation.work import Ask, Job
 from ullage.service.plan import OLD_TOOL_USES
 from ullage.service.ports.models import FoundFile, LinkedFiles, Provider, Question, SessionTools, ToolAbout, ToolOutcome
 from ullage.service.sessions import add_system_prompt, append, declare_tools
-from ullage.transcript.cut_points import kept
-from ullage.transcript.view import PartialAnswer
+from ullage.transcript.view import PartialAnswer, kept
 
 # Kinds of tools that may run if no user can be asked, because they change nothing.
 _HARMLESS = (ToolKind.READ, ToolKind.SEARCH)

@@ -8,7 +8,7 @@ from ullage.model.blocks import ToolResultBlock, ToolUseBlock, text_and_resource
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message
 from ullage.summary.reader import Check, Reader
-from ullage.transcript.cut_points import is_prompt
+from ullage.transcript.view import is_prompt
 
 
 class Judge:

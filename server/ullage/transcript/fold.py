@@ -37,8 +37,7 @@ from ullage.model.events import (
     WindowReported,
 )
 from ullage.model.message import Message, ToolDefinition
-from ullage.transcript.cut_points import is_pure_prompt
-from ullage.transcript.view import Item, apply_edit
+from ullage.transcript.view import Item, apply_edit, is_pure_prompt
 
 
 class EditInfo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -21,7 +21,7 @@ from ullage.service import turns
 from ullage.service.compact.automatic import managed_workspace
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.world import Ports
-from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.store.sqlite.sqlite_store import open_store
 from ullage.system.processes import SubprocessRunner
 from ullage.system.surroundings import LocalProjectFiles

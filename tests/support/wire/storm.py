@@ -30,7 +30,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import ToolOutcome
 from ullage.service.ports.store import SessionStore
 from ullage.service.ports.world import Ports
-from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.store.sqlite.sqlite_store import open_store
 from ullage.system.processes import SubprocessRunner
 from ullage.system.surroundings import LocalProjectFiles

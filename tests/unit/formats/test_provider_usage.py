@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from ullage.formats.provider_usage import convert_usage
+from ullage.formats.parsing import convert_usage
 from ullage.model.usage import Usage
 
 ACCOUNTS: list[tuple[dict[str, Any], Usage]] = [

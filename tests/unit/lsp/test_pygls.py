@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from ullage.lsp.connection import LspConnection
-from ullage.lsp.handshake import Pygls
+from ullage.lsp.connection import LspConnection, Pygls
 
 LSP = Path(__file__).resolve().parents[3] / "server" / "ullage" / "lsp"
 # The versions of pygls whose source was read: `handle_message` writes the answer to `initialize` to the given writer,
@@ -35,7 +34,7 @@ def test_only_public_names_of_pygls_are_imported() -> None:
 
 
 def test_no_class_of_pygls_is_extended_and_no_private_attribute_of_it_touched() -> None:
-    tree = ast.parse((LSP / "handshake.py").read_text())
+    tree = ast.parse((LSP / "connection.py").read_text())
     bases = {ast.unparse(base) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases}
     touched = {
         ast.unparse(node)

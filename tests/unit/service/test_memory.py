@@ -8,8 +8,8 @@ import pytest
 from support.corpus import cases
 from support.memory_twin import MemoryTwin
 from ullage.memory.memory_tool import DEFINITION
-from ullage.service.memory import run_memory
 from ullage.service.ports.models import ToolOutcome
+from ullage.tools.toolbox import run_memory
 
 NOTES = "/memories/notes.md"
 

@@ -8,7 +8,7 @@ import pytest
 from support.conversations import agent, places, user
 from support.counting import LengthCounter
 from support.workspace import PATIENCE
-from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.summary.reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 

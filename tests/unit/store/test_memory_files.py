@@ -13,10 +13,10 @@ from support.corpus import cases
 from support.systems import needs_links, needs_modes, needs_named_pipes
 from ullage.memory.notes import TextEdit, parse_path
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
-from ullage.service.memory import run_memory
 from ullage.service.ports.models import ToolOutcome
 from ullage.store.memories.memory_files import FolderMemory, MemoryLimits
 from ullage.store.memories.project_memory import memory_base
+from ullage.tools.toolbox import run_memory
 
 MakeMemory = Callable[..., FolderMemory]
 NOTES = parse_path("/memories/notes.md")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.session_log import line, say
 from support.transcripts import ROOT
 from ullage.model.errors import StoreUnavailable
-from ullage.service.ports.originals import Source
+from ullage.service.ports.agent_files import Source
 from ullage.store.originals.line_cores import Template, divide
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 

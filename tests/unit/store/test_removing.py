@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 
-from ullage.service.ports.originals import Source
+from ullage.service.ports.agent_files import Source
 from ullage.store.originals.packed_blocks import Blocks
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 

@@ -1,5 +1,5 @@
 from support.build import assistant, results, system, thinking, user, uses
-from ullage.transcript.cut_points import cut_points, groups, turn_starts
+from ullage.transcript.view import cut_points, groups, turn_starts
 
 
 def test_an_empty_transcript_has_the_one_cut() -> None:

@@ -1,7 +1,7 @@
 """Dropping the oldest groups."""
 
 from support.build import assistant, results, system, user, uses
-from ullage.transcript.cut_points import without_oldest
+from ullage.transcript.view import without_oldest
 
 MESSAGES = [system("s"), user("p"), uses("u", "t"), results("r", "t"), assistant("a"), user("q"), assistant("b")]
 

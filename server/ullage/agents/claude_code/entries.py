@@ -16,8 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.agents.agent import Inserted
-from ullage.formats.parsing import Line, as_count, as_timestamp, to_json
-from ullage.formats.provider_usage import convert_passes, convert_usage
+from ullage.formats.parsing import Line, as_count, as_timestamp, convert_passes, convert_usage, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
 from ullage.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock

@@ -4,8 +4,7 @@ The file holds every message of the session; Cline writes it again for each. `SE
 session runs, and `SESSION.compaction.json` what the newest compaction put in the place of the first messages.
 """
 
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp
-from ullage.formats.provider_usage import exclude_cache
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
 from ullage.formats.transcripts.format import Records, file_named, incremental

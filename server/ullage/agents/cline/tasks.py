@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from ullage.agents.cline.messages import read_content
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp
-from ullage.formats.provider_usage import exclude_cache
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import Records, file_named, incremental, parsed
 from ullage.model.blocks import Block, ThinkingBlock, join_texts

@@ -16,8 +16,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp
-from ullage.formats.provider_usage import convert_usage
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock

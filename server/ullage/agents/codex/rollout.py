@@ -31,8 +31,7 @@ from msgspec.structs import replace
 from ullage.agents.agent import Inserted
 from ullage.agents.codex.segments import CopiedBeginning, records
 from ullage.agents.machine import first_prompt
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
-from ullage.formats.provider_usage import convert_usage
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import (
     ITEM_TYPES,

@@ -23,8 +23,7 @@ from ullage.agents.copilot_chat.session_log import (
 )
 from ullage.agents.machine import Machine, first_prompt
 from ullage.agents.session_facts import Facts, common_facts
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
-from ullage.formats.provider_usage import exclude_cache
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments
 from ullage.formats.transcripts.format import incremental

@@ -16,8 +16,7 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
-from ullage.formats.provider_usage import exclude_cache
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
 from ullage.formats.transcripts.chat import PartReader
 from ullage.formats.transcripts.format import Records, incremental

@@ -34,8 +34,7 @@ from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner
 from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.agents.side_chains import conversation_records, is_side, may_be_another
 from ullage.agents.wiring import HookPlace, HooksOff, SettingsFile, Steering, Wiring
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp
-from ullage.formats.provider_usage import exclude_cache
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
 from ullage.formats.transcripts.chat import PartReader
 from ullage.formats.transcripts.format import Records, incremental

@@ -24,7 +24,7 @@ from ullage.model.message import Message
 from ullage.service.archive.export import choose_version, export_session, find_originals, read_version
 from ullage.service.archive.naming import find_session
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.originals import Original
+from ullage.service.ports.agent_files import Original
 from ullage.system.transcript_files import AgentOriginals
 
 

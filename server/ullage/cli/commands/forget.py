@@ -28,7 +28,7 @@ from ullage.service.archive.forgetting import (
     with_facts,
 )
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.originals import Originals
+from ullage.service.ports.agent_files import Originals
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.store_place import local_path
 

@@ -14,7 +14,7 @@ from ullage.cli.draw.parts import Column, table
 from ullage.cli.draw.text import in_bytes
 from ullage.cli.output import Screen, print_json
 from ullage.cli.reports import Report
-from ullage.service.ports.originals import Room
+from ullage.service.ports.agent_files import Room
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.sqlite.catalogue_notes import Keeping
 from ullage.store.store_place import local_path

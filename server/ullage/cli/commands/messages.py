@@ -16,8 +16,7 @@ from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report
 from ullage.cli.session_source import open_source, unread_words
 from ullage.model.message import number_of
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.pages import Entry, view_page
+from ullage.service.conversation.conversation import Conversation, Entry, view_page
 
 
 class MessagesOptions(ReadingOptions, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ from ullage.model.message import index_of, number_of
 from ullage.model.settings import SearchSettings, Settings, SummarySettings
 from ullage.service.archive.naming import find_message, find_session
 from ullage.service.archive.search import SearchResult, find_entry, message_lines, search
-from ullage.service.conversation.pages import Entry
+from ullage.service.conversation.conversation import Entry
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SearchHit
 from ullage.service.ports.world import Indexing, SearchWait

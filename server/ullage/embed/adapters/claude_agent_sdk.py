@@ -18,9 +18,8 @@ from typing import Any
 from ullage.agents.transcripts import read
 from ullage.embed.adapters.framework_messages import Given, raw_of, to_message
 from ullage.embed.manager import ContextPool
-from ullage.formats.parsing import to_json
+from ullage.formats.parsing import convert_usage, to_json
 from ullage.formats.provider import Provider
-from ullage.formats.provider_usage import convert_usage
 from ullage.lost.brief import LONGEST, write_brief
 from ullage.lost.last_compaction import last_compaction, records_of
 from ullage.lost.left_out import lost_from, read_before

@@ -16,9 +16,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.app.telemetry import compacting, measured
-from ullage.formats.parsing import to_json
+from ullage.formats.parsing import convert_usage, to_json
 from ullage.formats.provider import Provider, read_messages, write_messages
-from ullage.formats.provider_usage import convert_usage
 from ullage.model.blocks import Block, Provided, TextBlock
 from ullage.model.edits import CompactionEdit, DropEdit, Edit, EditTrigger, RewindEdit
 from ullage.model.errors import InvalidRequest
@@ -28,10 +27,8 @@ from ullage.model.message import Message, Role
 from ullage.model.usage import Usage
 from ullage.service import sessions
 from ullage.service.archive import undo
-from ullage.service.compact.automatic import shrink, warn_if_due
-from ullage.service.compact.room import require_fit
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.pages import Checkpoint
+from ullage.service.compact.automatic import require_fit, shrink, warn_if_due
+from ullage.service.conversation.conversation import Checkpoint, Conversation
 from ullage.service.summaries.write import read_ahead
 
 # 80 bits: two different messages of a session do not get the same id.

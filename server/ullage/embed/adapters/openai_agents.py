@@ -19,8 +19,7 @@ from ullage.formats.provider import Provider
 from ullage.model.events import Event
 from ullage.model.json_values import JsonObject
 from ullage.service import sessions
-from ullage.service.compact.automatic import shrink, warn_if_due
-from ullage.service.compact.room import require_fit
+from ullage.service.compact.automatic import require_fit, shrink, warn_if_due
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.summaries.write import read_ahead
 

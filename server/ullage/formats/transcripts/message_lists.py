@@ -30,8 +30,7 @@ import msgspec
 from msgspec import Struct
 
 from ullage.formats import verbatim
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp
-from ullage.formats.provider_usage import convert_usage, exclude_cache
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, exclude_cache
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.chat import (
     ITEM_TYPES,

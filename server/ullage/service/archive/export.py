@@ -10,9 +10,9 @@ from ullage.formats.provider import write_request
 from ullage.formats.transcripts.message_lists import Header, write_ullage
 from ullage.model.errors import NotFound, SessionNotFound, StoreUnavailable
 from ullage.service.archive.naming import find_session
-from ullage.service.compact.room import ready, require_fit_if_managed
+from ullage.service.compact.automatic import ready, require_fit_if_managed
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.ports.originals import Original, Originals, Version
+from ullage.service.ports.agent_files import Original, Originals, Version
 from ullage.service.ports.store import SessionStore
 
 

@@ -19,7 +19,7 @@ from ullage.model.errors import NotFound, SessionNotFound
 from ullage.service.archive.naming import find_session
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.sub_agents import SubAgents
-from ullage.service.ports.originals import KeptConversation, Originals
+from ullage.service.ports.agent_files import KeptConversation, Originals
 from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore
 from ullage.service.sessions import delete_session
 

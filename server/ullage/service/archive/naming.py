@@ -11,8 +11,7 @@ from msgspec import Struct
 from ullage.agents.discovery import Discovery, Found, UnreadFile, Wanted
 from ullage.model.errors import EditNotFound, MessageNotFound, SessionNotFound
 from ullage.model.message import index_of
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.pages import read_entries
+from ullage.service.conversation.conversation import Conversation, read_entries
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SessionStore
 

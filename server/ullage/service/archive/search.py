@@ -33,9 +33,8 @@ from ullage.model.settings import SearchSettings, context_settings
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide_text
 from ullage.redaction.quoting import ARCHIVED, quoted_as_said
-from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.conversation import Conversation, Entry, read_entries
 from ullage.service.conversation.environment import Environment
-from ullage.service.conversation.pages import Entry, read_entries
 from ullage.service.conversation.work import repeated
 from ullage.service.ports.models import ToolOutcome
 from ullage.service.ports.store import ChunkId, Passage, SearchHit

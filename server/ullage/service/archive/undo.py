@@ -16,8 +16,7 @@ from ullage.model.edits import CompactionEdit, DropEdit, DuplicateReadsEdit, Edi
 from ullage.model.errors import EditNotFound, NothingToUndo
 from ullage.model.events import ContextEdited, EditReverted, Record
 from ullage.service.compact.run import require_own_context
-from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.pages import Checkpoint, edits_at, edits_in_force
+from ullage.service.conversation.conversation import Checkpoint, Conversation, edits_at, edits_in_force
 from ullage.service.conversation.work import Ask
 from ullage.transcript.fold import EditInfo
 

@@ -21,7 +21,7 @@ from ullage.model.errors import CannotFit, InvalidRequest, MessageNotFound, Noth
 from ullage.model.events import ContextEdited, MessagePinned
 from ullage.model.message import number_of
 from ullage.model.words import alone
-from ullage.service.compact.room import edits_to_fit, too_large
+from ullage.service.compact.automatic import edits_to_fit, too_large
 from ullage.service.compact.run import (
     Compacted,
     PreCompactHook,
@@ -32,8 +32,7 @@ from ullage.service.compact.run import (
     require_own_context,
     write_with_fallbacks,
 )
-from ullage.service.conversation.conversation import Conversation, Planned, Previewed
-from ullage.service.conversation.pages import Entry
+from ullage.service.conversation.conversation import Conversation, Entry, Planned, Previewed
 from ullage.service.conversation.usage import require_not_kept
 from ullage.service.conversation.work import Ask
 from ullage.service.plan import (

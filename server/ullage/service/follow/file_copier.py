@@ -10,7 +10,7 @@ from typing import Protocol
 
 from ullage.agents.discovery import rows_at
 from ullage.model.errors import StoreUnavailable
-from ullage.service.ports.originals import Kept, OpenFile, OriginalFiles, Originals, Source
+from ullage.service.ports.agent_files import Kept, OpenFile, OriginalFiles, Originals, Source
 
 # Bytes that are read and stored in one transaction.
 _STEP = 4 << 20

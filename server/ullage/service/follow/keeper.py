@@ -13,8 +13,7 @@ from msgspec import Struct
 from ullage.agents.discovery import kept_path, origin_in
 from ullage.model.errors import InputError, StoreError
 from ullage.service.follow.file_copier import FileCopier
-from ullage.service.ports.agent_files import FoundFile
-from ullage.service.ports.originals import KeptPorts, Source
+from ullage.service.ports.agent_files import FoundFile, KeptPorts, Source
 
 log = logging.getLogger(__name__)
 # Seconds without a change after which a file is taken as quiet: neither a line nor the whole is being written.

@@ -2,7 +2,8 @@
 summary is sealed, or the offline summarizer.
 """
 
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Protocol
 
@@ -18,18 +19,18 @@ from ullage.model.usage import Usage
 from ullage.service.asking import DEFAULT_MAX_TOKENS, Waits, live_request, margin, stream_with_retries
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.ports.models import Provider, Summarizer, SummaryStream
-from ullage.service.summaries.offline import OfflineSummarizer, compose_beside, with_page
 from ullage.summary.draft import Draft, check_draft, check_fragment, check_length, text_room
 from ullage.summary.instructions import write_instructions
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
-from ullage.transcript.cut_points import kept, leading, without_oldest
+from ullage.transcript.view import kept, leading, without_oldest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ullage.ledger.ledger_entry import Entry
     from ullage.summary.composition import Composition
     from ullage.summary.reader import Reader
+
 
 # While the provider finds the request too long, this many of the oldest pairs are left out, one try after the other.
 # The first step is one pair, because that keeps most. The later steps are large, because each try uploads the
@@ -323,3 +324,50 @@ def _request(conversation: Conversation, max_output: int | None, *, compacts: bo
     live = live_request(conversation)
     longest = max_output or DEFAULT_MAX_TOKENS
     return replace(live, model=_model(conversation), max_tokens=longest, compacts=compacts)
+
+
+class OfflineSummarizer:
+    """Composes the summary by code alone, in a thread, so that the event loop stays free. `pieces` yields it section by
+    section."""
+
+    @property
+    def name(self) -> str:
+        return "offline"
+
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: "Reader") -> SummaryStream:
+        composition = await compose_in_thread(request, counter, reader)
+        return SummaryStream(ledger=composition.ledger, pieces=_hand_out(composition.pieces))
+
+
+async def compose_in_thread(request: SummaryRequest, counter: TokenCounter, reader: "Reader") -> "Composition":
+    """Returns the offline summary and ledger for a request, composed in a thread. Cancelling the task ends the thread's
+    work, too."""
+    # Imported on use: commands that write no summary are to start soon.
+    from ullage.service.plan import in_thread  # noqa: PLC0415
+    from ullage.summary.composition import compose  # noqa: PLC0415
+
+    return await in_thread(lambda check: compose(request, counter, reader, check))
+
+
+async def compose_beside(request: SummaryRequest, counter: TokenCounter, reader: "Reader") -> "Composition":
+    """Returns the page and the ledger that stay below a model's words. Cancelling the task ends the thread's work."""
+    from ullage.summary.composition import beside_model  # noqa: PLC0415
+
+    return await compose_in_thread(beside_model(request), counter, reader)
+
+
+async def with_page(pieces: AsyncGenerator[str], page: str) -> AsyncGenerator[str]:
+    """Yields what a model writes, and then the page that stays below it."""
+    piece = ""
+    async with aclosing(pieces):
+        async for piece in pieces:
+            yield piece
+    if page:
+        yield f"{'' if piece.endswith(chr(10)) else chr(10)}\n{page}"
+
+
+async def _hand_out(pieces: Iterable[str]) -> AsyncIterator[str]:
+    for piece in pieces:
+        yield piece
+        # Lets a cancellation that waits in the event loop take effect between two sections.
+        await asyncio.sleep(0)

@@ -26,14 +26,12 @@ from ullage.service.conversation.conversation import Conversation, Planned
 from ullage.service.conversation.projection import counting_work
 from ullage.service.conversation.work import Ask, Job, Preparation
 from ullage.service.plan import SUMMARIES, Attempt, aimed, automatic_limits, firm, in_thread, plan_within
-from ullage.service.summaries.by_model import Progress, model_writer, writes_by_model
-from ullage.service.summaries.offline import OfflineSummarizer, compose_beside
+from ullage.service.summaries.by_model import OfflineSummarizer, Progress, compose_beside, model_writer, writes_by_model
 from ullage.summary.draft import text_room
 from ullage.summary.reader import Check
 from ullage.summary.summary_request import SummaryRequest
-from ullage.transcript.cut_points import cut_points, without_oldest
 from ullage.transcript.fold import reverted_ids
-from ullage.transcript.view import Item
+from ullage.transcript.view import Item, cut_points, without_oldest
 
 
 class SummaryProgress:

@@ -3,7 +3,7 @@
 import sqlite3
 from collections import defaultdict
 
-from ullage.service.ports.originals import KeptConversation
+from ullage.service.ports.agent_files import KeptConversation
 from ullage.store.originals.packed_blocks import Blocks
 from ullage.store.sqlite.database import transaction
 

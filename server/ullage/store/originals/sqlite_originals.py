@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Self
 
-from ullage.service.ports.originals import Kept, KeptConversation, Original, Room, Source, Version
+from ullage.service.ports.agent_files import Kept, KeptConversation, Original, Room, Source, Version
 from ullage.store.originals.appending import Appending
 from ullage.store.originals.archive_tables import connect
 from ullage.store.originals.line_cores import Shape, Template, find_parent
