@@ -402,7 +402,6 @@ def introduce(version: str, methods: tuple[str, ...], client: Client, *, uses_se
 PREFIX = "_ullage/"
 # A method's name, the type of its params, and its handler.
 Route = tuple[str, Any, Handler]
-_RENAMED = {"authenticate": "auth/login", "logout": "auth/logout"}
 _GONE = frozenset({"session/load", "session/set_mode"})
 _OPENED = frozenset({"session/new", "session/fork", "session/set_config_option"})
 _Known = dict[str, tuple[Any, Handler]]
@@ -536,9 +535,8 @@ def routes_of(routes: Sequence[Route], life: PromptLife) -> Iterator[Route]:
         if name in _OPENED:
             yield name, params, _shaped(handler)
         elif name not in _GONE and name not in _REPLACED:
-            yield _RENAMED.get(name, name), params, handler
-    if "logout" not in known:
-        yield "auth/logout", api.Nothing, _log_out
+            yield "auth/login" if name == "authenticate" else name, params, handler
+    yield "auth/logout", api.Nothing, _log_out
     for name, replaced in _REPLACED.items():
         yield replaced(name, known, life)
 

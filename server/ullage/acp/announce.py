@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import PurePath
+from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
@@ -164,12 +165,11 @@ class CurrentModeUpdate(_Update, frozen=True, kw_only=True, rename="camel", tag=
 
 
 class PlanEntry(Struct, frozen=True, kw_only=True):
-    """One task of a plan, with ACP's priorities (`high`, `medium`, `low`) and states (`pending`, `in_progress`,
-    `completed`)."""
+    """One task of a plan, with ACP's priorities and states."""
 
     content: str
-    priority: str
-    status: str
+    priority: Literal["high", "medium", "low"] = "medium"
+    status: Literal["pending", "in_progress", "completed"]
 
 
 class PlanUpdate(_Update, frozen=True, kw_only=True, tag="plan"):

@@ -260,18 +260,10 @@ UPDATE_PLAN = ToolDefinition(
 )
 
 
-class _Entry(Struct, frozen=True, kw_only=True):
-    """One task as the model writes it."""
-
-    content: str
-    status: Literal["pending", "in_progress", "completed"]
-    priority: Literal["high", "medium", "low"] = "medium"
-
-
 class _TaskInput(Struct, frozen=True, kw_only=True):
     """Input of the tool `update_plan`: the whole list."""
 
-    entries: tuple[_Entry, ...]
+    entries: tuple[PlanEntry, ...]
 
 
 ABOUT_PLAN = ToolAbout(title="Update the plan", kind=ToolKind.THINK)
@@ -283,10 +275,7 @@ def read_plan(given: dict[str, Any]) -> PlanUpdate:
         entries = msgspec.convert(given, _TaskInput).entries
     except msgspec.ValidationError as error:
         raise InvalidRequest(f"{UPDATE_PLAN.name}: {error}") from None
-    shown = entries[:_MOST]
-    return PlanUpdate(
-        entries=tuple(PlanEntry(content=one.content, priority=one.priority, status=one.status) for one in shown)
-    )
+    return PlanUpdate(entries=entries[:_MOST])
 
 
 ELICIT = "elicitation/create"
@@ -325,22 +314,28 @@ class _Input(Struct, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
 
 
-class FormSchema(Struct, frozen=True, kw_only=True):
-    """ACP's `ElicitationSchema`: the fields of the form, as JSON Schema."""
+class _Question(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What every `CreateElicitationRequest` has. `tool_call_id` names the call during which the user is asked."""
 
-    type: Literal["object"] = "object"
-    properties: dict[str, dict[str, Any]]
-    required: tuple[str, ...]
-
-
-class ElicitationParams(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `CreateElicitationRequest` in the mode `form`, for a tool call of a session."""
-
-    mode: Literal["form"] = "form"
     message: str
     session_id: str
-    tool_call_id: str
-    requested_schema: FormSchema
+    tool_call_id: str | UnsetType = UNSET
+
+
+class FormQuestion(_Question, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `CreateElicitationRequest` in the mode `form`. `requested_schema` has the fields of the form, as JSON
+    Schema."""
+
+    mode: Literal["form"] = "form"
+    requested_schema: JsonObject
+
+
+class VisitQuestion(_Question, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `CreateElicitationRequest` in the mode `url`."""
+
+    mode: Literal["url"] = "url"
+    elicitation_id: str
+    url: str
 
 
 class ElicitationResult(Struct, frozen=True, kw_only=True):
@@ -364,43 +359,18 @@ async def ask_user(ask: Ask, session_id: str, call_id: str, given: dict[str, Any
     except msgspec.ValidationError as error:
         raise InvalidRequest(f"{ASK_USER.name}: {error}") from None
     answer = {"type": "string", "title": "Answer", **({"enum": list(wanted.options)} if wanted.options else {})}
-    params = ElicitationParams(
-        message=wanted.question,
-        session_id=session_id,
-        tool_call_id=call_id,
-        requested_schema=FormSchema(properties={_FIELD: answer}, required=(_FIELD,)),
+    schema = _form({_FIELD: answer}, (_FIELD,))
+    question = FormQuestion(
+        message=wanted.question, session_id=session_id, tool_call_id=call_id, requested_schema=schema
     )
     try:
-        result = await ask(ELICIT, params, ElicitationResult)
+        result = await ask(ELICIT, question, ElicitationResult)
     except BadReply as error:
         return ToolOutcome(text=f"The user could not be asked: {error}", is_error=True)
     content = result.content if isinstance(result.content, dict) else {}
     if result.action == "accept" and isinstance(content.get(_FIELD), str):
         return ToolOutcome(text=content[_FIELD])
     return ToolOutcome(text="[The user did not answer.]")
-
-
-class _Question(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What every `CreateElicitationRequest` has. `tool_call_id` names the call during which the server asks."""
-
-    message: str
-    session_id: str
-    tool_call_id: str | UnsetType = UNSET
-
-
-class FormQuestion(_Question, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `CreateElicitationRequest` in the mode `form`."""
-
-    mode: Literal["form"] = "form"
-    requested_schema: JsonObject
-
-
-class VisitQuestion(_Question, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `CreateElicitationRequest` in the mode `url`."""
-
-    mode: Literal["url"] = "url"
-    elicitation_id: str
-    url: str
 
 
 async def forward(ask: Ask, client: Client, question: FormQuestion | VisitQuestion | None) -> Answer:
@@ -433,8 +403,13 @@ def as_question(
     fields = {name: _field(as_object(schema)) for name, schema in asked.fields.items()}
     if not all(fields.values()):
         return None
-    schema: JsonObject = {"type": "object", "properties": fields, "required": list(asked.required)}
+    schema = _form(fields, asked.required)
     return FormQuestion(message=message, session_id=session_id, tool_call_id=call, requested_schema=schema)
+
+
+def _form(fields: JsonObject, required: Sequence[str]) -> JsonObject:
+    """Returns ACP's `ElicitationSchema`."""
+    return {"type": "object", "properties": fields, "required": [*required]}
 
 
 def _field(schema: JsonObject) -> JsonObject:
