@@ -17,7 +17,7 @@ from ullage.model.errors import Conflict, InvalidRequest, StoreUnavailable, Ulla
 from ullage.model.store_address import is_address
 from ullage.model.words import package_missing
 from ullage.service.conversation.work import repeated
-from ullage.service.ports.store import SessionStore, TeamHit, TeamOpenResult, digest_of
+from ullage.service.ports.store import ALL_SESSIONS, SessionStore, TeamHit, TeamOpenResult, digest_of
 from ullage.store.store_place import StorePlace, is_there, local_path, open_to_read_at
 from ullage.system.next_to_store import FileLease
 from ullage.system.team_choices import (
@@ -107,8 +107,6 @@ _EVERY = 60.0
 _AFTER_FAILURE = 300.0
 # Seconds for which a command waits for another process that sends, and between two tries.
 _PATIENCE, _TRY_EVERY = 60.0, 0.2
-# More sessions than any store has.
-_ALL = 1 << 40
 Tell = Callable[[int, int], object]
 
 
@@ -228,7 +226,7 @@ class TeamSender:
 
 def _sight(choices: TeamChoices, folder: str, source: SessionStore) -> str:
     """Returns what changes when there may be something to send. Asks no server but the store's."""
-    infos = [info for info in source.list(limit=_ALL) if info.cwd]
+    infos = [info for info in source.list(limit=ALL_SESSIONS) if info.cwd]
     try:
         patterns = _patterns(choices.folders[folder], source)
     except InvalidRequest as error:

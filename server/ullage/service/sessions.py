@@ -36,7 +36,7 @@ from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.projection import Projection, counted
 from ullage.service.conversation.usage import publish_usage, require_not_kept
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore, StoredSession
+from ullage.service.ports.store import ALL_SESSIONS, ImportedSession, SessionInfo, SessionStore, StoredSession
 from ullage.transcript.view import is_prompt
 
 log = logging.getLogger(__name__)
@@ -238,10 +238,6 @@ def rename(conversation: Conversation, title: str) -> None:
     conversation.record(SessionRenamed(title=line))
 
 
-# More sessions than any store has.
-_ALL = 1 << 40
-
-
 async def delete_session(workspace: Workspace, session_id: str, *, erase: bool = True) -> SessionInfo:
     """Deletes a session: ends its work, closes it, removes it from the list, and removes what is kept of an agent's
     session outside the store, unless another session is of the same. With `erase`, overwrites what it has left in
@@ -285,7 +281,7 @@ async def _to_its_end(work: asyncio.Future[None]) -> None:
 def _is_needed(store: SessionStore, origin: ImportedSession) -> bool:
     """Says whether another session in the store is of the same session of an agent, or a fork of this one."""
     same = any((one.agent, one.origin_id) == (origin.agent, origin.origin_id) for one in store.imported())
-    return same or any(one.parent_id == origin.session_id for one in store.list(limit=_ALL))
+    return same or any(one.parent_id == origin.session_id for one in store.list(limit=ALL_SESSIONS))
 
 
 def _configured(workspace: Environment, context: Mapping[str, Any]) -> SessionConfigured:

@@ -72,10 +72,6 @@ def _about_recall(given: dict[str, Any]) -> ToolAbout:
     return ToolAbout(title=f"Recall {subject}".strip(), kind=ToolKind.SEARCH)
 
 
-def _always_ask(_session_id: str) -> None:
-    return None
-
-
 class LocalToolbox:
     """Ullage's own tools, for the service's toolbox port: finds the tool of a call and runs the call. An unknown tool
     or a failing one gives a result with `is_error`, which the model reads.
@@ -85,7 +81,7 @@ class LocalToolbox:
     """
 
     def __init__(
-        self, memories: Memories, recall: Recall, open_text: OpenText, opened: OpenedFolders = _always_ask
+        self, memories: Memories, recall: Recall, open_text: OpenText, opened: OpenedFolders = lambda _: None
     ) -> None:
         self._opened = opened
         # Per session the id of the call that the user was asked about last, and the path outside that was asked about.

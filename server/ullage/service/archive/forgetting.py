@@ -20,11 +20,9 @@ from ullage.service.archive.naming import find_session
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.sub_agents import SubAgents
 from ullage.service.ports.agent_files import KeptConversation, Originals
-from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore
+from ullage.service.ports.store import ALL_SESSIONS, ImportedSession, SessionInfo, SessionStore
 from ullage.service.sessions import delete_session
 
-# More sessions than any store has.
-_ALL = 1 << 40
 # Bytes of a kept file in which its folder and its title are looked for.
 _OPENING = 256 << 10
 # Conversations that an error lists.
@@ -55,7 +53,7 @@ class Known(Struct, frozen=True, kw_only=True):
 def list_known(store: SessionStore, originals: Originals | None) -> list[Known]:
     """Returns all conversations, those first that have not changed for the longest time."""
     imported = {one.session_id: one for one in store.imported()}
-    infos = {info.session_id: info for info in store.list(limit=_ALL)}
+    infos = {info.session_id: info for info in store.list(limit=ALL_SESSIONS)}
     roots = _roots(imported)
     linked: dict[str, list[KeptConversation]] = {}
     alone: list[KeptConversation] = []
@@ -233,7 +231,7 @@ async def forget(
 def forks_of(known: Sequence[Known], store: SessionStore) -> list[SessionInfo]:
     """Returns the sessions that are forks of these conversations and not among them: they begin with their messages."""
     own = {info.session_id for one in known for info in one.sessions}
-    return [info for info in store.list(limit=_ALL) if info.parent_id in own and info.session_id not in own]
+    return [info for info in store.list(limit=ALL_SESSIONS) if info.parent_id in own and info.session_id not in own]
 
 
 def files_left(workspace: Workspace, known: Sequence[Known]) -> list[str]:

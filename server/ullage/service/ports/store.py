@@ -9,6 +9,9 @@ from msgspec import Struct
 from ullage.memory.notes import MemoryEntry, MemoryPath, TextEdit
 from ullage.model.events import Record
 
+# A limit that no store reaches.
+ALL_SESSIONS = 1 << 40
+
 
 class SessionInfo(Struct, frozen=True, kw_only=True, rename="camel"):
     """A session as it is listed. `title`, `cwd` and `model` have the values of the last event that sets them.

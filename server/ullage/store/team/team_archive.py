@@ -14,6 +14,7 @@ from ullage.model.events import MessageAppended, Record
 from ullage.model.json_values import encode_json
 from ullage.model.message import number_of
 from ullage.service.ports.store import (
+    ALL_SESSIONS,
     COPY_PREFIX,
     Passage,
     SentMark,
@@ -26,8 +27,6 @@ from ullage.service.ports.store import (
 from ullage.store.postgres.postgres_store import PostgresStore
 from ullage.store.team.redacted_copy import copy_id, redacted_copy, redacted_messages, workspace_of
 
-# More sessions than any store has.
-_ALL = 1 << 40
 # Called with the number of sessions that were looked at, and their number.
 Tell = Callable[[int, int], object]
 
@@ -75,13 +74,13 @@ def send_folder(
     `marks` are those of the last time, if the rules were the same: only what is new since is read and redacted. A mark
     that doesn't fit the session or its copy any more is not used. Raises `StoreUnavailable` and `Conflict`.
     """
-    infos = [info for info in source.list(limit=_ALL) if is_in(normpath(info.cwd), sharing.folder)]
+    infos = [info for info in source.list(limit=ALL_SESSIONS) if is_in(normpath(info.cwd), sharing.folder)]
     # A copy in the store is there because the store was empty when it was chosen as its own archive.
     own = (info for info in infos if info.cwd and not info.session_id.startswith(COPY_PREFIX))
     wanted = {copy_id(info.session_id): info for info in own}
     workspace = workspace_of(sharing.folder)
     there = set(team.shared_in(workspace))
-    counts = {info.session_id: info.messages + 1 for info in team.list(limit=_ALL)} if marks else {}
+    counts = {info.session_id: info.messages + 1 for info in team.list(limit=ALL_SESSIONS)} if marks else {}
     for gone in there - wanted.keys():
         team.delete(gone)
     sending = _Sending(source, team, sharing.patterns, workspace)
