@@ -54,7 +54,6 @@ from ullage.model.blocks import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
-    join_texts,
 )
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import SessionCreated
@@ -66,9 +65,6 @@ from ullage.model.updates import (
     CompactionUpdate,
     Meta,
     TextContent,
-    ToolCall,
-    ToolCallUpdate,
-    ToolContent,
     ToolStatus,
     Update,
 )
@@ -77,7 +73,7 @@ from ullage.service.conversation.conversation import Conversation, transcript_pa
 from ullage.service.conversation.usage import publish_usage
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import ToolAbout
-from ullage.service.turns import describe_call
+from ullage.service.turns import call_update, describe_call, result_update
 from ullage.tools.offered_servers import Server
 
 # Messages read from the store at a time.
@@ -116,10 +112,10 @@ def message_updates(message: Message, describe: Describe) -> Iterator[Update | O
                 if block.thinking:
                     yield AgentThoughtChunk(content=TextContent(text=block.thinking), message_id=message.id)
             case ToolUseBlock():
-                yield _call(block, describe(block))
+                yield call_update(block, describe(block), ToolStatus.IN_PROGRESS)
                 yield from _plan(block)
             case ToolResultBlock():
-                yield _result(block)
+                yield result_update(block)
             case CompactionBlock():
                 yield _compaction(message, block)
             case TextBlock() | ImageBlock() | ResourceBlock():
@@ -127,30 +123,10 @@ def message_updates(message: Message, describe: Describe) -> Iterator[Update | O
                 yield kind(content=_content(block), message_id=message.id)
 
 
-def _call(block: ToolUseBlock, about: ToolAbout) -> ToolCall:
-    return ToolCall(
-        tool_call_id=block.id,
-        title=about.title,
-        kind=about.kind,
-        status=ToolStatus.IN_PROGRESS,
-        locations=about.locations,
-        raw_input=block.input,
-    )
-
-
 def _plan(block: ToolUseBlock) -> Iterator[PlanUpdate]:
     if block.name == UPDATE_PLAN.name:
         with suppress(InvalidRequest):
             yield read_plan(block.input)
-
-
-def _result(block: ToolResultBlock) -> ToolCallUpdate:
-    text = join_texts(block.content)
-    return ToolCallUpdate(
-        tool_call_id=block.tool_use_id,
-        status=ToolStatus.FAILED if block.is_error else ToolStatus.COMPLETED,
-        content=(ToolContent(content=TextContent(text=text)),),
-    )
 
 
 def _content(block: ResultPart) -> Content:

@@ -106,26 +106,36 @@ def results_message(conversation: Conversation, results: Sequence[ToolResultBloc
 
 
 async def _use_tool(turn: Turn, use: ToolUseBlock, answer: PartialAnswer) -> ToolResultBlock:
-    about = describe_call(turn.conversation, use)
-    call = ToolCall(
-        tool_call_id=use.id,
-        title=about.title,
-        kind=about.kind,
-        status=ToolStatus.PENDING,
-        locations=about.locations,
-        raw_input=use.input,
-    )
+    call = call_update(use, describe_call(turn.conversation, use), ToolStatus.PENDING)
     turn.conversation.emit(call)
     try:
         result = answer.results.get(use.id) or _result(use, await _outcome(turn, use, call, answer))
     except asyncio.CancelledError:
         turn.conversation.emit(ToolCallUpdate(tool_call_id=use.id, status=ToolStatus.FAILED))
         raise
-    status = ToolStatus.FAILED if result.is_error else ToolStatus.COMPLETED
-    text = join_texts(result.content)
-    content = (ToolContent(content=TextContent(text=text)),)
-    turn.conversation.emit(ToolCallUpdate(tool_call_id=use.id, status=status, content=content))
+    turn.conversation.emit(result_update(result))
     return result
+
+
+def call_update(use: ToolUseBlock, about: ToolAbout, status: ToolStatus) -> ToolCall:
+    """Returns the update that shows a tool call to the user."""
+    return ToolCall(
+        tool_call_id=use.id,
+        title=about.title,
+        kind=about.kind,
+        status=status,
+        locations=about.locations,
+        raw_input=use.input,
+    )
+
+
+def result_update(result: ToolResultBlock) -> ToolCallUpdate:
+    """Returns the update that shows the text of a tool call's result to the user."""
+    return ToolCallUpdate(
+        tool_call_id=result.tool_use_id,
+        status=ToolStatus.FAILED if result.is_error else ToolStatus.COMPLETED,
+        content=(ToolContent(content=TextContent(text=join_texts(result.content))),),
+    )
 
 
 async def _outcome(turn: Turn, use: ToolUseBlock, call: ToolCall, answer: PartialAnswer) -> ToolOutcome:
