@@ -1,12 +1,13 @@
 """The ports of a follower in a test: real files, next to a store in a folder of the test."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from ullage.app.running_now import LiveRowsShown
-from ullage.service.ports.agent_files import AgentPorts, FindChanged
+from ullage.service.ports.agent_files import AgentPorts, Changes, FindChanged
 from ullage.store.sqlite.catalogue_notes import SqliteReadings
 from ullage.store.sqlite.known_catalogue import SqliteReadFiles
 from ullage.system.growing_files import GrowingFiles
@@ -15,6 +16,33 @@ from ullage.system.next_to_store import FileLease
 
 def _no_window(origin_id: str) -> int | None:
     return None
+
+
+class WatchesNothing:
+    """Tells nothing: all files are looked at."""
+
+    is_complete = False
+
+    def begin(self, _: Callable[[], object], /) -> None:
+        pass
+
+    def arrange(self) -> None:
+        pass
+
+    def changes(self) -> Changes:
+        return Changes()
+
+    def covers(self, _: Path, /) -> bool:
+        return False
+
+    def tells_end_of(self, _: int, /) -> bool:
+        return False
+
+    def distrust(self) -> None:
+        pass
+
+    def end(self) -> None:
+        pass
 
 
 def follower_ports(folder: Path, find: FindChanged, **others: Any) -> AgentPorts:
@@ -33,5 +61,6 @@ def follower_ports(folder: Path, find: FindChanged, **others: Any) -> AgentPorts
         readings=SqliteReadings(store),
         process_id=1,
         close=live.close,
+        watching=WatchesNothing(),
     )
     return replace(ports, **others)

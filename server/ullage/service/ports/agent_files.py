@@ -194,33 +194,6 @@ class WatchesFiles(Protocol):
         ...
 
 
-class WatchesNothing:
-    """Tells nothing: all files are looked at."""
-
-    is_complete = False
-
-    def begin(self, _: Callable[[], object], /) -> None:
-        pass
-
-    def arrange(self) -> None:
-        pass
-
-    def changes(self) -> Changes:
-        return Changes()
-
-    def covers(self, _: Path, /) -> bool:
-        return False
-
-    def tells_end_of(self, _: int, /) -> bool:
-        return False
-
-    def distrust(self) -> None:
-        pass
-
-    def end(self) -> None:
-        pass
-
-
 class Lease(Protocol):
     """What one process at a time holds: that it follows the agents' conversations into a store."""
 
@@ -233,13 +206,9 @@ class Lease(Protocol):
         ...
 
 
-class FindProcesses(Protocol):
-    """Finds the processes of agents that say which conversations they have."""
-
-    def __call__(self) -> Mapping[tuple[str, str], int | None]:
-        """Returns processes by the agent's name and its own id of the conversation. A process is None if the agent says
-        that it had the conversation and it has ended."""
-        ...
+# Returns the processes of agents that say which conversations they have, by the agent's name and its own id of the
+# conversation. A process is None if the agent says that it had the conversation and it has ended.
+FindProcesses = Callable[[], Mapping[tuple[str, str], int | None]]
 
 
 class LiveFile(Protocol):
@@ -254,13 +223,9 @@ class LiveFile(Protocol):
         ...
 
 
-class ToldWindow(Protocol):
-    """Knows the windows that agents say to their status lines."""
-
-    def __call__(self, origin_id: str, /) -> int | None:
-        """Returns the window, in tokens, of the conversation with this id of its agent, or None if it is not known.
-        Takes microseconds if nothing has changed."""
-        ...
+# Takes an agent's own id of a conversation. Returns the window, in tokens, that the agent says to its status line, or
+# None if it is not known. Takes microseconds if nothing has changed.
+ToldWindow = Callable[[str], int | None]
 
 
 class KeptReading(Struct, frozen=True, kw_only=True):
@@ -338,9 +303,9 @@ class AgentPorts(Struct, frozen=True, kw_only=True):
     read: ReadFiles
     readings: KeptReadings
     process_id: int
+    watching: WatchesFiles
     read_older: Callable[[], Coroutine[Any, Any, None]] | None = None
     close: Callable[[], object] = lambda: None
-    watching: WatchesFiles = WatchesNothing()
 
 
 class GivenBack(Struct, frozen=True, kw_only=True):
@@ -571,19 +536,12 @@ class OriginalFiles(Protocol):
         ...
 
 
-class FindOriginals(Protocol):
-    """Finds agents' files."""
-
-    def __call__(self) -> Sequence[Source]:
-        """Returns the conversations' own files of all agents on this machine, the oldest first."""
-        ...
-
-
 class KeptPorts(Struct, frozen=True, kw_only=True):
     """The ports that a keeper needs. `open` opens the archive, and raises `StoreUnavailable`. `is_wanted` returns
-    whether the user has said by now that files are to be kept."""
+    whether the user has said by now that files are to be kept. `find` returns the conversations' own files of all
+    agents on this machine, the oldest first."""
 
     open: Callable[[], Originals]
     files: OriginalFiles
-    find: FindOriginals
+    find: Callable[[], Sequence[Source]]
     is_wanted: Callable[[], bool] = lambda: True
