@@ -114,7 +114,7 @@ VERSION_1 = Spoken(shaped=lambda _, params: params, asking=lambda _, __: nullcon
 
 class AcpConnection(RequestEngine):
     """The connection of one ACP client. `max_line` is the length of the longest message that is accepted, in bytes.
-    `spoken` is that of version 1 until another version is negotiated."""
+    `spoken` is version 1's until another version is negotiated."""
 
     def __init__(self, max_line: int = MAX_LINE) -> None:
         super().__init__(LineFraming(max_line), DIALECT, describe=wire_error)

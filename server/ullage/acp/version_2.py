@@ -238,8 +238,8 @@ def _text_of(content: Any) -> str:
 
 
 def _parts(content: JsonObject) -> Iterator[JsonObject]:
-    """Yields a tool call's content in the shape of version 1: a diff of several files becomes one of each. The text of
-    the patch is that of the first."""
+    """Yields a tool call's content in the shape of version 1. A diff of several files becomes one diff for each file,
+    and the first of them has the text of the whole patch."""
     if content.get("type") != "diff":
         yield content
         return

@@ -136,7 +136,7 @@ class KnownConversations:
         return [closer.get(one.place, one) for one in shown]
 
     def with_id(self, origin: str, machine: Machine) -> list[KnownConversation]:
-        """Returns the conversations to which their agents gave an id that begins so, those of sub-agents among them."""
+        """Returns the conversations whose agents' id begins with `origin`, also sub-agents' conversations."""
         found = [one for one in self._all if one.agent_session_id.startswith(origin)]
         sides = all_candidates(self._path, machine, [], are_side=True)
         named = (side for side in sides if side.origin_id.startswith(origin))
@@ -144,8 +144,8 @@ class KnownConversations:
         return [*_without_copies(sorted(found, key=lambda one: -one.updated_at))]
 
     def of_folder(self, folder: Path | None) -> list[tuple[KnownConversation, Candidate]]:
-        """Returns all files and rows with a conversation that began in a folder or one in it (None: all), those of
-        sub-agents and of earlier runs among them, the first changed first."""
+        """Returns all files and rows with a conversation that began in a folder or one in it (None: all), also those of
+        sub-agents and earlier runs, the first changed first."""
         name = None if folder is None else str(folder)
         found = [(one, self._candidates[one.place]) for one in self._all if name is None or belongs(one, name)]
         stems = {one.path.rpartition(".")[0] for one, _ in found}
@@ -231,8 +231,8 @@ class StoredCopies:
 def rows_of_sessions(
     workspace: Workspace, place: StorePlace | None, wanted: Collection[str]
 ) -> Mapping[str, FollowedRow]:
-    """Returns the rows of the agents' conversations of which these sessions are copies, by the sessions' ids: the
-    figure is the agent's, also where the session lacks the end of it."""
+    """Returns, by session id, the row of the agent's conversation that the session was read from. The figure is the
+    agent's, also if the session lacks the conversation's end."""
     sessions = {session_id: key for key, session_id in StoredCopies(workspace).all if session_id in wanted}
     if not sessions:
         return {}

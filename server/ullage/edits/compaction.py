@@ -238,8 +238,8 @@ def legal_cuts(view: CountedView) -> list[int]:
 
 
 def joined(blocks: Sequence[CompactionBlock]) -> CompactionBlock | None:
-    """Returns one block with the summaries and ledgers of the markers that a new marker replaces, oldest first. Its
-    other fields are those of the newest. Returns None if there are no markers."""
+    """Returns one block with the summaries and ledgers of the markers that a new marker replaces, oldest first. All
+    other fields are the newest block's. Returns None if there are no markers."""
     if len(blocks) < 2:
         return blocks[0] if blocks else None
     ledgers = [block.ledger for block in blocks]

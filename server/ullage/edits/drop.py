@@ -375,8 +375,7 @@ def chain_for(mode: TruncationMode, strategies: Sequence[StrategySettings]) -> t
 
 
 def make_chain(strategies: Sequence[StrategySettings]) -> TruncationStrategy:
-    """Returns one strategy that runs those of the settings in their order, each only if those before it did not meet
-    the limit."""
+    """Returns one strategy that runs the settings' strategies in order, until the limit is met."""
     return StrategyChain(tuple(make_strategy(settings) for settings in strategies))
 
 

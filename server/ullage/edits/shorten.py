@@ -350,7 +350,7 @@ def _fixed(messages: Sequence[Message], untouched: Collection[str]) -> frozenset
 def _long(view: CountedView, limits: ResultLimits, fixed: Collection[str]) -> dict[int, list[tuple[ToolResult, int]]]:
     """Returns the tool results that may exceed their limits, each with its limit in tokens, by the index of their
     message. A result is included if its whole message exceeds the limit, so the result itself may be within it. Results
-    with pictures and those of messages in `fixed` are left out."""
+    with pictures, and results in messages in `fixed`, are left out."""
     found: dict[int, list[tuple[ToolResult, int]]] = {}
     for result in tool_results(view.messages):
         limit = limits.limit(result.tool)

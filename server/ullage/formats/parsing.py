@@ -39,9 +39,10 @@ _LARGEST_SECONDS = 100_000_000_000
 as_count = count_of
 
 _AFTER_TORN = re.compile(rb'[^:,\[\s]\s*(\{")')
-# Objects of which one may be the whole one in a damaged line. Each is parsed, and a line may have many megabytes.
+# In a damaged line, so many places are tried where a whole object may begin: each is parsed, and a line may have many
+# megabytes.
 _MOST_BEGINS = 20
-# How a record begins, and what the last line of one ends with that has line feeds in it.
+# How a record begins, and how the last line of a record ends that is written over several lines.
 _BEGIN = b'{"'
 _END = re.compile(rb'["\]}\w]\s*\}$')
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")

@@ -94,9 +94,9 @@ def write_messages(provider: Provider, message: Message) -> list[dict[str, Any]]
 
 
 def read_definitions(provider: Provider | None, tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
-    """Converts a request's `tools` into tool definitions, each of which keeps what the program gave. A tool without a
-    name, which the provider runs itself, is named by its type. Without `provider` each tool's own fields say of which
-    format it is. Raises `InvalidRequest` if one is not an object, or its name is not a text."""
+    """Converts a request's `tools` into tool definitions, which keep what the program gave. A tool without a name,
+    which the provider runs itself, is named by its type. Without `provider`, each tool's fields show its format. Raises
+    `InvalidRequest` if one is not an object, or its name is not a text."""
     return tuple(_definition(provider, at, tool) for at, tool in enumerate(tools))
 
 

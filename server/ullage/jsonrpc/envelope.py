@@ -185,13 +185,14 @@ def read_params(method: str, params: Raw, decoder: "msgspec.json.Decoder[Any]") 
         raise RpcError(PARSE_ERROR, f"{method}: the params are not valid JSON.") from None
 
 
-# How msgspec names a field of the params whose word is not among those that it may have, and one that is not there.
+# How msgspec names a field with a word that it may not have, and a field that is missing.
 _NO_WORD = re.compile(r"^Invalid enum value .* at `\$\.(\w+)`$")
 _MISSING = re.compile(r"missing required field `(\w+)`$")
 
 
 def _remedy(fault: str, kind: Any, params: Raw) -> str:
-    """Returns the words that a field may have, or the given name that is like that of a missing field; else ""."""
+    """Returns what to correct: the words that a field may have, or a given name that resembles a missing field's name.
+    Returns "" if neither is the fault."""
     if not (isinstance(kind, type) and issubclass(kind, Struct)):
         return ""
     fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}

@@ -224,7 +224,7 @@ def missing_from(store: SessionStore, session_id: str, at: int, read: Sequence[E
 async def continue_import(
     conversation: Conversation, more: Sequence[Event], model: str, path: str = "", *, with_snapshot: bool = True
 ) -> Imported:
-    """Appends the events that follow those of an earlier import, in one transaction. `model` is the first model of the
+    """Appends the events that an earlier import has not read yet, in one transaction. `model` is the first model of the
     transcript, which may have had no answer yet when the session was made. `path` is the agent's own file, "" for the
     one that the session has. `with_snapshot` says whether a snapshot is kept, which takes as long as the context is
     large."""

@@ -132,9 +132,9 @@ async def append_all(
 
 async def append_compacted(conversation: Conversation, messages: Sequence[Message]) -> Sequence[Message]:
     """Begins a conversation with the result of an earlier compaction, if one of `messages` has the text of a marker and
-    the conversation has no answer yet. Appends the messages before the marker and makes the marker one, with the number
-    that it has, so that the numbers of later messages continue those of its summary. Returns the messages that are
-    still to be appended, all of them if there is no marker."""
+    the conversation has no answer yet. Appends the messages before the marker and the marker itself, with the number
+    in its text: so many messages count as archived, and later messages are numbered from there. Returns the messages
+    that are still to be appended, all of them if there is no marker."""
     present = [item.message for item in conversation.transcript.items]
     if any(message.role is Role.ASSISTANT or message.compaction for message in present):
         return messages
@@ -165,10 +165,10 @@ def change_system_prompt(conversation: Conversation, system: str | Message) -> N
     require_not_kept(conversation)
     ids, now = conversation.workspace.ports.ids, conversation.workspace.ports.clock.now()
     old = [item.message for item in conversation.transcript.items if item.message.role is Role.SYSTEM]
+    prompt = _prompt((TextBlock(text=system),)) if isinstance(system, str) else system
     edit_id = ids.new("e")
     edit: Edit
     if not old:
-        prompt = _prompt((TextBlock(text=system),)) if isinstance(system, str) else system
         conversation.record(_prompted(conversation.workspace, conversation.projection, prompt))
         return
     if isinstance(system, str) and not any(message.provided for message in old):
@@ -176,7 +176,6 @@ def change_system_prompt(conversation: Conversation, system: str | Message) -> N
         edit = RewriteEdit(id=edit_id, timestamp=now, trigger=EditTrigger.MANUAL, replacements=replacements)
     else:
         # What a program gave as a whole is not changed but exchanged.
-        prompt = _prompt((TextBlock(text=system),)) if isinstance(system, str) else system
         notice = replace(prompt, id=f"{edit_id}-prompt", timestamp=now)
         gone = tuple(message.id for message in old)
         edit = DropEdit(id=edit_id, timestamp=now, trigger=EditTrigger.MANUAL, message_ids=gone, notice=notice)

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from msgspec import Struct
 
 from ullage.agents.discovery import Discovery, Found, UnreadFile, Wanted
-from ullage.model.errors import EditNotFound, MessageNotFound, SessionNotFound
+from ullage.model.errors import EditNotFound, MessageNotFound, NotFound, SessionNotFound
 from ullage.model.message import index_of
 from ullage.service.conversation.conversation import Conversation, read_entries
 from ullage.service.conversation.workspace import Workspace
@@ -55,33 +55,24 @@ def find_message(conversation: Conversation, name: str) -> str:
             return entry.message.id
         raise MessageNotFound(f"no message {name}: the messages of this conversation are #1 to #{total:,}")
     ids = [entry.message.id for entry in read_entries(conversation, 0, total)]
-    found = _beginning_with(name, ids)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise MessageNotFound(_ambiguous("message", name, found, len(found)))
-    raise MessageNotFound(
-        f"no message {name!r}: give its id or a number from #1 to #{total:,}; `ullage messages` lists them"
-    )
+    none = f"no message {name!r}: give its id or a number from #1 to #{total:,}; `ullage messages` lists them"
+    return _only_one(MessageNotFound, "message", name, ids, none)
 
 
 def find_edit(conversation: Conversation, name: str) -> str:
     """Returns the id of the one edit, undone or not, whose id is `name` or begins with it. Raises `EditNotFound` if no
     edit or several edits fit."""
     ids = [info.id for info in conversation.transcript.edits]
-    found = _beginning_with(name, ids)
+    known = f"its edits are {', '.join(ids)}" if ids else "it has no edits"
+    return _only_one(EditNotFound, "edit", name, ids, f"no edit {name!r} in session {conversation.id}: {known}")
+
+
+def _only_one(error: type[NotFound], what: str, name: str, ids: Sequence[str], none: str) -> str:
+    """Returns the one id that is `name` or begins with it. Raises the error, with the text `none` if there is none."""
+    found = [name] if name in ids else [known for known in dict.fromkeys(ids) if name and known.startswith(name)]
     if len(found) == 1:
         return found[0]
-    if found:
-        raise EditNotFound(_ambiguous("edit", name, found, len(found)))
-    known = f"its edits are {', '.join(ids)}" if ids else "it has no edits"
-    raise EditNotFound(f"no edit {name!r} in session {conversation.id}: {known}")
-
-
-def _beginning_with(name: str, ids: Sequence[str]) -> list[str]:
-    if name in ids:
-        return [name]
-    return [known for known in dict.fromkeys(ids) if name and known.startswith(name)]
+    raise error(_ambiguous(what, name, found, len(found)) if found else none)
 
 
 def _ambiguous(what: str, name: str, candidates: Iterable[str], count: int) -> str:

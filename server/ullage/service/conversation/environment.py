@@ -186,9 +186,10 @@ class Environment:
         return self._compactions[format_name]
 
     def keep_compactions(self, format_name: str, seen: Iterable[Compacted]) -> None:
-        """Saves those of these compactions by an agent that show where it compacts by itself, or what its contexts end
-        at, so that other sessions learn from them. Of each model the last 20 of both kinds by their own time are kept,
-        in whichever order they are read. If the store refuses, that is logged."""
+        """Saves an agent's compactions, so that other sessions learn from them where the agent compacts by itself and
+        how large its contexts are afterwards. Compactions that show neither are left out. Of each model the last 20 of
+        both kinds by their own time are kept, in whichever order they are read. If the store refuses, that is logged.
+        """
         with beside_the_log():
             self._keep_compactions(format_name, seen)
 

@@ -117,8 +117,8 @@ def _limits(conversation: Conversation, rules: Rules, used: int) -> tuple[Remark
 
 
 def shown_figures(conversation: Conversation) -> tuple[int, UsageMeta]:
-    """Returns the size of the context in tokens, and all figures about it. While an agent's conversation is followed,
-    its file may have more than its session: what is not complete yet. Then the size is that of the file's end."""
+    """Returns the size of the context in tokens, and all figures about it. The file of a followed conversation may end
+    with an answer that is not complete yet and not in the session. The size is then what the file's end says."""
     meta, workspace = usage_meta(conversation), conversation.workspace
     row = workspace.followed.get(conversation.id) or workspace.followed_row(conversation.id)
     if row is None or row.used is None or row.used_source is None or row.updated_at < (meta.as_of or 0):

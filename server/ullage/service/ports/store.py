@@ -316,8 +316,8 @@ COPY_PREFIX = "t_"
 
 
 class TeamHit(Struct, frozen=True, kw_only=True):
-    """A passage in a team's archive: the role of the database whose it is, and the folder and the title of its
-    session."""
+    """A passage in a team's archive. `owner` is the role of the database that shares it; `folder` and `title` are its
+    session's."""
 
     owner: str
     folder: str
