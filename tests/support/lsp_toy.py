@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.api.wire import AnyMethod, Method
-from ullage.lsp.announce import Announcer, Command, CommandOutcome
+from ullage.lsp.announce import Announcer, Command, CommandAnswer
 from ullage.lsp.connection import Progress
 from ullage.lsp.server import LspServer, WorkspaceHooks
 from ullage.model.errors import NothingToCompact, SessionNotFound
@@ -110,15 +110,15 @@ class Toy:
         sys.stdout.flush()
         return "printed"
 
-    async def _shrink(self, workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandOutcome:
+    async def _shrink(self, workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandAnswer:
         progress.report("half way", 50)
-        return CommandOutcome(value={"arguments": list(arguments)}, message="Shrunk.")
+        return CommandAnswer(value={"arguments": list(arguments)}, message="Shrunk.")
 
-    async def _wait_command(self, workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandOutcome:
+    async def _wait_command(self, workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandAnswer:
         await self._wait(workspace, NeedyParams(session_id="command"))
-        return CommandOutcome()
+        return CommandAnswer()
 
-    async def _nothing(self, workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandOutcome:
+    async def _nothing(self, workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandAnswer:
         raise NothingToCompact("Nothing to compact: 6 messages, 4K tokens.")
 
 

@@ -37,7 +37,7 @@ from ullage.service.archive.undo import HistoryEntry, Reverted
 from ullage.service.compact import by_hand
 from ullage.service.compact.automatic import ready
 from ullage.service.compact.by_hand import ManualRequest
-from ullage.service.compact.run import Compacted
+from ullage.service.compact.run import AppliedCompaction
 from ullage.service.conversation.conversation import Checkpoint, Conversation, Entry, Page, transcript_page, view_page
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import GivenBack
@@ -252,7 +252,7 @@ def _reverted(reverted: Reverted) -> RevertResult:
     return RevertResult(edits=reverted.edits, messages_back=reverted.messages_back, usage=usage)
 
 
-def _compacted(conversation: Conversation, done: Compacted) -> CompactResult:
+def _compacted(conversation: Conversation, done: AppliedCompaction) -> CompactResult:
     block = compaction_block(done.edit)
     return CompactResult(
         summary=block.summary,

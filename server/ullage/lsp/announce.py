@@ -204,7 +204,7 @@ def _compacted(done: CompactionMeta) -> str:
 _MOST = 10_000
 
 
-class CommandOutcome(Struct, frozen=True, kw_only=True):
+class CommandAnswer(Struct, frozen=True, kw_only=True):
     """What a command returns. `value` is the result of the request. `message` is shown only by a plain client, one that
     doesn't understand `ullage/session/update`, after the title of the conversation; "" shows nothing. `session_id` is
     the session that the command was about, "" for none."""
@@ -225,7 +225,7 @@ class Command(Struct, frozen=True, kw_only=True):
 
     name: str
     title: str
-    run: Callable[[Workspace, Sequence[Any], Progress], Awaitable[CommandOutcome]]
+    run: Callable[[Workspace, Sequence[Any], Progress], Awaitable[CommandAnswer]]
     takes_session: bool = False
     takes_folders: bool = False
 
@@ -316,7 +316,7 @@ class CommandRunner:
                 self._announcer.show_if_plain(text, outcome.severity)
         return outcome.value
 
-    async def _run(self, command: Command, task: "asyncio.Task[Any]", params: ExecuteCommandParams) -> CommandOutcome:
+    async def _run(self, command: Command, task: "asyncio.Task[Any]", params: ExecuteCommandParams) -> CommandAnswer:
         async with self._board.show(command.title, task.cancel, params.work_done_token) as progress:
             workspace, given = self._workspace(), params.arguments or ()
             if command.takes_session and (not given or given[0] in (None, "")):
@@ -326,30 +326,30 @@ class CommandRunner:
             return await command.run(workspace, given, progress)
 
 
-async def _compact(workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandOutcome:
+async def _compact(workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandAnswer:
     session_id, focus = _text(arguments, 0), _text(arguments, 1)
     progress.report("Writing the summary")
     done = await context.compact(workspace, context.CompactParams(session_id=session_id, focus=focus))
     # No message: the compaction publishes a notice of its own.
-    return CommandOutcome(value=done, session_id=session_id)
+    return CommandAnswer(value=done, session_id=session_id)
 
 
-async def _preview(workspace: Workspace, arguments: Sequence[Any], _: Progress) -> CommandOutcome:
+async def _preview(workspace: Workspace, arguments: Sequence[Any], _: Progress) -> CommandAnswer:
     session_id = _text(arguments, 0)
     params = context.CompactParams(session_id=session_id, focus=_text(arguments, 1), dry_run=True)
     seen = await context.compact(workspace, params)
     sizes = words.shrinking(seen.context_size_before, seen.context_size_after)
-    return CommandOutcome(value=seen, session_id=session_id, message=f"{sizes}\n\n{seen.summary}")
+    return CommandAnswer(value=seen, session_id=session_id, message=f"{sizes}\n\n{seen.summary}")
 
 
-async def _undo(workspace: Workspace, arguments: Sequence[Any], _: Progress) -> CommandOutcome:
+async def _undo(workspace: Workspace, arguments: Sequence[Any], _: Progress) -> CommandAnswer:
     session_id = _text(arguments, 0)
     before = workspace.open(session_id).used
     done = await context.undo(workspace, context.UndoParams(session_id=session_id, edit_id=_text(arguments, 1) or None))
-    return CommandOutcome(value=done, session_id=session_id, message=words.undone(before, done.usage.used))
+    return CommandAnswer(value=done, session_id=session_id, message=words.undone(before, done.usage.used))
 
 
-async def _context(workspace: Workspace, arguments: Sequence[Any], _: Progress) -> CommandOutcome:
+async def _context(workspace: Workspace, arguments: Sequence[Any], _: Progress) -> CommandAnswer:
     session_id = _text(arguments, 0)
     usage = await context.get(workspace, SessionParams(session_id=session_id))
     line = words.context_line(usage.used, usage.size, usage.meta.ullage.source)
@@ -358,16 +358,16 @@ async def _context(workspace: Workspace, arguments: Sequence[Any], _: Progress) 
         # The figure of a file's end is there before the whole file is read into its session.
         if row.session_id == session_id and row.used is not None and row.used_source is not None:
             line = words.context_line(row.used, row.window, row.used_source)
-    return CommandOutcome(value=usage, session_id=session_id, message=line)
+    return CommandAnswer(value=usage, session_id=session_id, message=line)
 
 
-async def _sessions(workspace: Workspace, arguments: Sequence[Any], _: Progress) -> CommandOutcome:
+async def _sessions(workspace: Workspace, arguments: Sequence[Any], _: Progress) -> CommandAnswer:
     listed = await session.list_sessions(workspace, session.ListSessionsParams(cwd=_text(arguments, 0) or None))
     lines = [f"{entry.session_id}  {entry.title}" for entry in listed.sessions]
-    return CommandOutcome(value=listed, message="\n".join(lines) or "No sessions yet.")
+    return CommandAnswer(value=listed, message="\n".join(lines) or "No sessions yet.")
 
 
-async def _import(workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandOutcome:
+async def _import(workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandAnswer:
     path = _text(arguments, 0)
     progress.report(f"Reading {path}")
     done = await session.import_session(workspace, session.ImportParams(path=path or None))
@@ -376,10 +376,10 @@ async def _import(workspace: Workspace, arguments: Sequence[Any], progress: Prog
     what = f"Imported {done.messages:,} messages ({done.format})."
     if done.outcome is ImportOutcome.UNCHANGED:
         what = f"Nothing new: all {done.messages:,} messages ({done.format}) were imported before."
-    return CommandOutcome(value=done, session_id=done.session.session_id, message=f"{what} {line}")
+    return CommandAnswer(value=done, session_id=done.session.session_id, message=f"{what} {line}")
 
 
-async def _follow(workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandOutcome:
+async def _follow(workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandAnswer:
     folders = tuple(_text(arguments, place) for place in range(len(arguments)))
     progress.report("Reading the conversations of agents")
     done = await agents.start_following(workspace, agents.StartFollowingParams(folders=folders))
@@ -388,7 +388,7 @@ async def _follow(workspace: Workspace, arguments: Sequence[Any], progress: Prog
     text = words.follows(len(done.rows))
     for row in (own or done.rows)[:1]:
         text = f"{text} {words.about(row.title, f'{row.agent}. {_row_line(row)}'.strip())}"
-    return CommandOutcome(value=done, message=text)
+    return CommandAnswer(value=done, message=text)
 
 
 def _row_line(row: agents.FollowedConversation) -> str:
@@ -397,9 +397,9 @@ def _row_line(row: agents.FollowedConversation) -> str:
     return words.context_line(row.used, row.window, row.used_source)
 
 
-async def _unfollow(workspace: Workspace, _: Sequence[Any], __: Progress) -> CommandOutcome:
+async def _unfollow(workspace: Workspace, _: Sequence[Any], __: Progress) -> CommandAnswer:
     done = await agents.stop_following(workspace, agents.FollowingParams())
-    return CommandOutcome(value=done, message="The conversations of agents are not followed any more.")
+    return CommandAnswer(value=done, message="The conversations of agents are not followed any more.")
 
 
 COMMANDS: tuple[Command, ...] = (

@@ -78,7 +78,7 @@ def load_session(workspace: Workspace, session_id: str) -> Conversation:
     return conversation
 
 
-class Appended(Struct, frozen=True, kw_only=True):
+class MessagesWithUsage(Struct, frozen=True, kw_only=True):
     """Messages to append, and the provider's usage of the request that produced the last assistant message among them,
     or else the last one before them."""
 
@@ -94,12 +94,15 @@ async def append(
     first: Sequence[Event] = (),
 ) -> tuple[str, ...]:
     """Appends messages and their usage; see `append_all`. Returns the messages' ids."""
-    await append_all(conversation, [Appended(messages=messages, usage=usage)], made, first)
+    await append_all(conversation, [MessagesWithUsage(messages=messages, usage=usage)], made, first)
     return tuple(message.id for message in messages)
 
 
 async def append_all(
-    conversation: Conversation, parts: Sequence[Appended], made: Set[str] = frozenset(), first: Sequence[Event] = ()
+    conversation: Conversation,
+    parts: Sequence[MessagesWithUsage],
+    made: Set[str] = frozenset(),
+    first: Sequence[Event] = (),
 ) -> None:
     """Appends messages with their usages, and before them the events `first`, all in one transaction. An imported
     conversation counts as continued from here on, so Ullage manages it. `made` holds ids that `Ids` has just made; they

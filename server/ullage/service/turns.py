@@ -60,7 +60,15 @@ from ullage.service.conversation.publish import context_cleared
 from ullage.service.conversation.usage import require_not_kept
 from ullage.service.conversation.work import Ask, Job
 from ullage.service.plan import OLD_TOOL_USES
-from ullage.service.ports.models import FoundFile, LinkedFiles, Provider, Question, SessionTools, ToolAbout, ToolOutcome
+from ullage.service.ports.models import (
+    LinkedFile,
+    LinkedFiles,
+    Provider,
+    Question,
+    SessionTools,
+    ToolAbout,
+    ToolOutcome,
+)
 from ullage.service.sessions import add_system_prompt, append, declare_tools
 from ullage.transcript.view import PartialAnswer, kept
 
@@ -462,7 +470,7 @@ async def _read(conversation: Conversation, files: LinkedFiles, link: ResourceBl
     return (ResourceBlock(uri=link.uri, text=content.text, mime_type=link.mime_type),)
 
 
-async def _may_read(conversation: Conversation, file: FoundFile, question: Question) -> bool:
+async def _may_read(conversation: Conversation, file: LinkedFile, question: Question) -> bool:
     """Asks the user, who is shown a tool call, as if the model had made it, because clients ask about nothing else."""
     call = ToolCall(
         tool_call_id=conversation.workspace.ports.ids.new("call"),

@@ -18,7 +18,7 @@ from ullage.model.json_values import as_text
 from ullage.model.message import ToolDefinition
 from ullage.model.updates import ToolKind
 from ullage.service.archive.search import RECALL
-from ullage.service.ports.models import FileContent, FoundFile, Question, ToolAbout, ToolOutcome
+from ullage.service.ports.models import FileContent, LinkedFile, Question, ToolAbout, ToolOutcome
 from ullage.service.ports.store import MemoryFiles
 from ullage.tools.folder_tools import (
     Call,
@@ -177,10 +177,10 @@ class LocalLinkedFiles:
         self._open_text = open_text
         self._opened = opened
 
-    async def find(self, session_id: str, cwd: str, path: str) -> FoundFile | None:
+    async def find(self, session_id: str, cwd: str, path: str) -> LinkedFile | None:
         return await asyncio.to_thread(_find, Reach(cwd=cwd, further=self._opened(session_id) or ()), path)
 
-    async def read(self, session_id: str, file: FoundFile) -> FileContent:
+    async def read(self, session_id: str, file: LinkedFile) -> FileContent:
         try:
             content = await asyncio.to_thread(_read, file)
         except InvalidRequest as error:
@@ -191,7 +191,7 @@ class LocalLinkedFiles:
         return FileContent(text=_cut(content.text if text is None else text))
 
 
-def _find(reach: Reach, path: str) -> FoundFile | None:
+def _find(reach: Reach, path: str) -> LinkedFile | None:
     found = resolved(reach.cwd, path)
     if found is None:
         return None
@@ -199,10 +199,10 @@ def _find(reach: Reach, path: str) -> FoundFile | None:
     folder = (spot or permitted_spot(found)).folder
     # An answer "always" covers the folder for `read_file`, too.
     asked = None if spot else Question(key=f"read_file {found.parent}", title=f"Read {found}")
-    return FoundFile(path=str(found), folder=folder, is_folder=found.is_dir(), question=asked)
+    return LinkedFile(path=str(found), folder=folder, is_folder=found.is_dir(), question=asked)
 
 
-def _read(file: FoundFile) -> FileContent:
+def _read(file: LinkedFile) -> FileContent:
     """Raises `InvalidRequest`, whose text ends a sentence, if the file cannot be read or is not for a model."""
     data = _bytes(file, _MOST_BYTES + 1)
     if data.startswith(_PDF_START):
@@ -219,7 +219,7 @@ def _read(file: FoundFile) -> FileContent:
     return FileContent(text=data.decode(errors="replace"))
 
 
-def _bytes(file: FoundFile, most: int) -> bytes:
+def _bytes(file: LinkedFile, most: int) -> bytes:
     try:
         return read_plain(Path(file.folder).resolve(), Path(file.path), most)
     except OSError as error:

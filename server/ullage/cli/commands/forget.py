@@ -17,7 +17,7 @@ from ullage.cli.reports import Report
 from ullage.cli.this_folder import ShortIds
 from ullage.model.errors import InputError
 from ullage.service.archive.forgetting import (
-    Known,
+    HeldConversation,
     choose,
     down_to,
     files_left,
@@ -121,7 +121,7 @@ def run(args: Namespace) -> int:
     return _report(found, after, options, screen)
 
 
-def _found(workspace: Workspace, originals: Originals | None, options: ForgetOptions) -> list[Known]:
+def _found(workspace: Workspace, originals: Originals | None, options: ForgetOptions) -> list[HeldConversation]:
     known = list_known(workspace.ports.store, originals)
     if options.names:
         return find_named(known, workspace, options.names)
@@ -133,7 +133,9 @@ def _found(workspace: Workspace, originals: Originals | None, options: ForgetOpt
     return down_to(found, originals.size() if originals else 0, options.to)
 
 
-def _question(workspace: Workspace, originals: Originals | None, found: Sequence[Known], screen: Screen) -> str:
+def _question(
+    workspace: Workspace, originals: Originals | None, found: Sequence[HeldConversation], screen: Screen
+) -> str:
     """Returns what the user is asked, with the conversations that it is about."""
     names = ShortIds(workspace.ports.store, screen)
     rows = [_cells(with_facts(one, originals), names) for one in found[-_LISTED:]]
@@ -146,7 +148,7 @@ def _question(workspace: Workspace, originals: Originals | None, found: Sequence
     return "\n".join([*lines, f"Forget {plural(len(found), 'conversation')} for good?"])
 
 
-def _cells(one: Known, names: ShortIds) -> Sequence[str]:
+def _cells(one: HeldConversation, names: ShortIds) -> Sequence[str]:
     """Returns a conversation's cells, one for each of `_COLUMNS`."""
     day = datetime.fromtimestamp(one.updated_at / 1000, UTC).astimezone().strftime("%Y-%m-%d")
     messages, files = sum(info.messages for info in one.sessions), sum(kept.files for kept in one.kept)
@@ -164,7 +166,7 @@ def _size(store: str | None) -> int:
     return sum(path.stat().st_size for path in paths if path.exists())
 
 
-def _report(found: Sequence[Known], after: ForgetReport, options: ForgetOptions, screen: Screen) -> int:
+def _report(found: Sequence[HeldConversation], after: ForgetReport, options: ForgetOptions, screen: Screen) -> int:
     kept = [kept for one in found for kept in one.kept]
     report = replace(
         after,
@@ -181,7 +183,7 @@ def _report(found: Sequence[Known], after: ForgetReport, options: ForgetOptions,
     return 0
 
 
-def _words(found: Sequence[Known], after: ForgetReport) -> Iterator[str]:
+def _words(found: Sequence[HeldConversation], after: ForgetReport) -> Iterator[str]:
     left, sessions = after.left, len(after.deleted)
     places = f"{plural(sessions, 'conversation')} read into the store, {plural(after.files, 'kept file')}"
     yield f"Forgot {plural(len(found), 'conversation')}: {places}, {in_bytes(after.freed)} freed."

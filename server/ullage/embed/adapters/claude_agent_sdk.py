@@ -98,7 +98,7 @@ class ClaudeSessionStore:
 
 async def _append(entries: Sequence[JsonObject], conversation: Conversation) -> None:
     ports = conversation.workspace.ports
-    parts: list[sessions.Appended] = []
+    parts: list[sessions.MessagesWithUsage] = []
     seen: set[str] = set()
     for entry in entries:
         one = str(entry.get("uuid") or ports.ids.new("m"))
@@ -109,7 +109,7 @@ async def _append(entries: Sequence[JsonObject], conversation: Conversation) -> 
         given = Given(id=one, raw=entry, read=[message] if message else (), provider=Provider.ANTHROPIC)
         usage = as_object(message.get("usage")) if entry.get("type") == "assistant" else {}
         parts.append(
-            sessions.Appended(
+            sessions.MessagesWithUsage(
                 messages=[to_message(given, _FRAMEWORK, one, ports.clock.now())],
                 usage=convert_usage(usage) if usage else None,
             )

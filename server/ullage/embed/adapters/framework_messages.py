@@ -197,7 +197,7 @@ class Mirror:
         new = [one for one in own if one.id not in same]
         now = conversation.workspace.ports.clock.now()
         parts = [
-            sessions.Appended(
+            sessions.MessagesWithUsage(
                 messages=[to_message(one, self._framework, known.new_id(one.id), now) for one in batch], usage=usage
             )
             for batch, usage in _by_usage(new)

@@ -29,7 +29,7 @@ _OPENING = 256 << 10
 _LISTED = 5
 
 
-class Known(Struct, frozen=True, kw_only=True):
+class HeldConversation(Struct, frozen=True, kw_only=True):
     """A conversation that Ullage knows. A text is "" if it is not known.
 
     `sessions` are those in the store, `kept` what the archive has of it. `origins` are the agent's own ids of it and of
@@ -50,7 +50,7 @@ class Known(Struct, frozen=True, kw_only=True):
         return self.sessions[0].session_id if self.sessions else self.origins[0][0]
 
 
-def list_known(store: SessionStore, originals: Originals | None) -> list[Known]:
+def list_known(store: SessionStore, originals: Originals | None) -> list[HeldConversation]:
     """Returns all conversations, those first that have not changed for the longest time."""
     imported = {one.session_id: one for one in store.imported()}
     infos = {info.session_id: info for info in store.list(limit=ALL_SESSIONS)}
@@ -96,11 +96,11 @@ def _keys_of(kept: KeptConversation) -> Iterator[str]:
 
 def _stored(
     root: str, infos: Sequence[SessionInfo], imported: Mapping[str, ImportedSession], kept: Sequence[KeptConversation]
-) -> Known:
+) -> HeldConversation:
     sessions = sorted(infos, key=lambda info: info.session_id != root)
     origins = [(one.origin_id, one.path) for info in sessions if (one := imported.get(info.session_id))]
     origins += map(_origin_of, kept)
-    return Known(
+    return HeldConversation(
         title=sessions[0].title,
         cwd=sessions[0].cwd,
         agent=imported[root].agent if root in imported else "",
@@ -111,8 +111,10 @@ def _stored(
     )
 
 
-def _archived(one: KeptConversation) -> Known:
-    return Known(title="", cwd="", agent=one.agent, updated_at=one.kept_at, kept=(one,), origins=(_origin_of(one),))
+def _archived(one: KeptConversation) -> HeldConversation:
+    return HeldConversation(
+        title="", cwd="", agent=one.agent, updated_at=one.kept_at, kept=(one,), origins=(_origin_of(one),)
+    )
 
 
 def _origin_of(kept: KeptConversation) -> tuple[str, str]:
@@ -120,7 +122,7 @@ def _origin_of(kept: KeptConversation) -> tuple[str, str]:
     return (origin_id, database) if database else (kept.origin_id, kept.path)
 
 
-def with_facts(known: Known, originals: Originals | None) -> Known:
+def with_facts(known: HeldConversation, originals: Originals | None) -> HeldConversation:
     """Returns a conversation with its title and folder. Of one that is in the archive alone, these are in its file."""
     if known.sessions or originals is None:
         return known
@@ -144,17 +146,17 @@ def _first(pieces: Iterable[bytes]) -> Iterator[bytes]:
             return
 
 
-def find_named(known: Sequence[Known], workspace: Workspace, names: Sequence[str]) -> list[Known]:
+def find_named(known: Sequence[HeldConversation], workspace: Workspace, names: Sequence[str]) -> list[HeldConversation]:
     """Returns the conversations that these names mean, each once: ids of sessions or agents' own, beginnings of them,
     or paths of agents' files. Raises `NotFound` if one means none, or several."""
-    found: list[Known] = []
+    found: list[HeldConversation] = []
     for name in names:
         one = _named(known, workspace, name)
         found += () if one in found else (one,)
     return found
 
 
-def _named(known: Sequence[Known], workspace: Workspace, name: str) -> Known:
+def _named(known: Sequence[HeldConversation], workspace: Workspace, name: str) -> HeldConversation:
     by_session = {info.session_id: one for one in known for info in one.sessions}
     try:
         return by_session[find_session(workspace.ports.store, name)]
@@ -171,7 +173,9 @@ def _named(known: Sequence[Known], workspace: Workspace, name: str) -> Known:
             raise
         (one,) = there
         origins = ((one.origin_id, one.path),)
-        return Known(title=one.title, cwd=one.cwd, agent=one.agent, updated_at=one.updated_at, origins=origins)
+        return HeldConversation(
+            title=one.title, cwd=one.cwd, agent=one.agent, updated_at=one.updated_at, origins=origins
+        )
 
 
 def _means(name: str, origin: str, path: str) -> bool:
@@ -179,8 +183,8 @@ def _means(name: str, origin: str, path: str) -> bool:
 
 
 def choose(
-    known: Iterable[Known], originals: Originals | None, before: int | None, folder: str, pattern: str
-) -> list[Known]:
+    known: Iterable[HeldConversation], originals: Originals | None, before: int | None, folder: str, pattern: str
+) -> list[HeldConversation]:
     """Returns the conversations that were last changed before a time (Unix milliseconds, None: at any), began in a
     folder or one in it ("": in any), and whose title or agent's file matches a pattern with shell wildcards ("": all).
     """
@@ -194,14 +198,14 @@ def choose(
     ]
 
 
-def _matches(known: Known, pattern: str) -> bool:
+def _matches(known: HeldConversation, pattern: str) -> bool:
     texts = (*(info.title for info in known.sessions), known.title, *(path for _, path in known.origins))
     return any(fnmatch(text.lower(), pattern.lower()) for text in texts if text)
 
 
-def down_to(known: Iterable[Known], size: int, most: int) -> list[Known]:
+def down_to(known: Iterable[HeldConversation], size: int, most: int) -> list[HeldConversation]:
     """Returns the conversations, the oldest first, without which an archive of `size` bytes has at most `most`."""
-    chosen: list[Known] = []
+    chosen: list[HeldConversation] = []
     for one in known:
         if size <= most:
             break
@@ -212,7 +216,7 @@ def down_to(known: Iterable[Known], size: int, most: int) -> list[Known]:
 
 
 async def forget(
-    workspace: Workspace, originals: Originals | None, known: Sequence[Known], show: Callable[[str], object]
+    workspace: Workspace, originals: Originals | None, known: Sequence[HeldConversation], show: Callable[[str], object]
 ) -> None:
     """Removes conversations from the store, the archive and all that is next to the store, and overwrites what they
     have left in files. `show` is called with what is being done. Raises `StoreError`; what was removed before an error
@@ -228,13 +232,13 @@ async def forget(
     await asyncio.to_thread(workspace.ports.store.erase_deleted, rewrite=True)
 
 
-def forks_of(known: Sequence[Known], store: SessionStore) -> list[SessionInfo]:
+def forks_of(known: Sequence[HeldConversation], store: SessionStore) -> list[SessionInfo]:
     """Returns the sessions that are forks of these conversations and not among them: they begin with their messages."""
     own = {info.session_id for one in known for info in one.sessions}
     return [info for info in store.list(limit=ALL_SESSIONS) if info.parent_id in own and info.session_id not in own]
 
 
-def files_left(workspace: Workspace, known: Sequence[Known]) -> list[str]:
+def files_left(workspace: Workspace, known: Sequence[HeldConversation]) -> list[str]:
     """Returns the agents' own files of these conversations that are still there."""
     paths = dict.fromkeys(path for one in known for _, path in one.origins)
     return [path for path in paths if workspace.own_files.has(path)]

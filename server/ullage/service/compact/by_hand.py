@@ -23,7 +23,7 @@ from ullage.model.message import number_of
 from ullage.model.words import alone
 from ullage.service.compact.automatic import edits_to_fit, too_large
 from ullage.service.compact.run import (
-    Compacted,
+    AppliedCompaction,
     PreCompactHook,
     apply,
     brief,
@@ -75,7 +75,7 @@ class Preview(Struct, frozen=True, kw_only=True):
     note: str
 
 
-async def compact_by_hand(conversation: Conversation, request: ManualRequest) -> Compacted:
+async def compact_by_hand(conversation: Conversation, request: ManualRequest) -> AppliedCompaction:
     """Compacts the context as a user requests, after a running automatic compaction. Raises `NothingToCompact`,
     `MessageNotFound`, `InvalidRequest` for a range that ends before it begins, `SessionBusy`, `CompactionVetoed`,
     `Conflict` if an agent behind the proxy keeps the context, `PreviewExpired` if the context was edited meanwhile, or
@@ -106,7 +106,7 @@ async def preview(conversation: Conversation, request: ManualRequest) -> Preview
     )
 
 
-def commit(conversation: Conversation, preview_id: str, text: str | None) -> Compacted:
+def commit(conversation: Conversation, preview_id: str, text: str | None) -> AppliedCompaction:
     """Applies the compaction of a preview. If `text` is not None, it replaces the preview's summary. Raises
     `PreviewExpired` if no such preview waits or the context was edited since, `SessionBusy`, or `Conflict` if an agent
     behind the proxy keeps the context.

@@ -227,7 +227,7 @@ def _post(conversation: Conversation, edit: CompactionEdit, took: int) -> PostCo
 Planner = Callable[[], Awaitable[Planned]]
 
 
-class Compacted(Struct, frozen=True, kw_only=True):
+class AppliedCompaction(Struct, frozen=True, kw_only=True):
     """A compaction that was applied. `note` says how it differs from the user's request, empty if it does not."""
 
     edit: CompactionEdit
@@ -278,7 +278,9 @@ class CompactionProgress(SummaryProgress):
         )
 
 
-async def compact(conversation: Conversation, planner: Planner, attempt: Attempt, hook: PreCompactHook) -> Compacted:
+async def compact(
+    conversation: Conversation, planner: Planner, attempt: Attempt, hook: PreCompactHook
+) -> AppliedCompaction:
     """Plans a compaction, has its summary written as `attempt` says, applies it, and publishes the progress.
 
     Raises what `planner` raises, `SessionBusy` while another compaction runs, `CompactionVetoed`, `PreviewExpired` if
@@ -301,12 +303,12 @@ async def compact(conversation: Conversation, planner: Planner, attempt: Attempt
             progress.ended(CompactionStatus.FAILED, str(error))
             raise
         _complete(conversation, edit, began)
-        return Compacted(edit=edit, note=planned.note)
+        return AppliedCompaction(edit=edit, note=planned.note)
 
 
 def apply(
     conversation: Conversation, planned: Planned, summary: Summary, further: Sequence[ContextEdited] = ()
-) -> Compacted:
+) -> AppliedCompaction:
     """Applies a compaction whose summary is already written, and publishes the result. `further` are edits that are
     recorded with it, in one transaction. Raises `PreviewExpired` if the context was edited since the plan was made."""
     progress = CompactionProgress(conversation, planned)
@@ -317,7 +319,7 @@ def apply(
 
     edit = _apply(conversation, planned, summary, done, further)
     _complete(conversation, edit, conversation.workspace.ports.clock.now())
-    return Compacted(edit=edit, note=planned.note)
+    return AppliedCompaction(edit=edit, note=planned.note)
 
 
 async def brief(
@@ -435,7 +437,7 @@ _FINAL = (AuthenticationFailed, ContextTooLong, InvalidRequest, NoModelConfigure
 
 async def compact_with_fallbacks(
     conversation: Conversation, planner: Planner, trigger: EditTrigger, focus: str = ""
-) -> Compacted:
+) -> AppliedCompaction:
     """Compacts the context with one summarizer after the other, as many as `trigger` allows, and returns the first
     compaction that succeeds. Notices say which summary failed. Raises the last try's error."""
     attempts, failure, hook = _attempts(conversation, trigger, focus), None, PreCompactHook()

@@ -300,7 +300,7 @@ class SessionTools(Protocol):
         ...
 
 
-class FoundFile(Struct, frozen=True, kw_only=True):
+class LinkedFile(Struct, frozen=True, kw_only=True):
     """A file or folder that a prompt links to. `path` is absolute, with links followed; a reading does not leave
     `folder`. `question` is what the user must be asked before it is read, None where it may be read without asking."""
 
@@ -323,11 +323,11 @@ class FileContent(Struct, frozen=True, kw_only=True):
 class LinkedFiles(Protocol):
     """Finds and reads the files that a prompt links to."""
 
-    async def find(self, session_id: str, cwd: str, path: str) -> FoundFile | None:
+    async def find(self, session_id: str, cwd: str, path: str) -> LinkedFile | None:
         """Returns the file or folder at a path, which is absolute or relative to the session's folder `cwd`. Returns
         None if there is none."""
         ...
 
-    async def read(self, session_id: str, file: FoundFile) -> FileContent:
+    async def read(self, session_id: str, file: LinkedFile) -> FileContent:
         """Returns the content of a found file, as the user's editor holds it if it can say. Never raises."""
         ...
