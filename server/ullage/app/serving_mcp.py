@@ -11,7 +11,9 @@ from ullage import __version__
 from ullage.app.telemetry import request_span
 from ullage.jsonrpc.envelope import MAX_LINE, RpcError
 from ullage.mcp.mcp_server import McpServer, ReadsOwn
+from ullage.mcp.tool_table import CallToolParams, call_tool
 from ullage.model.errors import InvalidRequest, UllageError
+from ullage.service.ports.models import LookUpResult
 from ullage.system.process_tree import ancestors
 from ullage.system.stdio import serve_stdio
 
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
     # Imports much that the answer to `initialize` does not need.
     from ullage.service.conversation.workspace import Workspace
-    from ullage.service.ports.models import LookUpResult
     from ullage.store.store_place import StorePlace
 
 
@@ -84,11 +85,9 @@ class ConversationTools:
     def __init__(self, workspace: "Workspace") -> None:
         self._workspace = workspace
 
-    async def __call__(self, session_id: str, tool: str, arguments: Mapping[str, Any], /) -> "LookUpResult":
+    async def __call__(self, session_id: str, tool: str, arguments: Mapping[str, Any], /) -> LookUpResult:
         # Imported on use, because few sessions are ever asked about.
         from ullage.mcp.own_session import Current  # noqa: PLC0415
-        from ullage.mcp.tool_table import CallToolParams, call_tool  # noqa: PLC0415
-        from ullage.service.ports.models import LookUpResult  # noqa: PLC0415
 
         own = self._workspace.open(session_id)
 

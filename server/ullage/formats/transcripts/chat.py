@@ -5,7 +5,7 @@ Images and documents are `data:` URLs in OpenAI's messages; this module reads an
 consecutive items of the model become one assistant message, consecutive tool results one message of the user.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from ullage.formats.parsing import parse_json, to_json
@@ -66,18 +66,18 @@ def _read_block(item: Any) -> Block:
         case "tool_result":
             return ToolResultBlock(
                 tool_use_id=as_text(block.get("tool_use_id")),
-                content=_read_result(block.get("content")),
+                content=_read_each(block.get("content"), _read_anthropic_part),
                 is_error=block.get("is_error") is True,
             )
         case _:
             return _read_anthropic_part(item)
 
 
-def _read_result(content: Any) -> tuple[ResultPart, ...]:
+def _read_each(content: Any, read: Callable[[Any], ResultPart]) -> tuple[ResultPart, ...]:
     if isinstance(content, str):
         return (TextBlock(text=content),) if content else ()
     if isinstance(content, list):
-        return tuple(_read_anthropic_part(item) for item in as_list(content))
+        return tuple(map(read, as_list(content)))
     return () if content is None else (_as_text_block(content),)
 
 
@@ -178,11 +178,7 @@ class ChatReader:
 def read_parts(content: Any) -> tuple[ResultPart, ...]:
     """Converts a message's `content`, a text or a list of parts, to content blocks. A part of unknown type becomes a
     text block of its JSON."""
-    if isinstance(content, str):
-        return (TextBlock(text=content),) if content else ()
-    if isinstance(content, list):
-        return tuple(_read_part(item) for item in as_list(content))
-    return () if content is None else (TextBlock(text=to_json(content)),)
+    return _read_each(content, _read_part)
 
 
 def read_arguments(arguments: Any) -> JsonObject:
@@ -251,7 +247,7 @@ def _read_part(item: Any) -> ResultPart:
             document = read_file(as_object(part.get("file")) or part)
             return document or TextBlock(text=to_json(item))
         case _:
-            return TextBlock(text=item if isinstance(item, str) else to_json(item))
+            return _as_text_block(item)
 
 
 def read_image_url(url: str) -> ImageBlock:
