@@ -26,7 +26,7 @@ from ullage.acp.agent import KEY_METHOD, LOGIN_METHOD, PROTOCOL_VERSION, introdu
 from ullage.acp.connection import Client
 from ullage.acp.session_tools import MODES
 from ullage.acp.version_2 import VERSION
-from ullage.api.schema import methods_document, schema_document, settings_schema
+from ullage.api.methods import methods_document, schema_document, settings_schema
 from ullage.model.edits import EditTrigger
 from ullage.model.figure import Keeper, Nearness, ThresholdSource, WindowSource
 from ullage.model.updates import CompactionStatus, Level, Severity

@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any, cast
 
-from ullage.api.schema import settings_schema
+from ullage.api.methods import settings_schema
 from ullage.mcp.tool_table import TOOLS
 
 _SPACE = "ullage."

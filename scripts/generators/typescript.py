@@ -12,8 +12,7 @@ from generators import wire
 from generators.names import constant, writable_agents
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS, agent_called
-from ullage.api.methods import METHODS, NOTIFICATIONS
-from ullage.api.schema import PREFIXES, settings_schema
+from ullage.api.methods import METHODS, NOTIFICATIONS, PREFIXES, settings_schema
 from ullage.api.wire import CLIENT_METHODS, CODES, AnyMethod, ClientMethod
 
 _WIDTH = 120

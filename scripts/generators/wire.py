@@ -13,8 +13,7 @@ import msgspec
 from msgspec import NODEFAULT, UNSET, Struct
 from msgspec import inspect as kinds
 
-from ullage.api.methods import METHODS
-from ullage.api.schema import wire_types
+from ullage.api.methods import METHODS, wire_types
 from ullage.api.wire import CLIENT_METHODS, ClientAbilities
 from ullage.model.blocks import Block, ResultPart
 from ullage.model.settings import Settings, StrategySettings

@@ -13,8 +13,7 @@ import msgspec
 from jsonschema import Draft202012Validator
 
 from support.example_files import type_of
-from ullage.api.methods import METHODS
-from ullage.api.schema import schema_document, settings_schema
+from ullage.api.methods import METHODS, schema_document, settings_schema
 from ullage.api.wire import CLIENT_METHODS, CODES
 from ullage.model.updates import CompactionStatus, Update
 

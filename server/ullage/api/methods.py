@@ -1,7 +1,15 @@
-"""The table of Ullage's own methods. Each door adds its prefix: `ullage/` for LSP, `_ullage/` for ACP."""
+"""The table of Ullage's own methods. Each door adds its prefix: `ullage/` for LSP, `_ullage/` for ACP.
 
-from collections.abc import Mapping
+The protocol as documents: the files in `protocol/` and the output of `ullage schema`. They are made from the method
+table, the structs and the error codes, so no fact about the wire is written twice. Every function is pure and returns
+plain dicts in a stable order. `scripts/gen_protocol.py` writes the files.
+"""
 
+from collections.abc import Iterable, Iterator, Mapping
+from inspect import getdoc
+from typing import Any, cast, get_args
+
+import msgspec
 from msgspec import Struct
 
 from ullage.api import agent_methods as agents
@@ -9,7 +17,20 @@ from ullage.api import client_requests as models
 from ullage.api import context_methods as context
 from ullage.api import session_methods as session
 from ullage.api.context_methods import prompt
-from ullage.api.wire import UPDATE, AnyMethod, SessionNotification, served
+from ullage.api.wire import (
+    CLIENT_METHODS,
+    CODES,
+    UPDATE,
+    AnyMethod,
+    ClientAbilities,
+    ClientMethod,
+    SessionNotification,
+    served,
+)
+from ullage.jsonrpc.envelope import ErrorObject
+from ullage.model.errors import UllageError
+from ullage.model.settings import Settings
+from ullage.model.updates import Update
 
 METHODS: tuple[AnyMethod, ...] = (
     served("session/new", session.new_session, "Starts a session."),
@@ -80,3 +101,136 @@ NOTIFICATIONS: Mapping[str, type[Struct]] = {
     UPDATE: SessionNotification,
     agents.FOLLOWING_CHANGED: agents.FollowingChange,
 }
+
+
+PREFIXES = {"lsp": "ullage/", "acp": "_ullage/"}
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_REF = "#/$defs/"
+
+
+def methods_document() -> dict[str, Any]:
+    """Returns the protocol as one object: all methods, notifications, requests to the client, updates and error codes.
+    Types are named as in the `$defs` of the schema."""
+    return {
+        "prefixes": PREFIXES,
+        "methods": [_method(method) for method in METHODS],
+        "notifications": [
+            {"name": name, "params": params.__name__, "doc": _doc(params)} for name, params in NOTIFICATIONS.items()
+        ],
+        "clientMethods": [_client_method(method) for method in CLIENT_METHODS],
+        "updates": [_update(variant) for variant in get_args(Update)],
+        "errors": [_error(kind, code) for kind, code in CODES.items()],
+    }
+
+
+def schema_document() -> dict[str, Any]:
+    """Returns the JSON Schema of every type on the wire, under `$defs`. The schema itself accepts anything, so validate
+    against one of `$defs`."""
+    return document_of(wire_types(), "Ullage protocol")
+
+
+def document_of(kinds: Iterable[type], title: str) -> dict[str, Any]:
+    """Returns the JSON Schema of these types and all types that they refer to, under `$defs`."""
+    _, components = msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
+    definitions = {name: _plain(components[name]) for name in sorted(components)}
+    return {"$schema": _DIALECT, "title": title, "$defs": definitions}
+
+
+def settings_schema() -> dict[str, Any]:
+    """Returns the JSON Schema of the settings with flat keys (`context.warnAt`), as editors list them, each with its
+    default."""
+    definitions = schema_document()["$defs"]
+    properties = dict(_flat(definitions[Settings.__name__], definitions, ""))
+    return {
+        "$schema": _DIALECT,
+        "title": "Ullage settings",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+def wire_types() -> tuple[type, ...]:
+    """Returns the types of all messages on the wire: first the params and results of methods, in the table's order.
+    Types that they refer to are not included."""
+    ours = dict.fromkeys(kind for method in METHODS for kind in (method.params, method.result))
+    asked = (kind for method in CLIENT_METHODS for kind in (method.params, method.result))
+    return (*ours, *asked, *NOTIFICATIONS.values(), ErrorObject, ClientAbilities, Settings)
+
+
+def _method(method: AnyMethod) -> dict[str, Any]:
+    return {
+        "name": method.name,
+        "kind": "notification" if method.notification else "request",
+        "params": method.params.__name__,
+        "result": None if method.notification else method.result.__name__,
+        "doc": method.doc,
+    }
+
+
+def _client_method(method: ClientMethod) -> dict[str, Any]:
+    return {
+        "name": method.name,
+        "params": method.params.__name__,
+        "result": method.result.__name__,
+        "doc": method.doc,
+    }
+
+
+def _update(variant: type[msgspec.Struct]) -> dict[str, Any]:
+    return {"sessionUpdate": variant.__struct_config__.tag, "type": variant.__name__, "doc": _doc(variant)}
+
+
+def _error(kind: type[UllageError], code: int) -> dict[str, Any]:
+    parents = [parent.__name__ for parent in kind.__bases__ if issubclass(parent, UllageError)]
+    return {"kind": kind.__name__, "code": code, "parents": parents, "doc": _doc(kind)}
+
+
+def _doc(kind: type) -> str:
+    return _one_line(getdoc(kind) or "")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _plain(schema: Any) -> Any:
+    """Returns a schema with each description on one line, and with "X or null" as a list of types, which every
+    editor supports."""
+    if isinstance(schema, list):
+        return [_plain(item) for item in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {key: _plain(value) for key, value in cast("dict[str, Any]", schema).items()}
+    if isinstance(plain.get("description"), str):
+        plain["description"] = _one_line(plain["description"])
+    match plain:
+        case {"anyOf": [{"type": str(kind), **rest}, {"type": "null"}], **others}:
+            return {"type": [kind, "null"], **rest, **others}
+        case {"anyOf": [{"enum": [*values]}, {"type": "null"}], **others}:
+            return {"enum": [*values, None], **others}
+        case _:
+            return plain
+
+
+def _flat(schema: Mapping[str, Any], definitions: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in schema["properties"].items():
+        inner = _resolved(value, definitions)
+        if "properties" in inner:
+            yield from _flat(inner, definitions, f"{prefix}{name}.")
+        else:
+            yield prefix + name, inner
+
+
+def _resolved(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """Returns a schema with each `$ref` replaced by its definition, to which the keys next to the `$ref` are added.
+    Editors' manifests have no `$defs`, so discriminators, which refer to them, are left out."""
+    if isinstance(schema, list):
+        return [_resolved(item, definitions) for item in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    known = cast("dict[str, Any]", schema)
+    own = {key: _resolved(value, definitions) for key, value in known.items() if key not in ("$ref", "discriminator")}
+    if "$ref" in known:
+        return _resolved(definitions[known["$ref"].removeprefix(_REF)], definitions) | own
+    return own

@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, cast
 
-from ullage.api.methods import METHODS
-from ullage.api.schema import methods_document, schema_document, settings_schema
+from ullage.api.methods import METHODS, methods_document, schema_document, settings_schema
 from ullage.api.wire import CODES
 from ullage.model.settings import Settings
 

@@ -16,7 +16,7 @@ from generators.manifest import (
     with_texts,
     with_version,
 )
-from ullage.api.schema import settings_schema
+from ullage.api.methods import settings_schema
 
 COMMITTED = Path(__file__).resolve().parents[3] / "editors" / "vscode" / "package.json"
 MANIFEST = """{

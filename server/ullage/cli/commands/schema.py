@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.api.schema import document_of, schema_document, settings_schema
+from ullage.api.methods import document_of, schema_document, settings_schema
 from ullage.cli.commands.compact import CompactReport
 from ullage.cli.commands.context import HistoryReport
 from ullage.cli.commands.continue_session import ContinueReport
