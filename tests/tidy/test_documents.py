@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -57,8 +58,33 @@ def is_test(name: str) -> bool:
     return function.startswith("test_") and function in names
 
 
-def test_each_path_in_the_architecture_exists() -> None:
-    named = re.findall(r"`([\w./]+(?:\.py|/))(?:`|:)", ARCHITECTURE)
-    homes = (ROOT, ROOT / "server" / "ullage")
-    assert named
-    assert [path for path in named if "/" in path and not any((home / path).exists() for home in homes)] == []
+# Documents for those who change Ullage. Those for users name the users' files.
+MAPS = [path for path in documents() if path.relative_to(ROOT).parts[0] in ("server", "editors", "tests", ".github")]
+# The name of a user's file, in an explanation of the search.
+INVENTED = {"src/app/main.py"}
+
+
+@pytest.mark.parametrize("document", MAPS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_each_source_file_that_a_document_names_exists(document: Path) -> None:
+    named = set(re.findall(r"`([\w./-]+\.(?:py|ts|mjs|lua|el))(?:`|:)", document.read_text(encoding="utf-8")))
+    assert [path for path in sorted(named - INVENTED) if not source_file(path, document)] == []
+
+
+def source_file(path: str, document: Path) -> bool:
+    """Whether a file is where a document says: by its path from the root, the package or the document's folder, or,
+    without a folder, by its name."""
+    if "/" not in path:
+        return path in source_names()
+    return any((home / path).exists() for home in (ROOT, ROOT / "server" / "ullage", *document.parents))
+
+
+@cache
+def source_names() -> set[str]:
+    folders = ("server", "editors", "tests", "scripts")
+    files = (path for folder in folders for path in (ROOT / folder).rglob("*.*") if path.is_file())
+    return {path.name for path in files if not GENERATED & set(path.relative_to(ROOT).parts)}
+
+
+def test_each_folder_that_the_architecture_names_exists() -> None:
+    named = [path for path in re.findall(r"`([\w./]+/)(?:`|:)", ARCHITECTURE) if path.count("/") > 1]
+    assert [path for path in named if not any((home / path).exists() for home in (ROOT, ROOT / "server/ullage"))] == []
