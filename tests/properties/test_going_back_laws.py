@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from support.foreign import to_lines
 from support.growing_files import expect_pieces_to_equal_the_whole, read_pieces, records_of
-from ullage.agents.gemini_cli.conversations import FORMAT as GEMINI
+from ullage.agents.gemini_cli import FORMAT as GEMINI
 from ullage.agents.pi import FORMAT as PI
 from ullage.formats.parsing import parse_document
 from ullage.formats.transcripts.format import Format

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.foreign import messages_of, reports_of, view_of
 from support.growing_files import expect_pieces_to_equal_the_whole, records_of
 from support.log_trees import SESSIONS, make_log, to_bytes
-from ullage.agents.claude_code import FORMAT, Reader
+from ullage.agents.claude_code.reader import FORMAT, Reader
 from ullage.formats.parsing import parse_document
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
 from ullage.model.blocks import ToolResultBlock

@@ -18,13 +18,11 @@ from ullage.agents import (
     goose,
     grok,
     hermes,
-    kilo_code,
     kimi_code,
     opencode,
     openhands,
     pi,
     qwen_code,
-    roo_code,
 )
 from ullage.agents.agent import Agent
 
@@ -36,9 +34,9 @@ AGENTS: tuple[Agent, ...] = (
     copilot_cli.AGENT,
     gemini_cli.AGENT,
     opencode.AGENT,
-    kilo_code.AGENT,
+    opencode.KILO_AGENT,
     cline.AGENT,
-    roo_code.AGENT,
+    cline.ROO_AGENT,
     crush.AGENT,
     goose.AGENT,
     kimi_code.AGENT,

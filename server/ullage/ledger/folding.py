@@ -4,8 +4,17 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from ullage.agents.calls import ToolCall, fenced_call, joined_call
-from ullage.agents.calls_begun import BegunKind, End, begun_by, begun_in, end_asked, ends_noted
+from ullage.agents.calls import (
+    BegunKind,
+    End,
+    ToolCall,
+    begun_by,
+    begun_in,
+    end_asked,
+    ends_noted,
+    fenced_call,
+    joined_call,
+)
 from ullage.agents.inserted import is_summary
 from ullage.agents.results import fenced_command
 from ullage.agents.tools import plain, text_of

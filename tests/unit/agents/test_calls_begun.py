@@ -1,8 +1,7 @@
 """Sub-agents and commands in the background: what was begun, and how it ended."""
 
 from support.conversations import bash, call, places, user
-from ullage.agents.calls import tool_calls
-from ullage.agents.calls_begun import Begun, BegunKind, begun_in, end_asked, ends_noted
+from ullage.agents.calls import Begun, BegunKind, begun_in, end_asked, ends_noted, tool_calls
 from ullage.model.message import Message
 
 LAUNCHED = "Async agent launched successfully.\nagentId: a1b2c3 (internal ID)"

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from ullage.agents.agent import Agent, Running, running_in_name, running_in_record
-from ullage.agents.claude_code.sessions import project_pattern, running_patterns
+from ullage.agents.claude_code import running_patterns
+from ullage.agents.claude_code.session_writer import project_pattern
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
 

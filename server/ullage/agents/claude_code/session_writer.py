@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.claude_code.entries import INSERTED, is_listed_again
-from ullage.agents.claude_code.sessions import project_pattern
 from ullage.agents.inserted import is_by_program
 from ullage.agents.machine import Machine
 from ullage.agents.new_session import (
@@ -37,6 +36,9 @@ from ullage.model.message import Message, Role
 
 # The latest major version whose resumed sessions were tried.
 _LATEST = 2
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]")
+# Characters. The folder of a longer path has a hash after so many.
+_LONGEST_NAME = 200
 # What marks a line of the user that the program wrote: a skill's text, a caveat.
 _BY_PROGRAM = Provided(format=FORMAT, fields={"isMeta": True})
 _NOT_TYPED = re.compile("|".join(INSERTED.not_typed))
@@ -72,6 +74,17 @@ def lines(session: NewSession) -> Sequence[JsonObject]:
     if session.title:
         written.append({"type": "custom-title", "customTitle": session.title, "sessionId": session.id})
     return written
+
+
+def project_pattern(machine: Machine, cwd: str) -> str:
+    """Returns a glob pattern for the folder in which Claude Code keeps the sessions of the project at `cwd`.
+
+    Each character of the path other than letters, digits and `-` becomes `-`. Longer names than 200 characters are cut
+    and end in a hash, for which the pattern has a wildcard.
+    """
+    name = _NOT_IN_NAMES.sub("-", cwd)
+    name = f"{name[:_LONGEST_NAME]}-*" if len(name) > _LONGEST_NAME else name
+    return f"{machine.folder('CLAUDE_CONFIG_DIR', '.claude')}/projects/{name}"
 
 
 def path(machine: Machine, session: NewSession) -> str:

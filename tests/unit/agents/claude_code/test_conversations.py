@@ -2,7 +2,7 @@ from msgspec.structs import replace
 
 from support.foreign import ids_of, messages_of, read_lines, to_lines
 from support.session_log import call, line, result, say
-from ullage.agents.claude_code import FORMAT
+from ullage.agents.claude_code.reader import FORMAT
 from ullage.agents.inserted import is_by_program
 from ullage.agents.transcripts import read
 from ullage.formats.parsing import parse_document

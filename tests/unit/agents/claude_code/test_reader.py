@@ -2,7 +2,7 @@ import pytest
 
 from support.foreign import ids_of, read_lines, to_lines
 from support.session_log import call, line, result
-from ullage.agents.claude_code import Reader
+from ullage.agents.claude_code.reader import Reader
 from ullage.agents.transcripts import detect
 from ullage.formats.parsing import Line
 from ullage.formats.transcripts.builder import TranscriptBuilder

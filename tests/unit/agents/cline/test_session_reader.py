@@ -1,7 +1,7 @@
 from typing import Any
 
 from support.growing_files import expect_every_split_to_read_alike
-from ullage.agents.cline.messages import FORMAT
+from ullage.agents.cline import FORMAT
 from ullage.agents.transcripts import companions_of
 from ullage.formats.parsing import Document
 

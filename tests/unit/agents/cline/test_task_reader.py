@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 from support.growing_files import expect_every_split_to_read_alike
-from ullage.agents.cline.tasks import FORMAT
+from ullage.agents.cline_tasks import FORMAT
 from ullage.agents.transcripts import companions_of
 from ullage.formats.parsing import Document
 

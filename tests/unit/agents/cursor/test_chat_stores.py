@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.homes import Home
 from support.memory_store import MemoryStore
 from support.workspace import build_test_client
-from ullage.agents.cursor.chat_stores import fields_of
+from ullage.agents.cursor import fields_of
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_document
 from ullage.formats.transcripts.builder import ImportedTranscript

@@ -2,7 +2,7 @@ from typing import Any
 
 from support.foreign import read_lines, to_lines
 from support.growing_files import expect_a_growing_log_to_only_add_records, expect_every_split_to_read_alike
-from ullage.agents.gemini_cli.conversations import FORMAT
+from ullage.agents.gemini_cli import FORMAT
 from ullage.formats.parsing import parse_document
 from ullage.formats.transcripts.format import OpenReading, open_reading
 

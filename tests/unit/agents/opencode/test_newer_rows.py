@@ -5,7 +5,7 @@ from typing import Any
 
 from support.databases import database
 from support.growing_files import expect_every_split_to_read_alike, read_pieces
-from ullage.agents.opencode.messages import FORMAT
+from ullage.agents.opencode_sessions import FORMAT
 from ullage.formats.parsing import Document
 
 T = 1_790_000_000_000

@@ -7,7 +7,7 @@ from support.databases import database as rows_document
 from support.foreign import messages_of
 from support.growing_files import expect_every_split_to_read_alike, read_pieces
 from support.transcripts import ROOT
-from ullage.agents.opencode.messages import FORMAT
+from ullage.agents.opencode_sessions import FORMAT
 from ullage.agents.transcripts import companions_of, read_document
 from ullage.formats.parsing import Document
 

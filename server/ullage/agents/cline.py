@@ -1,15 +1,25 @@
-"""Reads the sessions of Cline's CLI and of its newer extensions (`SESSION.messages.json`).
+"""What Ullage knows about Cline: where it keeps its sessions, and its older tasks (`cline_tasks.py`).
 
-The file holds every message of the session; Cline writes it again for each. `SESSION.json` next to it says where the
-session runs, and `SESSION.compaction.json` what the newest compaction put in the place of the first messages.
+Roo Code keeps its tasks in the same way.
+
+A session of its CLI or newer extensions (`SESSION.messages.json`) holds every message; Cline writes it again for each.
+`SESSION.json` next to it says where the session runs, and `SESSION.compaction.json` what the newest compaction put in
+the place of the first messages.
 """
 
+from collections.abc import Sequence
+
+from ullage.agents import cline_tasks
+from ullage.agents.agent import Agent, Inserted, Sessions
+from ullage.agents.cline_tasks import read_content
+from ullage.agents.machine import Machine, first_line, last_text
+from ullage.agents.own_context import OwnContext, share
+from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_blocks
 from ullage.formats.transcripts.format import Records, file_named, incremental
-from ullage.model.blocks import Block, ResourceBlock, TextBlock, join_texts
-from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+from ullage.model.blocks import TextBlock, join_texts
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role
 
 NAME = "cline"
@@ -122,17 +132,79 @@ class ClineReader:
         )
 
 
-def read_content(message: JsonObject) -> tuple[Block, ...]:
-    """Converts a message's content to blocks: Anthropic's blocks, and files that the user attached."""
-    content = message.get("content")
-    blocks: list[Block] = []
-    for item in as_list(content) or [content]:
-        part = as_object(item)
-        if part.get("type") == "file" and "path" in part:
-            blocks.append(ResourceBlock(uri=as_text(part.get("path")), text=as_text(part.get("content")) or None))
-        elif item:
-            blocks += read_blocks(item if isinstance(item, str) else [item])
-    return tuple(block for block in blocks if not isinstance(block, TextBlock) or block.text)
-
-
 FORMAT = incremental(NAME, matches, ClineReader, records)
+
+
+_CLINE, _ROO = "saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline"
+
+
+def patterns(machine: Machine) -> tuple[str, ...]:
+    """Returns glob patterns for the files of Cline's sessions (its CLI and newer extensions) and tasks (its classic
+    extension)."""
+    data = (
+        machine.variables.get("CLINE_DATA_DIR", "").replace("\\", "/")
+        or f"{machine.folder('CLINE_DIR', '.cline')}/data"
+    )
+    sessions = machine.variables.get("CLINE_SESSION_DATA_DIR", "").replace("\\", "/") or f"{data}/sessions"
+    places = (data, *machine.extension_folders(_CLINE))
+    return (f"{sessions}/*/*.messages.json", *(f"{place}/tasks/*/api_conversation_history.json" for place in places))
+
+
+def roo_patterns(machine: Machine) -> tuple[str, ...]:
+    """Returns glob patterns for the files of Roo Code's tasks."""
+    return tuple(f"{place}/tasks/*/api_conversation_history.json" for place in machine.extension_folders(_ROO))
+
+
+def title_of(records: Sequence[JsonObject]) -> str:
+    """Returns the title of a session or task from these of its records, or else the first line of its first prompt.
+    Empty if they have neither."""
+    titles = last_text((as_object(record.get("metadata")) for record in records), "title")
+    titles = titles or last_text(records, "prompt")
+    task = last_text(records, "task") or next((as_text(item.get("text")) for item in records if item.get("say")), "")
+    return titles or first_line(task)
+
+
+def is_sub_agent(path: str) -> bool:
+    """Returns whether a session is a sub-agent's: the name of its file, which is its id, contains two underscores after
+    its parent's id."""
+    return "__" in path.rpartition("/")[2]
+
+
+def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    """Returns the facts of a session or task. The id of a sub-agent's session begins with its parent's."""
+    facts = common_facts(path, records)
+    if not is_sub_agent(path):
+        return facts
+    session_id = path.rpartition("/")[2].removesuffix(".messages.json")
+    return side_of(facts, session_id, session_id.partition("__")[0])
+
+
+def companions(path: str) -> tuple[str, ...]:
+    """Returns the names of the files next to a session's messages or a task's history that belong to it. Empty for
+    other files."""
+    name = path.rpartition("/")[2]
+    if name == "api_conversation_history.json":
+        return ("ui_messages.json", "task_metadata.json", "history_item.json")
+    stem = name.removesuffix(".messages.json")
+    return (f"{stem}.json", f"{stem}.compaction.json") if stem != name else ()
+
+
+AGENT = Agent(
+    name="Cline",
+    formats=(FORMAT, cline_tasks.FORMAT),
+    companions=companions,
+    sessions=Sessions(
+        patterns=patterns, title_of=title_of, facts_of=facts_of, fact_files=companions, is_sub_agent=is_sub_agent
+    ),
+    # Read in its source: nine tenths of the largest prompt, which is nine tenths of the window. It compares its own
+    # estimate.
+    own_context=OwnContext(threshold=share(0.81)),
+    inserted=Inserted(tags=("environment_details", "hook_context"), typed_tags=("user_input",)),
+)
+
+
+ROO_AGENT = Agent(
+    name="Roo Code",
+    short="Roo",
+    sessions=Sessions(patterns=roo_patterns, title_of=title_of, format="cline-task", fact_files=companions),
+)

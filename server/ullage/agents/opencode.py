@@ -5,10 +5,10 @@ Kilo Code's CLI is built on it and keeps its sessions and settings in the same w
 The settings about compaction are `compaction.auto`, `compaction.reserved` (`compaction.buffer` in opencode 2), the
 limits of a model of the user's own, and those in the list of models that the program keeps.
 
-Ullage is added by a plugin (`plugin.js`), since the settings know no hooks, and as an MCP server. Measured with
-1.18.33: after a compaction the next request is made from the messages in the database, which has the summary by then.
-The plugin adds the brief to these messages each time; opencode keeps none of it, so a resumed session asks again. What
-the plugin adds to the `context` of a compaction is at the end of the request for the summary.
+Ullage is added by a plugin (`opencode_plugin.js`), since the settings know no hooks, and as an MCP server. Measured
+with 1.18.33: after a compaction the next request is made from the messages in the database, which has the summary by
+then. The plugin adds the brief to these messages each time; opencode keeps none of it, so a resumed session asks again.
+What the plugin adds to the `context` of a compaction is at the end of the request for the summary.
 """
 
 import re
@@ -18,8 +18,7 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import AcpAgent, Agent, Inserted, Sessions
 from ullage.agents.machine import Machine, last_text
-from ullage.agents.opencode.messages import FORMAT, given_title
-from ullage.agents.opencode.sources import TABLES
+from ullage.agents.opencode_sessions import FORMAT, TABLES, given_title
 from ullage.agents.own_context import OwnContext, less_output
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number, switch
 from ullage.agents.session_facts import Facts, common_facts
@@ -151,7 +150,7 @@ WIRING = Wiring(
         SettingsFile(
             path=lambda machine: f"{_folder(machine)}/plugin/ullage.js",
             syntax="whole",
-            plugin=("plugin_call.js", "opencode/plugin.js"),
+            plugin=("plugin_call.js", "opencode_plugin.js"),
         ),
     ),
     summary_in_file=True,
@@ -174,4 +173,14 @@ AGENT = Agent(
     inserted=Inserted(not_typed=(r"Continue if you have next steps, or stop and ask for clarification if you",)),
     acp=AcpAgent(name="OpenCode", compact_command="compact", offers_command=False),
     wiring=WIRING,
+)
+
+
+KILO_AGENT = Agent(
+    name="Kilo Code",
+    short="Kilo",
+    sessions=Sessions(patterns=kilo_patterns, title_of=title_of, format="opencode", facts_of=facts_of, table="session"),
+    # Measured by trial: the same as opencode's.
+    own_context=OwnContext(threshold=less_output(32_000, RESERVED)),
+    own_settings=KILO_SETTINGS,
 )

@@ -11,11 +11,11 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from ullage.agents.cline.messages import read_content
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import read_blocks
 from ullage.formats.transcripts.format import Records, file_named, incremental, parsed
-from ullage.model.blocks import Block, ThinkingBlock, join_texts
+from ullage.model.blocks import Block, ResourceBlock, TextBlock, ThinkingBlock, join_texts
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role
 from ullage.model.usage import Usage
@@ -155,6 +155,19 @@ class TaskReader:
         new = [message_id for message_id in message_ids if message_id and message_id not in self._dropped]
         self._dropped.update(new)
         self._builder.drop(new, notice, timestamp)
+
+
+def read_content(message: JsonObject) -> tuple[Block, ...]:
+    """Converts a message's content to blocks: Anthropic's blocks, and files that the user attached."""
+    content = message.get("content")
+    blocks: list[Block] = []
+    for item in as_list(content) or [content]:
+        part = as_object(item)
+        if part.get("type") == "file" and "path" in part:
+            blocks.append(ResourceBlock(uri=as_text(part.get("path")), text=as_text(part.get("content")) or None))
+        elif item:
+            blocks += read_blocks(item if isinstance(item, str) else [item])
+    return tuple(block for block in blocks if not isinstance(block, TextBlock) or block.text)
 
 
 def _reasoning(message: JsonObject) -> list[Block]:

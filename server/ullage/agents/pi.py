@@ -4,7 +4,7 @@ The settings about compaction are `compaction.enabled` and `compaction.reserveTo
 `compaction.modelOverrides`. An override of the user's own file counts more than the reserve of a project's.
 `models.json` has the windows of models that the user added or changed.
 
-Ullage is added by an extension (`plugin.js`), since the settings know no hooks, and as an MCP server, which pi has
+Ullage is added by an extension (`pi_plugin.js`), since the settings know no hooks, and as an MCP server, which pi has
 since 1.0. Measured with 0.73.1 and 1.5.2: a compaction comes after a turn or before a prompt, and its summary is in the
 file at once. The extension stores the brief with that prompt. Nothing can be added to the request for its summary: an
 extension may only cancel a compaction or replace the whole summary (`SessionBeforeCompactResult` of 1.5.2).
@@ -407,7 +407,7 @@ WIRING = Wiring(
     files=(
         # Otherwise the model only learns that there is a server, and calls its tools from scripts.
         SettingsFile(path=_servers, mcp_server=True, mcp_place=McpPlace(exposure="direct")),
-        SettingsFile(path=_extension, syntax="whole", plugin=("plugin_call.js", "pi/plugin.js")),
+        SettingsFile(path=_extension, syntax="whole", plugin=("plugin_call.js", "pi_plugin.js")),
     ),
     summary_in_file=True,
     steering=Steering(characters=4_000, is_answer=True),
