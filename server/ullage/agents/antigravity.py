@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from ullage.agents.agent import Agent, Inserted, Sessions
 from ullage.agents.machine import Machine, first_line
-from ullage.formats.parsing import Document, Line, as_timestamp, parse_json
+from ullage.agents.record_reader import RecordReader
+from ullage.formats.parsing import Document, as_timestamp, parse_json
 from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.formats.transcripts.format import incremental
 from ullage.model.blocks import Block, TextBlock, ThinkingBlock
@@ -49,43 +50,36 @@ def matches(document: Document) -> bool:
     return any({"step_index", "source", "type", "status"} <= set(value) for value in document.objects)
 
 
-class StepReader:
+class StepReader(RecordReader):
     """Reads the steps of one Antigravity conversation. The pieces of a message are held back until another message
     begins."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._pieces = PieceReader(builder)
         self._ran: list[str] = []
 
-    def take(self, record: Line) -> None:
-        """Reads the next step: a message, an answer with calls, a tool's result or a compaction."""
-        if record.value is None:
-            self._builder.skip_unread(record)
-            return
-        step, time = record.value, as_timestamp(record.value.get("created_at"))
+    def _read(self, value: JsonObject, number: int) -> None:
+        time = as_timestamp(value.get("created_at"))
         self._builder.agent = "Antigravity"
-        if cut := as_list(step.get("truncated_fields")):
+        if cut := as_list(value.get("truncated_fields")):
             fields = ", ".join(as_text(field) for field in cut)
-            self._builder.skip(
-                record.number, f"cut in this file, whole in transcript_full.jsonl: {fields}", expected=True
-            )
-        kind, text = as_text(step.get("type")), as_text(step.get("content"))
+            self._builder.skip(number, f"cut in this file, whole in transcript_full.jsonl: {fields}", expected=True)
+        kind, text = as_text(value.get("type")), as_text(value.get("content"))
         match kind:
             case "USER_INPUT" | "SYSTEM_MESSAGE":
                 self._take_message(text, time)
             case "PLANNER_RESPONSE":
-                self._take_answer(step, time)
+                self._take_answer(value, time)
             case "CHECKPOINT":
                 self._pieces.end()
                 self._builder.compact(text, timestamp=time)
-            case _ if step.get("source") == "MODEL" or kind == "GENERIC":
+            case _ if value.get("source") == "MODEL" or kind == "GENERIC":
                 self._take_result(kind.lower(), text, time)
             case _:
-                self._builder.skip(record.number, f"{kind or 'unknown'} step", expected=kind == "CONVERSATION_HISTORY")
+                self._builder.skip(number, f"{kind or 'unknown'} step", expected=kind == "CONVERSATION_HISTORY")
 
-    def finish(self) -> None:
-        """Adds the message that was held back."""
+    def _flush(self) -> None:
         self._pieces.end()
 
     def _take_message(self, text: str, time: int) -> None:

@@ -14,8 +14,9 @@ from ullage.agents.agent import Agent, Inserted, Sessions
 from ullage.agents.cline_tasks import read_content
 from ullage.agents.machine import Machine, first_line, last_text
 from ullage.agents.own_context import OwnContext, share
+from ullage.agents.record_reader import RecordReader, usage_in
 from ullage.agents.session_facts import Facts, common_facts, side_of
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import Records, file_named, incremental
 from ullage.model.blocks import TextBlock, join_texts
@@ -60,25 +61,20 @@ def _beside(document: Document, ending: str) -> JsonObject:
     return as_object(found.value) if found and session_id else {}
 
 
-class ClineReader:
+class ClineReader(RecordReader):
     """Reads one Cline session. Every message is complete when it is written, so no event is held back."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._known: dict[str, str] = {}
 
-    def take(self, record: Line) -> None:
-        """Reads the record with the session's facts, a message or a compaction."""
-        value = record.value or {}
+    def _read(self, value: JsonObject, number: int) -> None:
         if "head" in value:
             self._take_head(as_object(value.get("head")), as_object(value.get("about")))
         elif "compaction" in value:
             self._take_compaction(as_object(value.get("compaction")))
         else:
-            self._take_message(as_object(value.get("message")), record.number)
-
-    def finish(self) -> None:
-        """Does nothing, because no event is held back."""
+            self._take_message(as_object(value.get("message")), number)
 
     def _take_head(self, head: JsonObject, about: JsonObject) -> None:
         builder = self._builder
@@ -109,10 +105,8 @@ class ClineReader:
         known = as_text(message.get("id"))
         message_id = self._builder.add(Role(role), content, known, as_timestamp(message.get("ts")))
         self._known[known] = message_id
-        # `inputTokens` is the whole prompt, cached or not.
-        cached = as_count(metrics.get("cacheReadTokens")), as_count(metrics.get("cacheWriteTokens"))
-        prompt, answer = as_count(metrics.get("inputTokens")), as_count(metrics.get("outputTokens"))
-        self._builder.report(exclude_cache(prompt, answer, *cached), message_id)
+        usage = usage_in(metrics, "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+        self._builder.report(usage, message_id)
 
     def _take_compaction(self, compaction: JsonObject) -> None:
         messages = as_objects(compaction.get("messages"))

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from ullage.agents.record_reader import RecordReader, usage_in
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
@@ -76,26 +77,21 @@ def _messages(document: Document) -> list[JsonObject]:
     )
 
 
-class TaskReader:
+class TaskReader(RecordReader):
     """Reads one task of Cline or Roo Code. Every message is complete when it is written, so no event is held back."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._added: list[str] = []
         self._hidden: dict[str, list[str]] = {}
         self._dropped: set[str] = set()
         self._models: Sequence[JsonObject] = ()
 
-    def take(self, record: Line) -> None:
-        """Reads the record with the facts of the task, or a message."""
-        value = record.value or {}
+    def _read(self, value: JsonObject, number: int) -> None:
         if "head" in value:
             self._take_head(as_object(value.get("head")))
         else:
-            self._take_message(as_object(value.get("message")), as_object(value.get("request")), record.number)
-
-    def finish(self) -> None:
-        """Does nothing, because no event is held back."""
+            self._take_message(as_object(value.get("message")), as_object(value.get("request")), number)
 
     def _take_head(self, head: JsonObject) -> None:
         builder, task = self._builder, as_object(head.get("history_item.json"))
@@ -177,10 +173,7 @@ def _reasoning(message: JsonObject) -> list[Block]:
 
 
 def _own_usage(message: JsonObject) -> Usage:
-    tokens = as_object(as_object(message.get("metrics")).get("tokens"))
-    return exclude_cache(
-        as_count(tokens.get("prompt")), as_count(tokens.get("completion")), as_count(tokens.get("cached"))
-    )
+    return usage_in(as_object(as_object(message.get("metrics")).get("tokens")), "prompt", "completion", "cached")
 
 
 def _requests_of(messages: Sequence[JsonObject], ui_messages: Sequence[JsonObject]) -> dict[int, JsonObject]:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Sessions
 from ullage.agents.machine import Machine, first_prompt
+from ullage.agents.record_reader import RecordReader
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder
@@ -197,19 +198,17 @@ def companions(path: str) -> tuple[str, ...]:
 _UNFINISHED = (0, 2, 4)
 
 
-class ChatReader:
+class ChatReader(RecordReader):
     """Reads one chat session of VS Code: a record with the session's facts, then one per request. The newest request is
     held back while it is being answered."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         # Where the conversation continues after requests that the user took back.
         self._before: str | None = None
         self._growing: JsonObject = {}
 
-    def take(self, record: Line) -> None:
-        """Reads the record with the session's facts, or the next request with its answers."""
-        value = record.value or {}
+    def _read(self, value: JsonObject, number: int) -> None:  # noqa: ARG002
         if HEAD in value:
             self._take_facts(as_object(value[HEAD]))
             return
@@ -227,9 +226,7 @@ class ChatReader:
             self._go_back()
         self._take_request(value)
 
-    def finish(self) -> None:
-        """Adds the newest request if it was held back. Leaves the last requests out of the context if the user undid
-        them."""
+    def _flush(self) -> None:
         self._end_growing()
         self._go_back()
 

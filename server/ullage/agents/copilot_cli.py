@@ -15,8 +15,9 @@ from ullage.agents.agent import Agent, Inserted, Processes, Sessions, running_in
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import OwnContext, share
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
+from ullage.agents.record_reader import RecordReader, usage_in
 from ullage.agents.session_facts import Facts, common_facts
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.chat import read_arguments, read_parts
 from ullage.formats.transcripts.format import Records, incremental
@@ -81,7 +82,7 @@ def records(document: Document) -> Records:
     runs: dict[str, list[Line]] = {_MAIN: []}
     names: dict[str, str] = {}
     for line in document.lines:
-        run = run_of(line)
+        run = run_of(line.value or {})
         runs.setdefault(run, []).append(line)
         data = as_object((line.value or {}).get("data"))
         for key in (as_text((line.value or {}).get("agentId")), as_text(data.get("toolCallId"))):
@@ -111,9 +112,8 @@ def read_pairs(lines: Iterable[str]) -> dict[str, str]:
     return {key.strip(): value.strip().strip("\"'") for key, value in pairs}
 
 
-def run_of(line: Line) -> str:
+def run_of(value: JsonObject) -> str:
     """Returns the id of the sub-agent whose conversation an event belongs to; empty for the main conversation."""
-    value = line.value or {}
     if as_text(value.get("type")) in _OF_PARENT:
         return _MAIN
     return as_text(value.get("agentId")) or as_text(as_object(value.get("data")).get("parentToolCallId"))
@@ -149,12 +149,12 @@ def matches(document: Document) -> bool:
     )
 
 
-class CopilotReader:
+class CopilotReader(RecordReader):
     """Reads the events of one conversation of Copilot CLI. The parts of an answer are held back until the turn ends or
     another message follows."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._agent = ""
         self._answer: list[Block] = []
         self._answer_id = ""
@@ -189,22 +189,18 @@ class CopilotReader:
             "assistant.turn_end": lambda _data, _event: self.finish(),
         }
 
-    def take(self, record: Line) -> None:
-        """Reads the next event."""
-        if record.value is None:
-            self._builder.skip_unread(record)
-            return
-        kind, data = as_text(record.value.get("type")), as_object(record.value.get("data"))
-        if kind != WORKSPACE and run_of(record) != self._agent:
+    def _read(self, value: JsonObject, number: int) -> None:
+        kind, data = as_text(value.get("type")), as_object(value.get("data"))
+        if kind != WORKSPACE and run_of(value) != self._agent:
             # The other conversations are listed as skipped already.
             if kind == "session.start":
-                self._take_parent(data, record.value)
+                self._take_parent(data, value)
             return
         handler = self._handlers.get(kind)
         if handler:
-            handler(data, record.value)
+            handler(data, value)
         else:
-            self._builder.skip(record.number, f"{kind or 'unknown'} event", expected=kind in _OWN_EVENTS)
+            self._builder.skip(number, f"{kind or 'unknown'} event", expected=kind in _OWN_EVENTS)
         if kind == "session.title_changed":
             self._builder.title = as_text(data.get("title")) or self._builder.title
 
@@ -214,8 +210,7 @@ class CopilotReader:
         if not self._has_usage and (tokens := as_count(data.get("currentTokens"))):
             self._builder.estimate(tokens, _time(event))
 
-    def finish(self) -> None:
-        """Adds the messages that were held back."""
+    def _flush(self) -> None:
         self._end_answer()
         self._end_results()
 
@@ -244,8 +239,8 @@ class CopilotReader:
         self._has_usage = True
         self._builder.window(as_count(raw.get("maxPromptTokens")) or None, timestamp=_time(event))
         self._builder.use_model(as_text(raw.get("model")))
-        counts = [as_count(raw.get(f"{name}Tokens")) for name in ("input", "output", "cacheRead", "cacheWrite")]
-        self._usages[as_text(raw.get("apiCallId"))] = exclude_cache(*counts)
+        usage = usage_in(raw, "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+        self._usages[as_text(raw.get("apiCallId"))] = usage
 
     def _take_system(self, data: JsonObject, event: JsonObject) -> None:
         """Adds the system prompt, unless it is the one that was added last. The log repeats it when a session is

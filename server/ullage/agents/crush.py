@@ -20,6 +20,7 @@ from ullage.agents.agent import Agent, Sessions
 from ullage.agents.machine import Machine, last_text
 from ullage.agents.own_context import OwnContext, Rule, Setup, Threshold, switched_off
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number, switch
+from ullage.agents.record_reader import RecordReader, usage_in
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -38,7 +39,6 @@ from ullage.model.blocks import (
 )
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role
-from ullage.model.usage import Usage
 
 
 def patterns(machine: Machine) -> tuple[str, ...]:
@@ -111,27 +111,24 @@ def records(document: Document) -> Records:
     return Records(lines=tuple(Line(number=at, value=value) for at, value in enumerate(values)), skipped=others)
 
 
-class CrushReader:
+class CrushReader(RecordReader):
     """Reads one session of Crush. The newest answer is held back until it is finished, because its row still
     changes."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._session: JsonObject = {}
         self._held: tuple[JsonObject, int] | None = None
         self._answer = ""
 
-    def take(self, record: Line) -> None:
-        """Reads the next record: the row of the session, or the row of a message. A message is added once its row is
-        complete or another message follows."""
-        value = record.value or {}
+    def _read(self, value: JsonObject, number: int) -> None:
         if "session" in value:
             self._take_head(as_object(value.get("session")), as_text(value.get("folder")))
             return
         row = as_object(value.get("message"))
         if self._held and self._held[0].get("id") != row.get("id"):
             self._flush()
-        self._held = row, record.number
+        self._held = row, number
         if row.get("role") != "assistant" or row.get("finished_at"):
             self._flush()
 
@@ -146,8 +143,7 @@ class CrushReader:
 
     def _report(self) -> None:
         if self._answer and as_count(self._session.get("prompt_tokens")):
-            prompt, answer = as_count(self._session.get("prompt_tokens")), self._session.get("completion_tokens")
-            self._builder.report(Usage(input_tokens=prompt, output_tokens=as_count(answer)), self._answer)
+            self._builder.report(usage_in(self._session, "prompt_tokens", "completion_tokens"), self._answer)
 
     def _take_head(self, session: JsonObject, folder: str) -> None:
         self._session = session

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Inserted, Sessions
 from ullage.agents.machine import Machine, first_prompt, last_text
+from ullage.agents.record_reader import RecordReader
 from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.formats.parsing import Document, Line, as_count, parse_json, to_json
 from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
@@ -106,18 +107,16 @@ def _sizes(root: list[tuple[int, int | bytes]]) -> tuple[int, int] | None:
     return (used, window) if 0 < used <= window and (not parts or total == used) else None
 
 
-class StoreReader:
+class StoreReader(RecordReader):
     """Reads the messages of a conversation. Each is complete, so no event is held back. The size of the context is
     known of the newest answer alone."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._pieces = PieceReader(builder)
         self._time = 0
 
-    def take(self, record: Line) -> None:
-        """Reads the record with the facts, or a message."""
-        value = record.value or {}
+    def _read(self, value: JsonObject, number: int) -> None:
         if "head" in value:
             self._take_facts(value)
             return
@@ -129,16 +128,13 @@ class StoreReader:
             self._builder.add(Role.SYSTEM, tuple(TextBlock(text=as_text(part.get("text"))) for part in parts), name)
         elif role in _STORE_ROLES:
             for part in parts:
-                self._take_part(part, _STORE_ROLES[role], name, record.number)
+                self._take_part(part, _STORE_ROLES[role], name, number)
             said = self._pieces.end()
             if said and "used" in value:
                 self._builder.window(as_count(value["window"]), timestamp=self._time)
                 self._builder.report(Usage(input_tokens=as_count(value["used"])), said, self._time)
         else:
-            self._builder.skip(record.number, f"message {name[:8]} can't be read", expected=False)
-
-    def finish(self) -> None:
-        """Does nothing, because no event is held back."""
+            self._builder.skip(number, f"message {name[:8]} can't be read", expected=False)
 
     def _take_facts(self, value: JsonObject) -> None:
         head, beside, builder = as_object(value.get("head")), as_object(value.get("beside")), self._builder
@@ -250,38 +246,31 @@ def matches(document: Document) -> bool:
     return False
 
 
-class CursorReader:
+class CursorReader(RecordReader):
     """Reads the lines of a transcript of Cursor's CLI. Each line is a complete message, so no event is held back."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._pieces = PieceReader(builder)
 
-    def take(self, record: Line) -> None:
-        """Reads the next line, a message."""
-        if record.value is None:
-            self._builder.skip_unread(record)
-            return
+    def _read(self, value: JsonObject, number: int) -> None:
         self._builder.agent = "Cursor"
-        if _IDS in record.value:
-            self._builder.session_id, self._builder.parent = record.value[_IDS]
+        if _IDS in value:
+            self._builder.session_id, self._builder.parent = value[_IDS]
             self._builder.is_sub_agent = bool(self._builder.parent)
             return
-        role = as_text(record.value.get("role"))
+        role = as_text(value.get("role"))
         if role not in _ROLES:
-            kind = as_text(record.value.get("type"))
-            self._builder.skip(record.number, f"{kind or 'unknown'} line", expected=kind in _OWN_LINES)
+            kind = as_text(value.get("type"))
+            self._builder.skip(number, f"{kind or 'unknown'} line", expected=kind in _OWN_LINES)
             return
-        self._builder.use_model(as_text(record.value.get("model")))
-        content = as_object(record.value.get("message")).get("content")
+        self._builder.use_model(as_text(value.get("model")))
+        content = as_object(value.get("message")).get("content")
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else as_objects(content)
         self._pieces.end()
         for part in parts:
             self._take_part(part, Role(role))
         self._pieces.end()
-
-    def finish(self) -> None:
-        """Does nothing, because no event is held back."""
 
     def _take_part(self, part: JsonObject, role: Role) -> None:
         match part.get("type"):

@@ -22,6 +22,7 @@ from ullage.agents.agent import Agent, Sessions
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import OwnContext, Rule, Setup, Threshold, switched_off, version_of
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
+from ullage.agents.record_reader import RecordReader
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json
 from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
@@ -119,33 +120,25 @@ def records(document: Document) -> Records:
     return Records(lines=(*settings, *document.lines))
 
 
-class DroidReader:
+class DroidReader(RecordReader):
     """Reads the lines of one session of Droid. Each line is complete, so no event is held back."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._said: list[str] = []
 
-    def take(self, record: Line) -> None:
-        """Reads the settings or the next line of the session."""
-        if record.value is None:
-            self._builder.skip_unread(record)
-            return
-        kind = as_text(record.value.get("type"))
+    def _read(self, value: JsonObject, number: int) -> None:
+        kind = as_text(value.get("type"))
         if kind == "message":
-            self._take_message(record)
+            self._take_message(value, number)
         elif kind == "compaction_state":
-            self._take_compaction(record)
+            self._take_compaction(value)
         elif kind in ("session_start", _SETTINGS):
-            self._take_facts(record)
+            self._take_facts(value, number)
         else:
-            self._builder.skip(record.number, f"{kind or 'unknown'} line", expected=kind in _OWN_LINES)
+            self._builder.skip(number, f"{kind or 'unknown'} line", expected=kind in _OWN_LINES)
 
-    def finish(self) -> None:
-        """Does nothing, because no event is held back."""
-
-    def _take_facts(self, record: Line) -> None:
-        value = record.value or {}
+    def _take_facts(self, value: JsonObject, number: int) -> None:
         self._builder.use_model(as_text(value.get("model")))
         if value.get("type") == _SETTINGS:
             return
@@ -155,13 +148,12 @@ class DroidReader:
         self._builder.session_id = as_text(value.get("id"))
         self._builder.title = as_text(value.get("sessionTitle")) or as_text(value.get("title"))
         self._builder.cwd = as_text(value.get("cwd"))
-        self._builder.skip(record.number, "session_start line", expected=True)
+        self._builder.skip(number, "session_start line", expected=True)
 
-    def _take_message(self, record: Line) -> None:
-        value = record.value or {}
+    def _take_message(self, value: JsonObject, number: int) -> None:
         message = as_object(value.get("message"))
         if as_text(message.get("visibility")) == "user_only":
-            self._builder.skip(record.number, "shown to the user and not sent to the model", expected=True)
+            self._builder.skip(number, "shown to the user and not sent to the model", expected=True)
             return
         answer = message.get("role") == "assistant"
         if answer:
@@ -172,9 +164,8 @@ class DroidReader:
             self._builder.add(role, content, as_text(value.get("id")), as_timestamp(value.get("timestamp")))
         )
 
-    def _take_compaction(self, record: Line) -> None:
+    def _take_compaction(self, value: JsonObject) -> None:
         """Adds a compaction of the first `removedCount` messages, or of all if the line has no such count."""
-        value = record.value or {}
         removed = as_count(value.get("removedCount")) or len(self._said)
         self._builder.compact(
             as_text(value.get("summaryText")) or as_text(as_object(value.get("summary")).get("body")),
@@ -199,22 +190,18 @@ def matches_stream(document: Document) -> bool:
     )
 
 
-class DroidStreamReader:
+class DroidStreamReader(RecordReader):
     """Reads the lines of one run of `droid exec`. The pieces of a message are held back until another message
     begins."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._pieces = PieceReader(builder)
         self._called = False
         self._said = ""
 
-    def take(self, record: Line) -> None:
-        """Reads the next line."""
-        if record.value is None:
-            self._builder.skip_unread(record)
-            return
-        value, time = record.value, as_timestamp(record.value.get("timestamp"))
+    def _read(self, value: JsonObject, number: int) -> None:
+        time = as_timestamp(value.get("timestamp"))
         known = as_text(value.get("session_id")) or as_text(value.get("sessionId"))
         self._builder.session_id = known or self._builder.session_id
         match value.get("type"):
@@ -232,10 +219,9 @@ class DroidStreamReader:
             case _:
                 kind = as_text(value.get("type"))
                 self._take_facts(value)
-                self._builder.skip(record.number, f"{kind or 'unknown'} line", expected=kind in _STREAM_OWN_LINES)
+                self._builder.skip(number, f"{kind or 'unknown'} line", expected=kind in _STREAM_OWN_LINES)
 
-    def finish(self) -> None:
-        """Adds the message that was held back."""
+    def _flush(self) -> None:
         self._pieces.end()
 
     def _take_facts(self, value: JsonObject) -> None:

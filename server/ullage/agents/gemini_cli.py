@@ -36,6 +36,7 @@ from ullage.agents.agent import AcpAgent, Agent, Inserted, Occupancy, Retention,
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import OwnContext, share
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number
+from ullage.agents.record_reader import RecordReader
 from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Wiring
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
@@ -282,13 +283,15 @@ def _history(document: Document) -> list[JsonObject]:
     return max(found, key=bool)
 
 
-class GeminiReader:
+class GeminiReader(RecordReader):
     """Reads one conversation of Gemini CLI. The newest answer is held back, because its calls and results come in a
     later line with the same id. If the earlier line has text, the calls become a message of their own, so that the text
     can be added before the calls have ended."""
 
+    agent = "Gemini CLI"
+
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._parts = PartReader()
         self._context = Context(builder)
         self._answer: JsonObject = {}
@@ -296,28 +299,19 @@ class GeminiReader:
         self._result_time = 0
         # The ids of the answers whose usage was added. A line that adds calls repeats it.
         self._reported: set[str] = set()
-        builder.agent = "Gemini CLI"
 
-    def take(self, record: Line) -> None:
-        """Reads the next line of a log, or the next message of a conversation."""
-        value = record.value
-        if value is None:
-            self._builder.skip_unread(record)
-        elif "$rewindTo" in value:
-            self._settle()
+    def _read(self, value: JsonObject, number: int) -> None:
+        if "$rewindTo" in value:
+            self._flush()
             self._context.rewind(as_text(value.get("$rewindTo")))
         elif "$set" in value:
-            self._set(as_object(value.get("$set")), record.number)
+            self._set(as_object(value.get("$set")), number)
         elif self._kind(value):
-            self._take_message(value, record.number)
+            self._take_message(value, number)
         elif "sessionId" in value:
-            self._set(value, record.number)
+            self._set(value, number)
         else:
-            self._builder.skip(record.number, f"unknown line with the keys {', '.join(value)}", expected=False)
-
-    def finish(self) -> None:
-        """Adds the answer that was held back, and its results."""
-        self._settle()
+            self._builder.skip(number, f"unknown line with the keys {', '.join(value)}", expected=False)
 
     def is_complete(self) -> bool:
         """Returns whether nothing is held back but an answer that has text and no calls yet."""
@@ -331,9 +325,9 @@ class GeminiReader:
         kind = self._kind(value)
         if kind in _ANSWERS:
             if not value.get("id") or value.get("id") != self._answer.get("id"):
-                self._settle()
-            elif _has_ended(self._answer) and not _has_ended(value):
                 self._flush()
+            elif _has_ended(self._answer) and not _has_ended(value):
+                self._end_answer()
             self._answer = value
         elif kind == "user":
             self._add_user(value, number)
@@ -356,7 +350,7 @@ class GeminiReader:
         elif "messages" not in facts:
             builder.skip(number, "facts about the conversation", expected=True)
         if "messages" in facts:
-            self._flush()
+            self._end_answer()
             entries = [self._read_entry(item) for item in as_objects(facts.get("messages"))]
             self._context.replace(entries)
             brought = {result for entry in entries for result in entry.results}
@@ -376,25 +370,25 @@ class GeminiReader:
         return Entry(id=as_text(value.get("id")), role=role, blocks=tuple(blocks), timestamp=_time(value))
 
     def _add_user(self, value: JsonObject, number: int) -> None:
-        self._flush()
+        self._end_answer()
         entry = self._read_entry(value)
         self._results = [block for block in self._results if block.tool_use_id not in entry.results]
-        self._settle()
+        self._flush()
         if entry.blocks:
             self._context.add(entry)
         else:
             self._builder.skip(number, "message without content", expected=True)
 
-    def _settle(self) -> None:
+    def _flush(self) -> None:
         """Adds the answer that was held back, then a message with those of its results that no later message
         contained."""
-        self._flush()
+        self._end_answer()
         if self._results:
             entry = Entry(id="", role=Role.USER, blocks=tuple(self._results), timestamp=self._result_time)
             self._results = []
             self._context.add(entry)
 
-    def _flush(self) -> None:
+    def _end_answer(self) -> None:
         value, self._answer = self._answer, {}
         if not value:
             return
@@ -453,12 +447,7 @@ def _usage(tokens: JsonObject) -> Usage:
     thoughts = as_count(tokens.get("thoughts"))
     prompt = as_count(tokens.get("input")) + as_count(tokens.get("tool"))
     usage = exclude_cache(prompt, as_count(tokens.get("output")) + thoughts, as_count(tokens.get("cached")))
-    return Usage(
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cache_read_input_tokens=usage.cache_read_input_tokens,
-        reasoning_tokens=thoughts,
-    )
+    return replace(usage, reasoning_tokens=thoughts)
 
 
 FORMAT = replace(incremental(NAME, matches, GeminiReader, records), is_complete=GeminiReader.is_complete)

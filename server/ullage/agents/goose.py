@@ -19,6 +19,7 @@ from ullage.agents.agent import Agent, Sessions
 from ullage.agents.machine import Machine, last_text
 from ullage.agents.own_context import OwnContext, share
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
+from ullage.agents.record_reader import RecordReader, usage_in
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -36,7 +37,6 @@ from ullage.model.blocks import (
 )
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role
-from ullage.model.usage import Usage
 
 
 def patterns(machine: Machine) -> tuple[str, ...]:
@@ -139,41 +139,35 @@ def _is_content(content: Any) -> bool:
     return bool(items) and all(as_text(item.get("type")) in _ITEMS for item in items)
 
 
-class GooseReader:
+class GooseReader(RecordReader):
     """Reads one session of goose. Every message is complete when it is written and is added at once. The usage is added
     at the end, because goose stores only that of the newest request."""
 
+    agent = "goose"
+
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._head: JsonObject = {}
         self._shown: list[str] = []
         self._hidden: list[str] = []
         self._answer = ""
-        builder.agent = "goose"
 
-    def take(self, record: Line) -> None:
-        """Reads the record with the session's facts (id, folder, title and model), or a message."""
-        value = record.value
-        if value is None:
-            self._builder.skip_unread(record)
-        elif "role" in value:
-            self._take_message(value, record.number)
+    def _read(self, value: JsonObject, number: int) -> None:
+        if "role" in value:
+            self._take_message(value, number)
         elif "working_dir" in value or "description" in value:
             self._take_head(value)
         else:
-            self._builder.skip(record.number, f"unknown line with the keys {', '.join(value)}", expected=False)
+            self._builder.skip(number, f"unknown line with the keys {', '.join(value)}", expected=False)
 
     def is_complete(self) -> bool:
         """Returns True: only complete messages are in the database."""
         return True
 
-    def finish(self) -> None:
-        """Adds the usage of the newest request. Hidden messages at the end of the session are dropped from the
-        context."""
+    def _flush(self) -> None:
         self._builder.drop(self._hidden, _LEFT_OUT)
-        prompt, answer = as_count(self._head.get("input_tokens")), as_count(self._head.get("output_tokens"))
-        if self._answer and prompt:
-            self._builder.report(Usage(input_tokens=prompt, output_tokens=answer), self._answer)
+        if self._answer and as_count(self._head.get("input_tokens")):
+            self._builder.report(usage_in(self._head, "input_tokens", "output_tokens"), self._answer)
 
     def _take_head(self, head: JsonObject) -> None:
         self._head = head

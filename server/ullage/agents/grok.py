@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Sessions
 from ullage.agents.machine import Machine, first_prompt, last_text
+from ullage.agents.record_reader import RecordReader
 from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.formats.parsing import Document, Line, to_json
 from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
@@ -75,20 +76,16 @@ def records(document: Document) -> Records:
     return Records(lines=(*facts, *document.lines))
 
 
-class GrokReader:
+class GrokReader(RecordReader):
     """Reads the rows of one chat history of Grok. The pieces of a message are held back until another message
     begins."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._pieces = PieceReader(builder)
 
-    def take(self, record: Line) -> None:
-        """Reads the session's facts or the next row."""
-        if record.value is None:
-            self._builder.skip_unread(record)
-            return
-        row = record.value
+    def _read(self, value: JsonObject, number: int) -> None:
+        row = value
         match row.get("type"):
             case "system":
                 self._pieces.say(Role.SYSTEM, read_parts(row.get("content")))
@@ -106,10 +103,9 @@ class GrokReader:
             case "summary":
                 self._take_facts(as_object(row.get(_SUMMARY)))
             case kind:
-                self._builder.skip(record.number, f"unknown row {kind!r}", expected=False)
+                self._builder.skip(number, f"unknown row {kind!r}", expected=False)
 
-    def finish(self) -> None:
-        """Adds the message that was held back."""
+    def _flush(self) -> None:
         self._pieces.end()
 
     def _take_answer(self, row: JsonObject) -> None:

@@ -5,6 +5,7 @@ A session is JSON: facts, and `messages` in the shape of OpenAI's chat API.
 
 from ullage.agents.agent import Agent
 from ullage.agents.own_context import OwnContext, share
+from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import ChatReader, read_functions
@@ -31,24 +32,19 @@ def records(document: Document) -> Records:
     return Records(lines=tuple(Line(number=number, value=value) for number, value in enumerate(values)))
 
 
-class HermesReader:
+class HermesReader(RecordReader):
     """Reads one session of Hermes Agent. Each record is a complete message, so no event is held back."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._chat = ChatReader(builder)
 
-    def take(self, record: Line) -> None:
-        """Reads the record with the session's facts, or the next message."""
-        value = record.value or {}
+    def _read(self, value: JsonObject, number: int) -> None:
         if _FACTS in value:
             self._take_facts(as_object(value[_FACTS]))
         elif not self._chat.add(value):
             role = as_text(value.get("role"))
-            self._builder.skip(record.number, f"message of role {role!r}", expected=role == "session_meta")
-
-    def finish(self) -> None:
-        """Does nothing, because no event is held back."""
+            self._builder.skip(number, f"message of role {role!r}", expected=role == "session_meta")
 
     def _take_facts(self, facts: JsonObject) -> None:
         self._builder.agent = "Hermes"

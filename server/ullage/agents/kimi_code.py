@@ -23,6 +23,7 @@ from ullage.agents.agent import Agent, Inserted, Sessions
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import OwnContext, Rule, Setup
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
+from ullage.agents.record_reader import RecordReader, usage_beside
 from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -32,7 +33,6 @@ from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, Thinki
 from ullage.model.edits import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role
-from ullage.model.usage import Usage
 
 NAME = "kimi-code"
 
@@ -124,29 +124,25 @@ class _Answer(Struct):
     ended: int = 0
 
 
-class KimiReader:
+class KimiReader(RecordReader):
     """Reads the log of one agent of a Kimi Code session. An answer is held back until its step ends or the next one
     begins."""
 
+    agent = "Kimi Code"
+
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._context: list[_Message] = []
         self._answer: _Answer | None = None
         self._cause: CompactionCause | None = None
         self._prompted = False
-        builder.agent = "Kimi Code"
 
-    def take(self, record: Line) -> None:
-        """Reads the record with the session's facts (from `state.json`), or the next record of the log."""
-        value = record.value
-        if value is None:
-            self._builder.skip_unread(record)
-            return
+    def _read(self, value: JsonObject, number: int) -> None:
         kind, timestamp = as_text(value.get("type")), as_timestamp(value.get("time"))
         if "state" in value:
             self._take_state(value)
         elif kind == "context.append_loop_event":
-            self._take_event(as_object(value.get("event")), timestamp, record.number)
+            self._take_event(as_object(value.get("event")), timestamp, number)
         elif kind == "context.append_message":
             self._append(as_object(value.get("message")), timestamp)
         elif kind == "context.apply_compaction":
@@ -159,11 +155,7 @@ class KimiReader:
             self._builder.rewind("", timestamp)
         else:
             self._take_fact(kind, value)
-            self._builder.skip(record.number, f"{kind} record", expected=kind in _KNOWN_RECORDS)
-
-    def finish(self) -> None:
-        """Adds the answer that was held back."""
-        self._flush()
+            self._builder.skip(number, f"{kind} record", expected=kind in _KNOWN_RECORDS)
 
     def _take_state(self, value: JsonObject) -> None:
         builder, state, agent = self._builder, as_object(value.get("state")), as_text(value.get("agent"))
@@ -249,7 +241,8 @@ class KimiReader:
             return
         if answer.content:
             message_id = self._add(Role.ASSISTANT, answer.content, answer.id, answer.timestamp)
-            self._builder.report(_usage(answer.usage), message_id, answer.ended)
+            usage = usage_beside(answer.usage, "inputOther", "output", "inputCacheRead", "inputCacheCreation")
+            self._builder.report(usage, message_id, answer.ended)
         if answer.results:
             results = [result for result, _ in answer.results]
             self._add(Role.USER, results, f"{answer.id}-results", answer.results[-1][1])
@@ -336,15 +329,6 @@ def _read_result(result: JsonObject, call_id: str) -> ToolResultBlock:
     if note:
         parts.append(TextBlock(text=note))
     return ToolResultBlock(tool_use_id=call_id, content=tuple(parts), is_error=result.get("isError") is True)
-
-
-def _usage(usage: JsonObject) -> Usage:
-    return Usage(
-        input_tokens=as_count(usage.get("inputOther")),
-        output_tokens=as_count(usage.get("output")),
-        cache_read_input_tokens=as_count(usage.get("inputCacheRead")),
-        cache_creation_input_tokens=as_count(usage.get("inputCacheCreation")),
-    )
 
 
 FORMAT = incremental(NAME, matches, KimiReader, records, reads_folders=True)

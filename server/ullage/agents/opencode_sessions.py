@@ -22,6 +22,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents.record_reader import RecordReader, usage_beside
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_image_url
@@ -320,28 +321,26 @@ class _Place(Struct, frozen=True):
     tip: str
 
 
-class OpencodeReader:
+class OpencodeReader(RecordReader):
     """Reads one session of opencode. The newest answer is held back until it is complete, because its row still
     changes."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._held: tuple[JsonObject, int] | None = None
         self._revert = ""
         self._places: dict[str, _Place] = {}
         self._added: list[str] = []
         self._compaction: JsonObject = {}
 
-    def take(self, record: Line) -> None:
-        """Reads the record with the session's facts, or a message with its parts."""
-        value = record.value or {}
+    def _read(self, value: JsonObject, number: int) -> None:
         if "session" in value:
             self._take_head(as_object(value.get("session")), as_text(value.get("program")))
             return
         info = as_object(value.get("info"))
         if self._held and as_object(self._held[0].get("info")).get("id") != info.get("id"):
             self._flush()
-        self._held = value, record.number
+        self._held = value, number
         if as_text(info.get("role")) not in _GROWING or as_object(info.get("time")).get("completed"):
             self._flush()
 
@@ -551,14 +550,9 @@ def _read_result(part: JsonObject, state: JsonObject) -> Iterator[ToolResultBloc
 
 def _usage(tokens: JsonObject) -> Usage:
     """Converts the token counts of one request. In the file `input` excludes the cache, and `output` the reasoning."""
-    cache, reasoning = as_object(tokens.get("cache")), as_count(tokens.get("reasoning"))
-    return Usage(
-        input_tokens=as_count(tokens.get("input")),
-        output_tokens=as_count(tokens.get("output")) + reasoning,
-        cache_read_input_tokens=as_count(cache.get("read")),
-        cache_creation_input_tokens=as_count(cache.get("write")),
-        reasoning_tokens=reasoning,
-    )
+    usage = usage_beside(tokens | as_object(tokens.get("cache")), "input", "output", "read", "write")
+    reasoning = as_count(tokens.get("reasoning"))
+    return replace(usage, output_tokens=usage.output_tokens + reasoning, reasoning_tokens=reasoning)
 
 
 _KNOWN = incremental(NAME, matches, OpencodeReader, records, reads_folders=True)

@@ -16,8 +16,9 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Sessions
 from ullage.agents.machine import Machine, first_prompt
+from ullage.agents.record_reader import RecordReader, usage_in
 from ullage.agents.session_facts import Facts, common_facts
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_blocks, read_parts
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental
@@ -118,11 +119,13 @@ class _Shown(Struct, frozen=True):
     message_id: str
 
 
-class OpenHandsReader:
+class OpenHandsReader(RecordReader):
     """Reads one conversation of OpenHands. The calls of an answer are held back until another event follows."""
 
+    agent = "OpenHands"
+
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._shown: list[_Shown] = []
         self._calls: list[JsonObject] = []
         # By response id: the usages that the state holds, how many of them were reported, and the answers without one.
@@ -130,11 +133,8 @@ class OpenHandsReader:
         self._reported: Counter[str] = Counter()
         self._waiting: list[tuple[str, str]] = []
         self._prompt = ""
-        builder.agent = "OpenHands"
 
-    def take(self, record: Line) -> None:
-        """Reads the state, which may be given again when it has changed, or an event."""
-        value = record.value or {}
+    def _read(self, value: JsonObject, number: int) -> None:
         if "state" in value:
             self._take_state(as_object(value.get("state")))
             return
@@ -145,11 +145,7 @@ class OpenHandsReader:
             self._calls.append(value)
             return
         self._flush()
-        self._take_event(value, record.number)
-
-    def finish(self) -> None:
-        """Adds the calls that were held back."""
-        self._flush()
+        self._take_event(value, number)
 
     def _take_state(self, state: JsonObject) -> None:
         builder = self._builder
@@ -202,12 +198,10 @@ class OpenHandsReader:
         if not new:
             return False
         self._reported[response] += 1
-        usage = new[0]
-        cached = as_count(usage.get("cache_read_tokens")), as_count(usage.get("cache_write_tokens"))
-        prompt, answer = as_count(usage.get("prompt_tokens")), as_count(usage.get("completion_tokens"))
-        self._builder.report(exclude_cache(prompt, answer, *cached), message_id)
-        if as_count(usage.get("context_window")):
-            self._builder.window(as_count(usage.get("context_window")))
+        names = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens")
+        self._builder.report(usage_in(new[0], *names), message_id)
+        if window := as_count(new[0].get("context_window")):
+            self._builder.window(window)
         return True
 
     def _add_prompt(self, event: JsonObject, timestamp: int) -> None:

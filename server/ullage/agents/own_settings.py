@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import cast
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -113,6 +114,10 @@ class OwnSettings(Struct, frozen=True, kw_only=True):
         return name not in self.known and value not in (None, False, "", 0)
 
 
+# Fields that are no whole numbers.
+_KINDS: Mapping[str, type[bool | float]] = {"automatic": bool, "idle": bool, "share": float}
+
+
 class Reading:
     """Collects the fields of `Given` from settings, each with the setting's name. A later `take` overrides."""
 
@@ -136,22 +141,8 @@ class Reading:
 
     def given(self) -> Given:
         """Returns what was noted."""
-        names = dict(self._names)
-        values = self._values
-        return Given(
-            model=self.model,
-            automatic=bool(values["automatic"]) if "automatic" in values else None,
-            model_window=int(values["model_window"]) if "model_window" in values else None,
-            window=int(values["window"]) if "window" in values else None,
-            share=float(values["share"]) if "share" in values else None,
-            tokens=int(values["tokens"]) if "tokens" in values else None,
-            reserve=int(values["reserve"]) if "reserve" in values else None,
-            max_output=int(values["max_output"]) if "max_output" in values else None,
-            idle=bool(values["idle"]) if "idle" in values else None,
-            idle_least=int(values["idle_least"]) if "idle_least" in values else None,
-            unknown=self.unknown,
-            names=names,
-        )
+        made = {field: _KINDS.get(field, int)(value) for field, value in self._values.items()}
+        return msgspec.convert({**made, "names": self._names, "model": self.model, "unknown": self.unknown}, Given)
 
     def rename(self, field: str, name: str) -> None:
         """Gives the setting of a field the name under which the user knows it, if the field has a value."""

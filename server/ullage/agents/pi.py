@@ -31,15 +31,15 @@ from ullage.agents.inserted import by_program
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import OwnContext, before_end
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number, switch
+from ullage.agents.record_reader import RecordReader, usage_beside
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.agents.wiring import McpPlace, SettingsFile, Steering, Wiring
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
+from ullage.formats.parsing import Document, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import incremental
 from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role, ToolDefinition
-from ullage.model.usage import Usage
 
 NAME = "pi"
 
@@ -95,32 +95,25 @@ class _Entry(Struct, frozen=True):
     call_id: str = ""
 
 
-class PiReader:
+class PiReader(RecordReader):
     """Reads one session of pi. Every entry is complete when it is written, so no event is held back."""
 
+    agent = "pi"
+
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._tree: dict[str, _Entry] = {}
         self._last = ""
         self._count = 0
         self._tools: dict[str, ToolDefinition] = {}
-        builder.agent = "pi"
 
-    def take(self, record: Line) -> None:
-        """Reads the session's header or the next entry."""
-        entry = record.value
-        if entry is None:
-            self._builder.skip_unread(record)
-            return
-        if entry.get("type") == "session":
-            self._take_header(entry)
-            self._builder.skip(record.number, "header", expected=True)
+    def _read(self, value: JsonObject, number: int) -> None:
+        if value.get("type") == "session":
+            self._take_header(value)
+            self._builder.skip(number, "header", expected=True)
         else:
-            self._take_entry(entry, record.number)
+            self._take_entry(value, number)
         self._count += 1
-
-    def finish(self) -> None:
-        """Does nothing, because no event is held back."""
 
     def _take_header(self, header: JsonObject) -> None:
         builder = self._builder
@@ -244,7 +237,8 @@ class PiReader:
             self._add_unfinished(content, entry_id, timestamp)
             return
         message_id = builder.add(Role.ASSISTANT, content, entry_id, timestamp)
-        builder.report(_read_usage(as_object(message.get("usage"))), message_id)
+        usage = usage_beside(as_object(message.get("usage")), "input", "output", "cacheRead", "cacheWrite")
+        builder.report(usage, message_id)
 
     def _add_custom(self, said: JsonObject, entry_id: str, timestamp: int) -> None:
         """Adds a message of an extension, which the model gets with the user's role."""
@@ -325,15 +319,6 @@ def _describe_command(message: JsonObject) -> str:
     """Returns, as text, a shell command that the user ran and its output."""
     command, output = as_text(message.get("command")), as_text(message.get("output"))
     return _command_text(command, output, as_count(message.get("exitCode")), cancelled=message.get("cancelled") is True)
-
-
-def _read_usage(usage: JsonObject) -> Usage:
-    return Usage(
-        input_tokens=as_count(usage.get("input")),
-        output_tokens=as_count(usage.get("output")),
-        cache_read_input_tokens=as_count(usage.get("cacheRead")),
-        cache_creation_input_tokens=as_count(usage.get("cacheWrite")),
-    )
 
 
 FORMAT = incremental(NAME, matches, PiReader)

@@ -31,8 +31,8 @@ from ullage.agents.agent import AcpAgent, Agent, Inserted, Occupancy, Sessions, 
 from ullage.agents.machine import Machine, first_prompt
 from ullage.agents.own_context import OwnContext, Rule, Setup
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number
+from ullage.agents.record_reader import RecordReader, conversation_records, is_side, may_be_another
 from ullage.agents.session_facts import Facts, common_facts, side_of
-from ullage.agents.side_chains import conversation_records, is_side, may_be_another
 from ullage.agents.wiring import HookPlace, HooksOff, SettingsFile, Steering, Wiring
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
@@ -186,31 +186,27 @@ class _Answer(Struct):
     timestamp: int
 
 
-class QwenReader:
+class QwenReader(RecordReader):
     """Reads one conversation of a Qwen Code session. An answer is held back until its last record or another message
     comes."""
 
+    agent = "Qwen Code"
+
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._parts = PartReader()
         self._is_side: bool | None = None
         self._start = self._tip = Path("")
         # The path to each record, by its id.
         self._paths: dict[str, Path] = {}
         self._answer: _Answer | None = None
-        builder.agent = "Qwen Code"
 
-    def take(self, record: Line) -> None:
-        """Reads the next record."""
-        value = record.value
-        if value is None:
-            self._builder.skip_unread(record)
-            return
+    def _read(self, value: JsonObject, number: int) -> None:
         if self._is_side is None:
             self._is_side = is_side(value)
         if is_side(value) != self._is_side:
             whose = as_text(value.get("agentId")) or "a sub-agent"
-            self._builder.skip(record.number, f"another conversation: {whose}", expected=True)
+            self._builder.skip(number, f"another conversation: {whose}", expected=True)
             return
         self._read_facts(value)
         uuid, kind = as_text(value.get("uuid")), as_text(value.get("type"))
@@ -219,20 +215,19 @@ class QwenReader:
             return
         self._settle()
         if uuid in self._paths and uuid:
-            self._builder.skip(record.number, f"{kind} record, repeated", expected=True)
+            self._builder.skip(number, f"{kind} record, repeated", expected=True)
             return
         path = self._path_to(as_text(value.get("parentUuid")), value)
         if kind in _ROLES:
             said = Said(role=_ROLES[kind], blocks=tuple(_parts(self._parts, value)))
             path = self._add(said, path, uuid, _time(value))
         elif kind == "system":
-            path = self._take_system(value, path, record.number)
+            path = self._take_system(value, path, number)
         else:
-            self._builder.skip(record.number, f"unknown record type {kind!r}", expected=False)
+            self._builder.skip(number, f"unknown record type {kind!r}", expected=False)
         self._paths[uuid] = path
 
-    def finish(self) -> None:
-        """Adds the answer that was held back because its last record did not come."""
+    def _flush(self) -> None:
         self._settle()
 
     def starts_over(self, lines: Sequence[Line]) -> bool:
@@ -361,12 +356,7 @@ def _usage(raw: JsonObject) -> Usage:
     prompt, thoughts = as_count(raw.get("promptTokenCount")), as_count(raw.get("thoughtsTokenCount"))
     output = max(as_count(raw.get("totalTokenCount")) - prompt, as_count(raw.get("candidatesTokenCount")))
     usage = exclude_cache(prompt, output, as_count(raw.get("cachedContentTokenCount")))
-    return Usage(
-        input_tokens=usage.input_tokens,
-        output_tokens=output,
-        cache_read_input_tokens=usage.cache_read_input_tokens,
-        reasoning_tokens=min(thoughts, output),
-    )
+    return replace(usage, reasoning_tokens=min(thoughts, output))
 
 
 FORMAT = replace(incremental(NAME, matches, QwenReader, records), starts_over=QwenReader.starts_over)

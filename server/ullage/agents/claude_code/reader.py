@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ullage.agents.claude_code.entries import Entry, entry_of
 from ullage.agents.claude_code.tree_writer import TreeWriter
-from ullage.agents.side_chains import conversation_records, may_be_another
+from ullage.agents.record_reader import conversation_records, may_be_another
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks

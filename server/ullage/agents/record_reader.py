@@ -1,18 +1,66 @@
-"""Divides a log and the files next to it into conversations: the main one, and those of its sub-agents.
+"""What agents' readers have in common: the loop over records, the counts of a usage, and sub-agents' conversations.
 
-For agents whose lines say with `isSidechain` and `agentId` that they are a sub-agent's. The conversations become runs,
-of which `Document.run` chooses one.
+Some agents' lines say with `isSidechain` and `agentId` that they are a sub-agent's. A log and the files next to it are
+then divided into conversations, which become runs, of which `Document.run` chooses one.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
 
 from msgspec import Struct
 
 from ullage.agents.machine import first_line
-from ullage.formats.parsing import Document, Line
-from ullage.formats.transcripts.builder import SkippedLine, choose_run
+from ullage.formats.parsing import Document, Line, as_count, exclude_cache
+from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.format import Records
 from ullage.model.json_values import JsonObject, as_text
+from ullage.model.usage import Usage
+
+
+class RecordReader:
+    """Reads the records of one conversation (see `Reader`). A subclass reads a record in `_read`, and adds in `_flush`
+    what it has held back. `agent` is the agent's name, if all conversations of the format are that agent's."""
+
+    agent: ClassVar[str] = ""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        builder.agent = self.agent
+
+    def take(self, record: Line) -> None:
+        """Reads the next record. A line that is no JSON object is listed as skipped."""
+        if record.value is None:
+            self._builder.skip_unread(record)
+        else:
+            self._read(record.value, record.number)
+
+    def finish(self) -> None:
+        """Adds what is still held back."""
+        self._flush()
+
+    def _read(self, value: JsonObject, number: int) -> None:
+        raise NotImplementedError
+
+    def _flush(self) -> None:
+        """Adds what is held back: nothing, if every record is complete."""
+
+
+def usage_in(counts: JsonObject, prompt: str, answer: str, cached: str = "", written: str = "") -> Usage:
+    """Returns the usage that a record has under these names. The count of the prompt includes the tokens that came from
+    the cache, `cached`, and those that were written to it, `written`."""
+    return exclude_cache(*(as_count(counts.get(name)) for name in (prompt, answer, cached, written)))
+
+
+def usage_beside(counts: JsonObject, prompt: str, answer: str, cached: str, written: str) -> Usage:
+    """Returns the usage that a record has under these names. The count of the prompt excludes the tokens of the
+    cache."""
+    return Usage(
+        input_tokens=as_count(counts.get(prompt)),
+        output_tokens=as_count(counts.get(answer)),
+        cache_read_input_tokens=as_count(counts.get(cached)),
+        cache_creation_input_tokens=as_count(counts.get(written)),
+    )
+
 
 # Characters of a conversation's first prompt that name it in the list of conversations.
 _TITLE = 60
