@@ -74,3 +74,26 @@ async def test_the_store_keeps_the_newest_compactions_of_each_model() -> None:
     kept = workspace.compactions("claude-code")
     assert [one.at for one in kept if one.model == "m"] == list(range(10, 30))
     assert len(kept) == 40
+
+
+async def test_a_fork_and_a_continued_session_are_no_further_evidence_of_a_threshold() -> None:
+    client = build_test_client()
+    original = ClaudeLog(session="s-original").ask().answer(166_900).ask().compact(167_100).ask().answer(40_000)
+    await brought_in(client, original)
+    (kept,) = client.workspace.compactions("claude-code")
+    for line in original.lines:
+        line |= {"sessionId": "s-fork", "forkedFrom": {"sessionId": "s-original"}}
+    await brought_in(client, original)
+    # The same under new ids, as a process writes that resumes a session.
+    for line in original.lines:
+        line["sessionId"] = "s-resumed"
+        del line["forkedFrom"]
+    original.rename("resumed")
+    await brought_in(client, original)
+    assert client.workspace.compactions("claude-code") == (kept,)
+    # The fork of a full context is compacted at once.
+    full = ClaudeLog(session="s-full").ask().answer(166_900)
+    for line in full.lines:
+        line["forkedFrom"] = {"sessionId": "s-original"}
+    await brought_in(client, full.ask().compact(167_200).ask().answer(41_000))
+    assert client.workspace.compactions("claude-code") == (kept,)

@@ -22,7 +22,7 @@ class ClaudeLog:
         self.session = session
         self.cwd = cwd
         self.now = BEGAN
-        self._lines: list[dict[str, Any]] = []
+        self.lines: list[dict[str, Any]] = []
         self._ids = count(1)
 
     def ask(self, text: str = "Go on.") -> "ClaudeLog":
@@ -56,14 +56,14 @@ class ClaudeLog:
     def compact(self, before: int, trigger: str = "auto", summary: str = "All is well.") -> "ClaudeLog":
         """Adds a compaction of `before` tokens. It is one at the agent's threshold if the last line is no answer's."""
         metadata = {"trigger": trigger, "preTokens": before}
-        parent = self._lines[-1]["uuid"]
+        parent = self.lines[-1]["uuid"]
         self._add("system", None, subtype="compact_boundary", compactMetadata=metadata, logicalParentUuid=parent)
-        self._lines[-1]["parentUuid"] = None
+        self.lines[-1]["parentUuid"] = None
         return self._add("user", {"role": "user", "content": summary}, isCompactSummary=True)
 
     def rename(self, name: str) -> None:
         """Gives all lines ids of their own, as another session's."""
-        for line in self._lines:
+        for line in self.lines:
             line["uuid"] = f"{line['uuid']} {name}"
             line["parentUuid"] = line["parentUuid"] and f"{line['parentUuid']} {name}"
             if "logicalParentUuid" in line:
@@ -72,7 +72,7 @@ class ClaudeLog:
     @property
     def data(self) -> bytes:
         """The file."""
-        return to_lines(*self._lines)
+        return to_lines(*self.lines)
 
     @property
     def text(self) -> str:
@@ -84,7 +84,7 @@ class ClaudeLog:
         line = {
             "type": kind,
             "uuid": f"u{next(self._ids)}",
-            "parentUuid": self._lines[-1]["uuid"] if self._lines else None,
+            "parentUuid": self.lines[-1]["uuid"] if self.lines else None,
             "sessionId": self.session,
             "version": self.version,
             "cwd": self.cwd,
@@ -92,6 +92,6 @@ class ClaudeLog:
         }
         if message is not None:
             line["message"] = message
-        self._lines.append(line | more)
+        self.lines.append(line | more)
         self.now += 60_000
         return self

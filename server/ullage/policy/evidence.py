@@ -30,7 +30,9 @@ class Compacted(Struct, frozen=True, kw_only=True):
     `beyond` is the largest context, in tokens, with which the agent made another call since the compaction before: the
     threshold is higher. `at` is Unix milliseconds, 0 if unknown. `id` is that of its edit, the same in every import
     of the same file. `rest` are the tokens that the first prompt after it held besides the messages in the log, and
-    `hidden` are those of them that each prompt holds; 0 as long as no such prompt is known.
+    `hidden` are those of them that each prompt holds; 0 as long as no such prompt is known. `is_copied` says that the
+    last report before it was copied from another conversation: either the compaction is a copy, too, or the agent made
+    it at once, because it had resumed a context that another conversation had filled.
     """
 
     tokens: int
@@ -42,6 +44,13 @@ class Compacted(Struct, frozen=True, kw_only=True):
     at: int = 0
     rest: int = 0
     hidden: int = 0
+    is_copied: bool = False
+
+    @property
+    def event(self) -> tuple[str | int, ...]:
+        """What tells it from other compactions: time, size and model, which a copied log keeps although its ids may be
+        new; without a time, its id."""
+        return (self.at, self.tokens, self.model) if self.at else (self.id,)
 
     @property
     def tells(self) -> bool:
@@ -62,7 +71,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     is the context's size after the last usage report, which belongs to the message `answer`; 0 if an edit or another
     model followed. `beyond` is the largest context with which the agent made another call since the last compaction,
     with this model and `version`. `compactions` are the agent's own, and `growths` the tokens that recent calls of the
-    model added, both oldest first.
+    model added, both oldest first. `is_copied` says that the last report was copied from another conversation.
     """
 
     said: int | None = None
@@ -74,13 +83,15 @@ class Evidence(Struct, frozen=True, kw_only=True):
     beyond: int = 0
     version: str = ""
     growths: tuple[int, ...] = ()
+    is_copied: bool = False
 
     def after(self, event: Event, model: str, version: str) -> "Evidence":
         """Returns the evidence after one more event. `model` is the model that answers, and `version` the version of
         the agent that has the conversation."""
         match event:
-            case UsageReported(usage=usage, message_id=answer) if usage.prompt:
-                return self._report(usage.prompt, usage.total, answer, model, version)
+            case UsageReported(usage=usage, message_id=answer, is_copied=is_copied) if usage.prompt:
+                reported = self._report(usage.prompt, usage.total, answer, model, version)
+                return replace(reported, is_copied=is_copied)
             case ContextEdited(edit=CompactionEdit(by_agent=True) as edit):
                 return self._compacted(edit, model, version)
             case ContextEdited() | ContextEstimated():
@@ -101,10 +112,14 @@ class Evidence(Struct, frozen=True, kw_only=True):
         return replace(self, compactions=(*self.compactions[:-1], last))
 
     def joined(self, others: tuple[Compacted, ...]) -> "Evidence":
-        """Returns the evidence with compactions of other conversations placed before its own. One with the id of an own
-        compaction is left out."""
-        own = {one.id for one in self.compactions}
-        return replace(self, compactions=(*(one for one in others if one.id not in own), *self.compactions))
+        """Returns the evidence with compactions of other conversations placed before its own, each compaction once: an
+        own one that came of a copied context is left out if that of the other conversation is known."""
+        own = {one.event for one in self.compactions}
+        before = tuple(one for one in others if one.event not in own)
+        resumed = (one for one in self.compactions if one.is_copied)
+        twice = {one.event for one in resumed if any(_fills_alike(one, other) for other in before)}
+        after = (one for one in self.compactions if one.event not in twice)
+        return replace(self, compactions=(*before, *after))
 
     def _report(self, prompt: int, total: int, answer: str, model: str, version: str) -> "Evidence":
         grown = total - self.last
@@ -132,8 +147,17 @@ class Evidence(Struct, frozen=True, kw_only=True):
             id=edit.id,
             beyond=self.beyond if version == self.version else 0,
             at=edit.timestamp,
+            is_copied=self.is_copied,
         )
         return replace(self, largest={}, last=0, beyond=0, compactions=(*self.compactions, seen)[-RECENT_COMPACTIONS:])
+
+
+# The largest difference, as a share, of two compactions of one context: the prompt that the later one came with.
+_ALIKE = 0.01
+
+
+def _fills_alike(one: Compacted, other: Compacted) -> bool:
+    return one.model == other.model and abs(one.tokens - other.tokens) <= _ALIKE * other.tokens
 
 
 # Compactions. The median of fewer may be that of an exception.

@@ -1,6 +1,7 @@
 """What a log shows of window, compactions and growth, event by event."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from support.build import user
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -17,8 +18,9 @@ from ullage.model.usage import Usage
 from ullage.policy.evidence import RECENT_CALLS, Compacted, Evidence
 
 
-def report(prompt: int, answer: str, output: int = 10) -> UsageReported:
-    return UsageReported(usage=Usage(input_tokens=prompt, output_tokens=output), message_id=answer)
+def report(prompt: int, answer: str, output: int = 10, *, is_copied: bool = False) -> UsageReported:
+    usage = Usage(input_tokens=prompt, output_tokens=output)
+    return UsageReported(usage=usage, message_id=answer, is_copied=is_copied)
 
 
 def after(events: Sequence[Event], model: str = "m", version: str = "1.0") -> Evidence:
@@ -75,3 +77,28 @@ def test_what_the_agent_said_of_one_model_is_not_said_of_another() -> None:
     assert after([said]).said == 258_400
     changed = after([said, ModelChanged(model="n")])
     assert (changed.said, changed.compacts_at) == (None, None)
+
+
+def one_of(conversation: str, tokens: int = 167_094, at: int = 5, **more: Any) -> Compacted:
+    return Compacted(tokens=tokens, model="m", cause=CompactionCause.THRESHOLD, id=conversation, at=at, **more)
+
+
+def test_a_compaction_that_a_copied_log_repeats_under_another_id_counts_once() -> None:
+    evidence = Evidence(compactions=(one_of("copy"),))
+    assert evidence.joined((one_of("original"),)).compactions == (one_of("copy"),)
+    other = one_of("elsewhere", at=6)
+    assert evidence.joined((other,)).compactions == (other, one_of("copy"))
+    # Agents that name no compactions all have a first one.
+    assert len(evidence.joined((one_of("copy", at=9),)).compactions) == 2
+
+
+def test_a_compaction_of_a_context_that_another_conversation_filled_is_no_second_piece_of_evidence() -> None:
+    resumed = [report(166_800, "a", is_copied=True), compacted(167_100)]
+    (one,) = after(resumed).compactions
+    assert one.is_copied
+    assert after(resumed).joined(()).compactions == (one,)
+    assert after(resumed).joined((one_of("original"),)).compactions == (one_of("original"),)
+    far = one_of("another", tokens=90_000)
+    assert after(resumed).joined((far,)).compactions == (far, one)
+    own = after([*resumed, report(150_000, "b"), compacted(167_300)]).compactions
+    assert [each.is_copied for each in own] == [True, False]

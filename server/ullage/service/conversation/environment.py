@@ -194,18 +194,19 @@ class Environment:
             self._keep_compactions(format_name, seen)
 
     def _keep_compactions(self, format_name: str, seen: Iterable[Compacted]) -> None:
-        known = {one.id: one for one in self.compactions(format_name)}
-        new = {one.id: one for one in seen if (one.tells or one.rest > one.hidden) and _is_news(one, known.get(one.id))}
+        known = {one.event: one for one in self.compactions(format_name)}
+        shown = [one for one in seen if (one.tells or one.rest > one.hidden) and not one.is_copied]
+        new = {one.event: one for one in shown if _is_news(one, known.get(one.event))}
         if not new:
             return
         # Another process may have saved some.
         saved = self._saved_compactions(format_name)
-        ordered = sorted({**{one.id: one for one in saved}, **new}.values(), key=lambda one: one.at)
+        ordered = sorted({**{one.event: one for one in saved}, **new}.values(), key=lambda one: one.at)
         by_model: dict[tuple[str, bool], list[Compacted]] = {}
         for one in ordered:
             by_model.setdefault((one.model, one.tells), []).append(one)
-        recent = {one.id for ones in by_model.values() for one in ones[-RECENT_COMPACTIONS:]}
-        kept = tuple(one for one in ordered if one.id in recent)
+        recent = {one.event for ones in by_model.values() for one in ones[-RECENT_COMPACTIONS:]}
+        kept = tuple(one for one in ordered if one.event in recent)
         self._compactions[format_name] = kept
         if kept != saved:
             self.ports.store.save_calibration(_COMPACTIONS + format_name, msgspec.json.encode(kept))
