@@ -55,11 +55,22 @@ def _no_rule(_: Setup) -> Rule | None:
     return None
 
 
-class Reattached(Struct, frozen=True, kw_only=True):
-    """The texts that an agent adds to the context again after a compaction, such as files. Each counts at most `most`
-    tokens."""
+class FileAgain(Struct, frozen=True, kw_only=True):
+    """A file that may come back after a compaction: the most that is known of its text, as the agent shows it (`shown`)
+    and without the numbers of its lines (`plain`), how many times as large the part of the file is that is known to be
+    there (`times`), and how many times as large as that the whole is likely to be (`more`)."""
 
-    texts: tuple[str, ...]
+    shown: str = ""
+    plain: str = ""
+    times: float = 1.0
+    more: float = 1.0
+
+
+class Reattached(Struct, frozen=True, kw_only=True):
+    """The files that an agent adds to the context again after a compaction. One whose plain text has more than `most`
+    tokens is only named."""
+
+    files: tuple[FileAgain, ...]
     most: int
 
 

@@ -30,9 +30,10 @@ class Compacted(Struct, frozen=True, kw_only=True):
     `beyond` is the largest context, in tokens, with which the agent made another call since the compaction before: the
     threshold is higher. `at` is Unix milliseconds, 0 if unknown. `id` is that of its edit, the same in every import
     of the same file. `rest` are the tokens that the first prompt after it held besides the messages in the log, and
-    `hidden` are those of them that each prompt holds; 0 as long as no such prompt is known. `is_copied` says that the
-    last report before it was copied from another conversation: either the compaction is a copy, too, or the agent made
-    it at once, because it had resumed a context that another conversation had filled.
+    `hidden` are those of them that each prompt holds; 0 as long as no such prompt is known. `attached` are the tokens
+    of the files that the agent attaches again, None if that is not known. `is_copied` says that the last report before
+    it was copied from another conversation: either the compaction is a copy, too, or the agent made it at once, because
+    it had resumed a context that another conversation had filled.
     """
 
     tokens: int
@@ -44,6 +45,7 @@ class Compacted(Struct, frozen=True, kw_only=True):
     at: int = 0
     rest: int = 0
     hidden: int = 0
+    attached: int | None = None
     is_copied: bool = False
 
     @property
@@ -111,6 +113,12 @@ class Evidence(Struct, frozen=True, kw_only=True):
         last = replace(self.compactions[-1], rest=rest, hidden=min(hidden, rest))
         return replace(self, compactions=(*self.compactions[:-1], last))
 
+    def attaching(self, tokens: int) -> "Evidence":
+        """Returns the evidence with the tokens of the files that the agent attaches after the last compaction."""
+        if not self.compactions:
+            return self
+        return replace(self, compactions=(*self.compactions[:-1], replace(self.compactions[-1], attached=tokens)))
+
     def joined(self, others: tuple[Compacted, ...]) -> "Evidence":
         """Returns the evidence with compactions of other conversations placed before its own, each compaction once: an
         own one that came of a copied context is left out if that of the other conversation is known."""
@@ -164,17 +172,18 @@ def _fills_alike(one: Compacted, other: Compacted) -> bool:
 _LEAST = 3
 
 
-def ending(seen: Sequence[Compacted], version: str, model: str) -> Ending | None:
+def ending(seen: Sequence[Compacted], version: str, model: str, *, knows_files: bool = False) -> Ending | None:
     """Returns what contexts held after these compactions of one agent. Three or more must be known: compactions of the
-    same version and model, else of the same model, else any. Returns None if there are fewer."""
+    same version and model, else of the same model, else any. Returns None if there are fewer. With `knows_files`, what
+    is attached again is known and is not part of it; only compactions of which it is known count then."""
     # Where all that a prompt holds counts as hidden, the hidden part itself was not known before.
-    known = [one for one in seen if one.rest > one.hidden]
+    known = [one for one in seen if one.rest > one.hidden and not (knows_files and one.attached is None)]
     same = [one for one in known if one.model == model]
     groups = ([one for one in same if one.version == version], same, known)
     chosen = next((group for group in groups if len(group) >= _LEAST), None)
     if chosen is None:
         return None
-    added = [one.rest - one.hidden for one in chosen]
+    added = [one.rest - one.hidden - (one.attached or 0 if knows_files else 0) for one in chosen]
     middle = median(added)
     return Ending(
         hidden=round(median(one.hidden for one in chosen)),

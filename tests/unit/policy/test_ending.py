@@ -1,5 +1,7 @@
 """What contexts hold after an agent's compaction, by the compactions that are known."""
 
+from msgspec.structs import replace
+
 from ullage.model.blocks import CompactionBlock, TextBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.events import ContextEdited, ConversationImported, MessageAppended, ModelChanged, Record
@@ -33,6 +35,14 @@ def test_with_fewer_those_of_other_versions_then_of_other_models_count() -> None
 def test_nothing_is_expected_of_fewer_than_three_or_of_those_that_do_not_say_what_was_hidden() -> None:
     assert ending([seen(5_000), seen(6_000)], "2", "m") is None
     assert ending([seen(5_000), seen(6_000), seen(0), Compacted(tokens=1, version="2", model="m")], "2", "m") is None
+
+
+def test_what_is_known_of_files_that_come_back_is_no_part_of_what_is_learned() -> None:
+    files = (1_000, 4_000, 9_000)
+    known = [replace(seen(2_000 + tokens), attached=tokens) for tokens in files]
+    assert ending([*known, seen(90_000)], "2", "m", knows_files=True) == Ending(hidden=40_000, added=2_000, deviation=0)
+    assert ending([*known[:2], seen(90_000)], "2", "m", knows_files=True) is None
+    assert ending(known, "2", "m") == Ending(hidden=40_000, added=6_000, deviation=2_667)
 
 
 def test_a_conversation_that_was_compacted_learns_what_others_end_at_until_its_next_report() -> None:

@@ -125,17 +125,19 @@ def test_a_large_prompt_whose_text_explains_more_of_it_than_the_first_leaves_the
     assert 30_000 <= tracker.overhead < 30_100
 
 
-def test_after_a_compaction_the_figure_is_what_others_ended_at_and_states_how_far_they_differ() -> None:
+def test_after_the_compaction_of_a_resumed_conversation_the_figure_is_what_others_ended_at_and_less_sure() -> None:
     seen = Ending(hidden=40_000, added=8_000, deviation=5_100)
     reading = resumed_and_compacted(seen).reading
-    assert (reading.used, reading.error_share) == (51_000, 0.1)
+    assert (reading.used, reading.error_share) == (51_000, 0.3)
 
 
 def test_after_a_compaction_a_hidden_part_like_that_of_others_is_the_conversations_own() -> None:
     tracker = asked_and_answered()
     tracker.edited([("marker", Role.USER, Breakdown(summary=2_000))])
     tracker.compacted(None, Ending(hidden=26_000, added=8_000, deviation=4_000))
-    assert (tracker.reading.used, tracker.reading.error_share) == (40_000, 0.1)
+    assert (tracker.reading.used, tracker.reading.error_share) == (40_000, 0.25)
+    tracker.compacted(3_000, Ending(hidden=26_000, added=8_000, deviation=0))
+    assert tracker.reading.used == 43_000
     tracker.append("a2", Role.ASSISTANT, text(100))
     tracker.report(prompt(38_000), "a2", at=6)
     assert tracker.reading.used == 38_000

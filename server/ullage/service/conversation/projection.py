@@ -118,9 +118,11 @@ class Projection:
     def tracker(self) -> ContextTracker:
         """The tracker of the context. Right after an agent's compaction it has what compactions of the agent's other
         conversations have shown until now."""
-        if self._tracker.is_compacted and (ended := self._ending()) not in (None, self._ended):
-            self._ended = ended
-            self._tracker.compacted(None, ended)
+        if self._tracker.is_compacted:
+            carried = self.evidence.compactions[-1].attached if self.evidence.compactions else None
+            if (ended := self._ending(carried)) not in (None, self._ended):
+                self._ended = ended
+                self._tracker.compacted(carried, ended)
         return self._tracker
 
     @property
@@ -213,15 +215,17 @@ class Projection:
             self.transcript.apply(record)
             self._take(event, record.timestamp)
             if by_agent:
-                self._ended = self._ending()
+                self._ended = self._ending(carried)
                 lacks_history = any(part.kind is HiddenKind.HISTORY for part in self.listed)
                 self._tracker.compacted(carried, self._ended, lacks_history=lacks_history)
                 self.listed = tuple(part for part in self.listed if part.kind is not HiddenKind.HISTORY)
-            if isinstance(event, UsageReported) and self.tracker.doubts:
+            if isinstance(event, UsageReported) and self._tracker.doubts:
                 continue
             origin = self.transcript.origin
             version = origin.version if origin else ""
             self.evidence = self.evidence.after(event, self.transcript.model, version)
+            if carried is not None:
+                self.evidence = self.evidence.attaching(carried)
             at = self._time(event.timestamp, record.timestamp) if isinstance(event, UsageReported) else 0
             self.cached = self.cached.after(event, at)
             if was_compacted and isinstance(event, UsageReported) and not self.tracker.is_compacted:
@@ -232,22 +236,27 @@ class Projection:
         return isinstance(edit, CompactionEdit) and edit.by_agent and not self.transcript.is_reverted(edit.id)
 
     def _reattached(self) -> int | None:
-        """Returns the local count of the text that the agent adds to the context again when it compacts the present
-        context, or None if that is not known."""
+        """Returns the tokens of the files that the agent adds again when it compacts the present context, or None if
+        that is not known."""
         origin, agent = self.transcript.origin, agent_of(self.transcript)
         if origin is None or agent is None:
             return None
         setup = Setup(version=origin.version, model=self.transcript.model)
         again = agent.own_context.reattached(setup, self.transcript.view)
-        return sum(min(again.most, self.counter.count(text)) for text in again.texts) if again else None
+        if again is None:
+            return None
+        count, scale = self.counter.count, self._tracker.scale
+        comes_back = [one for one in again.files if scale(round(count(one.plain) * one.times * one.more)) <= again.most]
+        return sum(scale(round(count(one.shown) * one.times)) for one in comes_back)
 
-    def _ending(self) -> Ending | None:
-        """Returns what the agent's compactions, in this and other conversations, show that the context holds now."""
+    def _ending(self, carried: int | None) -> Ending | None:
+        """Returns what the agent's compactions, in this and other conversations, show that the context holds now. The
+        `carried` tokens of files are not part of it if they are known."""
         origin = self.transcript.origin
         if origin is None:
             return None
         seen = self.evidence.joined(self._others(origin.format)).compactions
-        return ending(seen, origin.version, self.transcript.model)
+        return ending(seen, origin.version, self.transcript.model, knows_files=carried is not None)
 
     def _change_model(self, model: str) -> None:
         """Adapts the tracker to another model. The last usage stays the basis of the figure if both models have the
