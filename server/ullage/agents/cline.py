@@ -13,7 +13,7 @@ from ullage.agents import cline_tasks
 from ullage.agents.agent import Agent, Inserted, Sessions
 from ullage.agents.cline_tasks import read_content
 from ullage.agents.machine import Machine, first_line, last_text
-from ullage.agents.own_context import OwnContext, share
+from ullage.agents.own_context import OwnContext, Rule, Setup, share, version_of
 from ullage.agents.record_reader import RecordReader, usage_in
 from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp
@@ -183,6 +183,15 @@ def companions(path: str) -> tuple[str, ...]:
     return (f"{stem}.json", f"{stem}.compaction.json") if stem != name else ()
 
 
+def _window(setup: Setup) -> Rule | None:
+    """Returns the window of a model that is larger in the CLI's own list: 3.0.65 did not compact 251,000 tokens."""
+    if version_of(setup.version) < _CLI or not setup.model.startswith("claude-sonnet-4-5"):
+        return None
+    return Rule(tokens=1_000_000, basis=f"Cline {setup.version} gives {setup.model} a million tokens")
+
+
+_CLI = (3, 0, 65)
+
 AGENT = Agent(
     name="Cline",
     formats=(FORMAT, cline_tasks.FORMAT),
@@ -192,7 +201,7 @@ AGENT = Agent(
     ),
     # Read in its source: nine tenths of the largest prompt, which is nine tenths of the window. It compares its own
     # estimate.
-    own_context=OwnContext(threshold=share(0.81)),
+    own_context=OwnContext(window=_window, threshold=share(0.81)),
     inserted=Inserted(tags=("environment_details", "hook_context"), typed_tags=("user_input",)),
 )
 

@@ -8,8 +8,8 @@ Reads Kimi Code's sessions (`~/.kimi-code/sessions/FOLDER/SESSION/agents/AGENT/w
 
 Each line is a record of the program's own log. Only `context.*` records change the context; the others repeat them for
 the screen or say what the program did. An answer is written in parts between `step.begin` and `step.end`. A compaction
-keeps the user's newest messages, and puts the summary after them. (Record types: the program's wire manifest,
-protocol 1.5.)
+keeps the user's newest messages, and puts the summary after them. A request may ask for all tokens that are left, and
+two of them then show the window (seen with kimi-k2.7-code). (Record types: the program's wire manifest, protocol 1.5.)
 """
 
 from collections.abc import Iterator, Sequence
@@ -136,6 +136,9 @@ class KimiReader(RecordReader):
         self._answer: _Answer | None = None
         self._cause: CompactionCause | None = None
         self._prompted = False
+        # The tokens of the last answer's request with the answer; and what the last request asked for, alone and with
+        # them.
+        self._filled, self._asked, self._whole = 0, 0, 0
 
     def _read(self, value: JsonObject, number: int) -> None:
         kind, timestamp = as_text(value.get("type")), as_timestamp(value.get("time"))
@@ -179,6 +182,7 @@ class KimiReader(RecordReader):
                     builder.add(Role.SYSTEM, (TextBlock(text=prompt),), timestamp=as_timestamp(value.get("time")))
             case "llm.request" if value.get("kind") == "loop":
                 builder.use_model(as_text(value.get("model")))
+                self._read_window(as_count(value.get("maxTokens")), as_timestamp(value.get("time")))
             case "llm.tools_snapshot":
                 builder.declare(read_functions(value.get("tools")))
             case "usage.record" if self._answer and value.get("usageScope") == "turn":
@@ -187,6 +191,13 @@ class KimiReader(RecordReader):
                 self._cause = CompactionCause.BY_HAND if value.get("source") == "manual" else None
             case _:
                 pass
+
+    def _read_window(self, asked: int, timestamp: int) -> None:
+        """Reads the most tokens that a request asks for. A limit of the answer alone is always the same."""
+        whole = asked + self._filled
+        if asked and whole == self._whole and asked != self._asked:
+            self._builder.window(whole, timestamp=timestamp)
+        self._asked, self._whole = asked, whole
 
     def _take_event(self, event: JsonObject, timestamp: int, number: int) -> None:
         kind = as_text(event.get("type"))
@@ -243,6 +254,7 @@ class KimiReader(RecordReader):
             message_id = self._add(Role.ASSISTANT, answer.content, answer.id, answer.timestamp)
             usage = usage_beside(answer.usage, "inputOther", "output", "inputCacheRead", "inputCacheCreation")
             self._builder.report(usage, message_id, answer.ended)
+            self._filled = usage.total
         if answer.results:
             results = [result for result, _ in answer.results]
             self._add(Role.USER, results, f"{answer.id}-results", answer.results[-1][1])
@@ -256,6 +268,7 @@ class KimiReader(RecordReader):
             parts = _read_parts(as_list(as_object(record.get("summary")).get("content")))
             summary = "\n".join(block.text for block in parts if isinstance(block, TextBlock))
         leading, kept = self._kept(record)
+        self._filled = 0
         edit_id = self._builder.compact(
             summary,
             timestamp=timestamp,

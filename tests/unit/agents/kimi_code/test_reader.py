@@ -7,6 +7,7 @@ from support.growing_files import expect_a_growing_log_to_only_add_records, expe
 from ullage.agents.kimi_code import FORMAT
 from ullage.agents.transcripts import companions_of, read, read_document
 from ullage.formats.parsing import Document, parse_document
+from ullage.model.events import WindowReported
 
 T = 1_790_000_000_000
 HEAD = (
@@ -90,3 +91,22 @@ def test_a_log_reads_alike_in_every_two_pieces() -> None:
     expect_every_split_to_read_alike(FORMAT, document)
     expect_a_growing_log_to_only_add_records(FORMAT, document)
     assert read(data).format == "kimi-code"
+
+
+def windows(*asked: int) -> list[int | None]:
+    """The windows that a log says whose requests ask for these tokens. Each answer leaves 162, 262 and so on."""
+    lines = [*HEAD, said("u1", "list")]
+    for number, tokens in enumerate(asked):
+        begin, request, *rest = answered(f"s{number}", {"type": "text", "text": "Yes."}, prompt=100 * (number + 1))
+        lines += [begin, request | {"maxTokens": tokens}, *rest]
+    events = read(to_lines(*lines), "/k/sessions/w/s/agents/main/wire.jsonl").events
+    return [event.size for event in events if isinstance(event, WindowReported)]
+
+
+def test_requests_that_ask_for_what_is_left_show_the_window() -> None:
+    assert windows(262_144, 262_144 - 162, 262_144 - 262)[-1] == 262_144
+
+
+def test_a_limit_of_the_answers_alone_is_no_window() -> None:
+    assert windows(100_000, 100_000, 100_000) == []
+    assert windows(262_144, 99_000, 98_000) == []
