@@ -32,6 +32,7 @@ from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.agents.wiring import Approval, HookInFile, HookPlace, SettingsFile, Wiring
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
+from ullage.tokens.families import inner_names
 
 
 def patterns(machine: Machine) -> tuple[str, ...]:
@@ -144,11 +145,12 @@ def _take_window(reading: Reading, name: str, tokens: float | None) -> None:
 
 
 def _window(setup: Setup) -> Rule | None:
-    """Returns the window that Codex gives a model of its own list."""
-    tokens = next((tokens for tokens, names in _WINDOWS.items() if setup.model in names), None)
-    if tokens is None:
+    """Returns the window that Codex gives a model of its own list, whatever a router or an effort adds to its name."""
+    found = ((tokens, name) for name in inner_names(setup.model) for tokens, names in _WINDOWS.items() if name in names)
+    tokens, name = next(found, (0, ""))
+    if not tokens:
         return None
-    basis = f"Codex 0.171 gives {setup.model} {tokens:,} tokens and uses 95% of them"
+    basis = f"Codex 0.171 gives {name} {tokens:,} tokens and uses 95% of them"
     return Rule(tokens=_used(tokens), basis=basis)
 
 
