@@ -31,8 +31,7 @@ def patterns(machine: Machine) -> tuple[str, ...]:
     """Returns the paths of aider's chat histories: in the home folder (or `AIDER_CHAT_HISTORY_FILE`), and in the folder
     in which the user works."""
     name = ".aider.chat.history.md"
-    own = (f"{machine.cwd}/{name}",) if machine.cwd else ()
-    return (machine.folder("AIDER_CHAT_HISTORY_FILE", name), *own)
+    return (machine.folder("AIDER_CHAT_HISTORY_FILE", name), *machine.in_project(name))
 
 
 def title_of(records: Sequence[JsonObject]) -> str:
@@ -68,7 +67,6 @@ def matches(document: Document) -> bool:
 
 
 def _begins(line: Line) -> bool:
-    """Returns whether a line is the first one since a start of the program."""
     return _START.match(line.text) is not None
 
 

@@ -118,7 +118,6 @@ def _apply(replay: _Replay, operation: JsonObject) -> bool:
 
 
 def _find(value: Any, path: list[Any]) -> Any:
-    """Returns the value at a path of keys and indices, or None if there is none."""
     for key in path:
         if isinstance(value, dict):
             value = cast("JsonObject", value).get(str(key))
@@ -166,7 +165,6 @@ def _delete(holder: Any, key: Any) -> bool:
 
 
 def _folder(companions: Iterable[Document]) -> str:
-    """Returns the folder of the workspace, from its `workspace.json`."""
     return next((folder for companion in companions if (folder := folder_of(as_object(companion.value)))), "")
 
 

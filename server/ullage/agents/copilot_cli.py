@@ -218,7 +218,6 @@ class CopilotReader(RecordReader):
         self._agent = as_text(data.get("agentId"))
 
     def _take_parent(self, data: JsonObject, event: JsonObject) -> None:
-        """Reads the facts of the session that started the sub-agent."""
         self._take_session(data, event)
         self._builder.parent, self._builder.session_id = self._builder.session_id, self._agent
         self._builder.is_sub_agent = True

@@ -181,10 +181,7 @@ class CrushReader(RecordReader):
             self._builder.compact(join_texts(content), message_id, timestamp)
             self._answer = ""
         else:
-            # The model said it, and it never came into the context.
-            before = self._builder.tip
-            self._builder.add(Role.ASSISTANT, content, message_id, timestamp)
-            self._builder.rewind(before, timestamp)
+            self._add_outside(Role.ASSISTANT, content, message_id, timestamp)
 
 
 def _reason(parts: list[JsonObject]) -> str:
@@ -244,8 +241,7 @@ _SWITCH = "disable_auto_summarize"
 def _files(machine: Machine) -> tuple[str, ...]:
     windows = machine.system == "win32"
     own = machine.folder("LOCALAPPDATA", "AppData/Local") if windows else machine.folder("XDG_CONFIG_HOME", ".config")
-    project = (f"{machine.cwd}/crush.json", f"{machine.cwd}/.crush.json") if machine.cwd else ()
-    return (f"{own}/crush/crush.json", *project)
+    return (f"{own}/crush/crush.json", *machine.in_project("crush.json", ".crush.json"))
 
 
 def _read(texts: Texts) -> Given:

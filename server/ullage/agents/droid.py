@@ -72,8 +72,7 @@ def _threshold(setup: Setup) -> Threshold:
 
 
 def _files(machine: Machine) -> tuple[str, ...]:
-    project = (f"{machine.cwd}/.factory/settings.json",) if machine.cwd else ()
-    return (f"{machine.folder('', '.factory')}/settings.json", *project)
+    return (f"{machine.folder('', '.factory')}/settings.json", *machine.in_project(".factory/settings.json"))
 
 
 def _read(texts: Texts) -> Given:

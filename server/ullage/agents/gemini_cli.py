@@ -417,7 +417,6 @@ class GeminiReader(RecordReader):
 
 
 def _has_ended(value: JsonObject) -> bool:
-    """Returns whether an answer may be complete: it has text and no calls."""
     return bool(value.get("content")) and not value.get("toolCalls")
 
 
@@ -502,10 +501,6 @@ _AGE = re.compile(r"(\d+)([hdwm])")
 _DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30}
 
 
-def _retention_files(machine: Machine) -> tuple[str, ...]:
-    return (f"{machine.folder('GEMINI_CLI_HOME', '')}/.gemini/settings.json",)
-
-
 def _days_in(settings: JsonObject) -> float | None:
     retention = as_object(as_object(settings.get("general")).get("sessionRetention"))
     if retention.get("enabled") is False:
@@ -515,7 +510,7 @@ def _days_in(settings: JsonObject) -> float | None:
 
 
 RETENTION = Retention(
-    patterns=_retention_files,
+    patterns=lambda machine: (settings_path(machine),),
     days_in=_days_in,
     default=30,
     setting='"general": {"sessionRetention": {"enabled": false}}',
@@ -528,8 +523,7 @@ def settings_path(machine: Machine) -> str:
 
 
 def _files(machine: Machine) -> tuple[str, ...]:
-    project = (f"{machine.cwd}/.gemini/settings.json",) if machine.cwd else ()
-    return (settings_path(machine), *project)
+    return (settings_path(machine), *machine.in_project(".gemini/settings.json"))
 
 
 def _read(texts: Texts) -> Given:

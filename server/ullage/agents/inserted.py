@@ -36,8 +36,6 @@ _COMMAND = re.compile(
 
 
 class _Patterns(Struct, frozen=True, kw_only=True):
-    """What all agents insert: the openings of summaries, and patterns for the rest."""
-
     summary_openings: tuple[str, ...]
     not_typed: re.Pattern[str]
     appended: re.Pattern[str]

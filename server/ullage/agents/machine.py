@@ -51,6 +51,10 @@ class Machine(Struct, frozen=True, kw_only=True):
             return self.folder("", "Library/Application Support")
         return self.folder("XDG_CONFIG_HOME", ".config")
 
+    def in_project(self, *names: str) -> tuple[str, ...]:
+        """Returns the paths of files in the folder that the user works in; none if there is no such folder."""
+        return tuple(f"{self.cwd}/{name}" for name in names) if self.cwd else ()
+
     def for_all_users(self, linux: str, mac: str, windows: str) -> str:
         """Returns the folder with settings for all users of this machine, by the operating system: names in `/etc`, in
         `/Library/Application Support`, and in drive C."""

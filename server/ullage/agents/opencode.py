@@ -106,7 +106,6 @@ def _read(prefix: str, texts: Texts) -> Given:
 
 
 def _limits(providers: JsonObject, model: str) -> Iterator[JsonObject]:
-    """Yields the limits that providers give the model with this id."""
     for provider in providers.values():
         if limit := as_object(inner(as_object(provider), "models", model, "limit")):
             yield limit

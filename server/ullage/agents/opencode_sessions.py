@@ -450,10 +450,7 @@ class OpencodeReader(RecordReader):
             cause = _cause(by_hand=compaction.get("auto") is False, overflow=compaction.get("overflow") is True)
             builder.compact("\n".join(texts), message_id, _time(info), cause=cause, kept=self._since(first))
         elif content:
-            # The model said it, and it never came into the context.
-            before = builder.tip
-            builder.add(Role.ASSISTANT, content, message_id, _time(info))
-            builder.rewind(before, _time(info))
+            self._add_outside(Role.ASSISTANT, content, message_id, _time(info))
         else:
             builder.skip(number, "compaction that came to nothing", expected=True)
 

@@ -59,7 +59,6 @@ def _branch_text(summary: str) -> str:
 
 
 def _command_text(command: str, output: str, status: int, *, cancelled: bool) -> str:
-    """Returns the text of a shell command that the user ran and its output."""
     shown = f"```\n{output}\n```" if output else "(no output)"
     end = "\n\n(command cancelled)" if cancelled else f"\n\nCommand exited with code {status}" if status else ""
     return f"Ran `{command}`\n{shown}{end}"
@@ -180,10 +179,8 @@ class PiReader(RecordReader):
                 answer = _answer(as_text(message.get("toolCallId")), content, is_error=message.get("isError") is True)
                 builder.add(Role.USER, [answer], entry_id, timestamp)
             case "bashExecution":
-                before = builder.tip
-                builder.add(Role.USER, [TextBlock(text=_describe_command(message))], entry_id, timestamp)
-                if message.get("excludeFromContext") is True:
-                    builder.rewind(before, timestamp)
+                add = self._add_outside if message.get("excludeFromContext") is True else builder.add
+                add(Role.USER, [TextBlock(text=_describe_command(message))], entry_id, timestamp)
             case "branchSummary" | "compactionSummary":
                 text = _SUMMARIES[role](as_text(message.get("summary")))
                 builder.add(Role.USER, [TextBlock(text=text)], entry_id, timestamp)
@@ -198,7 +195,6 @@ class PiReader(RecordReader):
                 builder.skip(number, f"message of unknown role {role!r}", expected=False)
 
     def _declare(self, message: JsonObject) -> None:
-        """Reads which tools a system message adds and takes away."""
         before = dict(self._tools)
         for removed in as_objects(message.get("toolsRemoved")):
             self._tools.pop(as_text(removed.get("name")), None)
@@ -253,9 +249,7 @@ class PiReader(RecordReader):
         if rest:
             self._builder.add(Role.ASSISTANT, rest, entry_id, timestamp)
         if calls:
-            before = self._builder.tip
-            self._builder.add(Role.ASSISTANT, calls, f"{entry_id}-calls" if rest else entry_id, timestamp)
-            self._builder.rewind(before, timestamp)
+            self._add_outside(Role.ASSISTANT, calls, f"{entry_id}-calls" if rest else entry_id, timestamp)
 
     def _kept(self, compaction: JsonObject, parent: str) -> list[str]:
         """Returns the ids of the messages that a compaction keeps: those on the branch of `parent` from the first kept
@@ -316,7 +310,6 @@ def _answer(call_id: str, content: list[Block], *, is_error: bool = False) -> To
 
 
 def _describe_command(message: JsonObject) -> str:
-    """Returns, as text, a shell command that the user ran and its output."""
     command, output = as_text(message.get("command")), as_text(message.get("output"))
     return _command_text(command, output, as_count(message.get("exitCode")), cancelled=message.get("cancelled") is True)
 
@@ -327,7 +320,7 @@ FORMAT = incremental(NAME, matches, PiReader)
 def patterns(machine: Machine) -> tuple[str, ...]:
     """Returns glob patterns for pi's session files: in a folder per project, a file per session. A folder that the user
     has chosen has the sessions of all projects."""
-    default = f"{machine.folder('PI_CODING_AGENT_DIR', '.pi/agent')}/sessions/*/*.jsonl"
+    default = f"{_folder(machine)}/sessions/*/*.jsonl"
     chosen = machine.variables.get("PI_CODING_AGENT_SESSION_DIR")
     return (f"{machine.folder('PI_CODING_AGENT_SESSION_DIR', '')}/*.jsonl", default) if chosen else (default,)
 
@@ -347,9 +340,8 @@ def title_of(records: Sequence[JsonObject]) -> str:
 
 
 def _files(machine: Machine) -> tuple[str, ...]:
-    project = (f"{machine.cwd}/.pi/settings.json",) if machine.cwd else ()
-    own = machine.folder("PI_CODING_AGENT_DIR", ".pi/agent")
-    return (f"{own}/models.json", f"{own}/settings.json", *project)
+    own = _folder(machine)
+    return (f"{own}/models.json", f"{own}/settings.json", *machine.in_project(".pi/settings.json"))
 
 
 def _read(texts: Texts) -> Given:

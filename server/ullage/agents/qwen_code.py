@@ -421,7 +421,7 @@ OWN_CONTEXT = OwnContext(threshold=_threshold)
 
 
 def _files(machine: Machine) -> tuple[str, ...]:
-    return (settings_path(machine), *((f"{machine.cwd}/.qwen/settings.json",) if machine.cwd else ()))
+    return (settings_path(machine), *machine.in_project(".qwen/settings.json"))
 
 
 def _read(texts: Texts) -> Given:
@@ -494,8 +494,7 @@ def settings_path(machine: Machine) -> str:
 def _settings_layers(machine: Machine) -> tuple[str, ...]:
     usual = machine.for_all_users("qwen-code", "QwenCode", "ProgramData/qwen-code")
     system = machine.variables.get("QWEN_CODE_SYSTEM_SETTINGS_PATH") or f"{usual}/settings.json"
-    project = (f"{machine.cwd}/.qwen/settings.json",) if machine.cwd else ()
-    return (settings_path(machine), *project, system)
+    return (*_files(machine), system)
 
 
 def _hooks_off_by(_: str, settings: JsonObject) -> str | None:

@@ -13,7 +13,9 @@ from ullage.agents.machine import first_line
 from ullage.formats.parsing import Document, Line, as_count, exclude_cache
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.format import Records
+from ullage.model.blocks import Block
 from ullage.model.json_values import JsonObject, as_text
+from ullage.model.message import Role
 from ullage.model.usage import Usage
 
 
@@ -37,6 +39,12 @@ class RecordReader:
     def finish(self) -> None:
         """Adds what is still held back."""
         self._flush()
+
+    def _add_outside(self, role: Role, content: Sequence[Block], message_id: str, timestamp: int) -> None:
+        """Adds what was said and never came into the context, such as a summary that failed."""
+        before = self._builder.tip
+        self._builder.add(role, content, message_id, timestamp)
+        self._builder.rewind(before, timestamp)
 
     def _read(self, value: JsonObject, number: int) -> None:
         raise NotImplementedError

@@ -214,7 +214,6 @@ def parts_of(command: str) -> tuple[Part, ...]:
 
 
 def _substituted(word: str) -> Iterator[Part]:
-    """Yields the simple commands of a word's substitutions."""
     for one in _SUBSTITUTION.finditer(word) if word[:1] not in "\"'" else ():
         yield from (replace(part, joint=SUBSTITUTED) for part in parts_of(one[0][len(SUBSTITUTED) : -1]))
 

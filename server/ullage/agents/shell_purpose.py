@@ -243,7 +243,6 @@ def _last_chain(real: Mapping[int, Part]) -> list[int]:
 
 
 def _is_inline(part: Part) -> bool:
-    """Returns whether a simple command runs a script that is one of its words."""
     name = part.words[0].rsplit("/", 1)[-1]
     return name in _INLINE and any(
         option in _INLINE_OPTIONS and len(script) > _SCRIPT for option, script in pairwise(part.words)

@@ -119,7 +119,6 @@ _LIST = "list"
 
 
 def _refusal(document: Document) -> str:
-    """Returns why the document is not read, and what to do."""
     if document.problem == EMPTY:
         return f"{document.name} {EMPTY}: there is no transcript in it"
     if not (document.problem or document.lines or document.value is not None):

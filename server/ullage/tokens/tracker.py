@@ -17,7 +17,8 @@ class ContextReading(Struct, frozen=True, kw_only=True):
 
     `reported` is the size by the last report, None if no report covers this context. `pending_messages` counts the
     messages that were appended after that report, which was made at `reported_at` (Unix milliseconds, None if there is
-    none or its time is unknown). `error_share` is the expected error as a share of `used`.
+    none or its time is unknown). `error_share` is the expected error as a share of `used`; right after an agent's
+    compaction it is what nine of ten errors are within.
     """
 
     used: int

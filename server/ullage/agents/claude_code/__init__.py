@@ -114,10 +114,6 @@ def _home(machine: Machine) -> str:
     return machine.folder("CLAUDE_CONFIG_DIR", ".claude")
 
 
-def _retention_files(machine: Machine) -> tuple[str, ...]:
-    return (settings_pattern(machine),)
-
-
 def _days_in(settings: JsonObject) -> float | None:
     days = settings.get("cleanupPeriodDays")
     return float(days) if isinstance(days, int | float) and not isinstance(days, bool) else None
@@ -125,7 +121,12 @@ def _days_in(settings: JsonObject) -> float | None:
 
 # The default is in the documentation ("Settings"). A period of 0 makes Claude Code write no transcripts at all, so a
 # hundred years are what "never" is.
-RETENTION = Retention(patterns=_retention_files, days_in=_days_in, default=30, setting='"cleanupPeriodDays": 36500')
+RETENTION = Retention(
+    patterns=lambda machine: (settings_pattern(machine),),
+    days_in=_days_in,
+    default=30,
+    setting='"cleanupPeriodDays": 36500',
+)
 
 
 def _model(update: Mapping[str, Any]) -> str:
@@ -166,15 +167,14 @@ def _has_plugin(settings: str) -> bool:
 
 
 def _project_settings(machine: Machine) -> tuple[str, ...]:
-    folder = f"{machine.cwd}/.claude"
-    return (f"{folder}/settings.json", f"{folder}/settings.local.json")
+    return machine.in_project(".claude/settings.json", ".claude/settings.local.json")
 
 
 def _settings_layers(machine: Machine) -> tuple[str, ...]:
     managed = machine.for_all_users("claude-code", "ClaudeCode", "Program Files/ClaudeCode")
     return (
         settings_pattern(machine),
-        *(_project_settings(machine) if machine.cwd else ()),
+        *_project_settings(machine),
         # What an organisation's server has sent, the file of this machine, and the files beside that.
         settings_pattern(machine).replace("settings.json", "remote-settings.json"),
         f"{managed}/managed-settings.json",

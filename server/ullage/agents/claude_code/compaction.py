@@ -20,6 +20,7 @@ the number of the last one.
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from itertools import chain
 from typing import Any
 
@@ -127,13 +128,13 @@ def _files(machine: Machine) -> tuple[str, ...]:
     own = machine.folder("CLAUDE_CONFIG_DIR", ".claude")
     # The program's own state, which `/config` writes, is next to the folder unless that is named.
     state = f"{own}/.claude.json" if machine.variables.get("CLAUDE_CONFIG_DIR") else f"{machine.home}/.claude.json"
-    project = (f"{machine.cwd}/.claude/settings.json", f"{machine.cwd}/.claude/settings.local.json")
-    return (state, f"{own}/settings.json", *(project if machine.cwd else ()))
+    project = machine.in_project(".claude/settings.json", ".claude/settings.local.json")
+    return (state, f"{own}/settings.json", *project)
 
 
 def _definitions(machine: Machine, name: str) -> tuple[str, ...]:
-    project = (f"{machine.cwd}/.claude/agents/{name}.md",) if machine.cwd else ()
-    return (f"{machine.folder('CLAUDE_CONFIG_DIR', '.claude')}/agents/{name}.md", *project)
+    own = machine.folder("CLAUDE_CONFIG_DIR", ".claude")
+    return (f"{own}/agents/{name}.md", *machine.in_project(f".claude/agents/{name}.md"))
 
 
 def _read(texts: Texts) -> Given:
@@ -344,7 +345,7 @@ def _last_files(context: Sequence[Message]) -> list[FileAgain]:
     """Returns the context's five files that were last changed on the disk, the last one last: those that were only read
     are older than those that the conversation changed."""
     calls: dict[str, ToolUseBlock] = {}
-    files: dict[str, _Views] = {}
+    files: dict[str, list[tuple[ToolUseBlock, ToolResultBlock]]] = {}
     changed: dict[str, int] = {}
     for place, message in enumerate(context):
         for block in message.content:
@@ -352,15 +353,16 @@ def _last_files(context: Sequence[Message]) -> list[FileAgain]:
                 calls[block.id] = block
             elif isinstance(block, ToolResultBlock) and (call := calls.get(block.tool_use_id)):
                 path = path_of(call.input)
-                files[path] = _seen(files.pop(path, _Views()), call, join_texts(block.content))
+                files[path] = [*files.pop(path, []), (call, block)]
                 if action_of(call.name, call.input) is not Action.READ:
                     changed[path] = place
     paths = sorted((path for path in files if not _MEMORY.search(path)), key=lambda path: changed.get(path, -1))
-    return [files[path].file() for path in paths[-_FILES:]]
+    return [reduce(_seen, files[path], _Views()).file() for path in paths[-_FILES:]]
 
 
-def _seen(before: _Views, call: ToolUseBlock, result: str) -> _Views:
+def _seen(before: _Views, shown: tuple[ToolUseBlock, ToolResultBlock]) -> _Views:
     """Returns what is known of a file after another call that reads or changes it."""
+    call, result = shown[0], join_texts(shown[1].content)
     action, written = action_of(call.name, call.input), text_of(call.input, CONTENT_KEYS)
     if action is Action.WRITE and written:
         return _Views(shown=written, plain=written, is_whole=True)

@@ -38,7 +38,7 @@ from ullage.tokens.families import inner_names
 def patterns(machine: Machine) -> tuple[str, ...]:
     """Returns glob patterns for Codex's session files: those in a folder per day, and those that the user archived.
     Codex compresses old ones with Zstandard (`.jsonl.zst`)."""
-    home = machine.folder("CODEX_HOME", ".codex")
+    home = _folder(machine)
     places = (f"{home}/sessions/*/*/*/rollout-*.jsonl", f"{home}/archived_sessions/rollout-*.jsonl")
     return tuple(place + ending for place in places for ending in ("", ".zst"))
 
@@ -105,9 +105,8 @@ def _threshold(setup: Setup) -> Rule | None:
 
 
 def _files(machine: Machine) -> tuple[str, ...]:
-    project = (f"{machine.cwd}/.codex/config.toml",) if machine.cwd else ()
-    home = machine.folder("CODEX_HOME", ".codex")
-    return (f"{home}/models_cache.json", f"{home}/config.toml", *project)
+    home = _folder(machine)
+    return (f"{home}/models_cache.json", f"{home}/config.toml", *machine.in_project(".codex/config.toml"))
 
 
 def _named(files: Sequence[JsonObject]) -> tuple[str, ...]:

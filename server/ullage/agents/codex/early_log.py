@@ -234,7 +234,6 @@ def _split(lines: Iterable[Line]) -> list[list[Line]]:
 
 
 def _begins(line: Line) -> bool:
-    """Returns whether a line begins a conversation: the first one of the log, or another one."""
     return _event(line).get("type") == "session_configured"
 
 
