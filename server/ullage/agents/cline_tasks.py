@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from ullage.agents.record_reader import RecordReader, usage_in
+from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
@@ -29,7 +29,6 @@ _MODEL = re.compile(r"<model>([^<\n]+)</model>")
 _OWN_FIELDS = {"modelInfo", "metrics", "isSummary", "condenseId", "condenseParent", "truncationParent"}
 # Roo Code's fields, in a message or in the account of a request.
 _ROO_FIELDS = {"isSummary", "condenseId", "condenseParent", "truncationParent", "isTruncationMarker", "apiProtocol"}
-_LEFT_OUT = "[Older messages were left out here to make room.]"
 
 
 def matches(document: Document) -> bool:
@@ -125,7 +124,7 @@ class TaskReader(RecordReader):
         builder, timestamp = self._builder, as_timestamp(message.get("ts"))
         left_out = [as_count(bound) for bound in as_list(request.get("deletedRange"))]
         if len(left_out) == 2:
-            self._drop(self._added[left_out[0] : left_out[1] + 1], _LEFT_OUT, timestamp)
+            self._drop(self._added[left_out[0] : left_out[1] + 1], LEFT_OUT, timestamp)
         self._read_facts(message, content, timestamp)
         message_id = builder.add(Role(as_text(message.get("role"))), content, as_text(message.get("id")), timestamp)
         self._added.append(message_id)

@@ -19,7 +19,7 @@ from ullage.agents.agent import Agent, Sessions
 from ullage.agents.machine import Machine, last_text
 from ullage.agents.own_context import OwnContext, share
 from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
-from ullage.agents.record_reader import RecordReader, usage_in
+from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -71,7 +71,6 @@ _NOTICES = {
     *("systemNotification", "toolConfirmationRequest", "actionRequired"),
     *("contextLengthExceeded", "summarizationRequested", "conversationCompacted"),
 }
-_LEFT_OUT = "[Older messages were left out here to make room.]"
 _ITEMS = {
     "text",
     "image",
@@ -165,7 +164,7 @@ class GooseReader(RecordReader):
         return True
 
     def _flush(self) -> None:
-        self._builder.drop(self._hidden, _LEFT_OUT)
+        self._builder.drop(self._hidden, LEFT_OUT)
         if self._answer and as_count(self._head.get("input_tokens")):
             self._builder.report(usage_in(self._head, "input_tokens", "output_tokens"), self._answer)
 
@@ -199,7 +198,7 @@ class GooseReader(RecordReader):
             if metadata.get("userVisible") is False:
                 self._compact(content, as_text(message.get("id")), timestamp)
                 return
-            builder.drop(self._hidden, _LEFT_OUT, timestamp)
+            builder.drop(self._hidden, LEFT_OUT, timestamp)
             self._hidden = []
         added = builder.add(Role(role), content, as_text(message.get("id")), timestamp)
         (self._shown if visible else self._hidden).append(added)

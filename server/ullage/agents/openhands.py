@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Sessions
 from ullage.agents.machine import Machine, first_prompt
-from ullage.agents.record_reader import RecordReader, usage_in
+from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -65,7 +65,6 @@ _OWN_EVENTS = {
     *("CondensationRequest", "ConversationErrorEvent", "ConversationStateUpdateEvent", "HookExecutionEvent"),
     *("InterruptEvent", "LLMCompletionLogEvent", "PauseEvent", "StreamingDeltaEvent", "TokenEvent"),
 }
-_LEFT_OUT = "[Older messages were left out here to make room.]"
 
 
 def matches(document: Document) -> bool:
@@ -229,7 +228,7 @@ class OpenHandsReader(RecordReader):
             self._builder.compact(summary, as_text(event.get("id")), timestamp, leading=leading, kept=kept)
         else:
             gone = [known for known in _message_ids(self._shown) if known not in {*leading, *kept}]
-            self._builder.drop(gone, _LEFT_OUT, timestamp)
+            self._builder.drop(gone, LEFT_OUT, timestamp)
         self._shown = stays
 
 

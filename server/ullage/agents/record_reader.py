@@ -18,6 +18,9 @@ from ullage.model.json_values import JsonObject, as_text
 from ullage.model.message import Role
 from ullage.model.usage import Usage
 
+# In place of messages that an agent has left out of the context without a summary.
+LEFT_OUT = "[Older messages were left out here to make room.]"
+
 
 class RecordReader:
     """Reads the records of one conversation (see `Reader`). A subclass reads a record in `_read`, and adds in `_flush`
