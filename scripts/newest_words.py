@@ -25,10 +25,11 @@ JUDGED = ROOT / "docs" / "newest.md"
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """A released agent. `package` is its npm package, or that of the program for Linux, whose words are those of all
-    systems; without one `missing` says why. `suffix` is that of its version for Linux. `folders` of `agents/` read what
-    it writes, and `variables` and `models` begin the names of its environment variables and of its models.
-    `is_compiled` says that the words in it have nothing between them."""
+    """A released agent. `package` is its npm package, or that of the program for Linux, whose words are those of
+    all systems; without one `missing` says why. `suffix` is that of its version for Linux. `folders` are names in
+    `agents/`, of a folder or the beginnings of files, that read what it writes, and `variables` and `models` begin
+    the names of its environment variables and of its models. `is_compiled` says that the words in it have nothing
+    between them."""
 
     name: str
     package: str = ""
@@ -73,7 +74,7 @@ PROGRAMS = (
         name="kimi-code", package="@moonshot-ai/kimi-code", folders=("kimi_code",), variables="KIMI", models="kimi"
     ),
     Program(name="cline", package="@cline/cli-linux-x64", folders=("cline",), variables="CLINE"),
-    Program(name="kilo-code", package="@kilocode/cli-linux-x64", folders=("kilo_code", "opencode"), variables="KILO"),
+    Program(name="kilo-code", package="@kilocode/cli-linux-x64", folders=("opencode",), variables="KILO"),
     Program(name="droid", package="@factory/cli-linux-x64", folders=("droid",), variables="FACTORY"),
     Program(name="crush", missing="@charmland/crush has no program in it: it is fetched when the package is installed"),
     Program(name="goose", missing="neither npm nor PyPI has it"),
@@ -104,6 +105,13 @@ _FOREIGN = {"node_modules", "web-shell", "dist-web", "third_party", "browser-use
 # A program without a suffix is larger than this; what is smaller is a licence or a start script.
 _PROGRAM_BYTES = 1_000_000
 _MINUTES = 10
+
+
+def sources_of(program: Program) -> list[Path]:
+    """Returns the files that know a program: those of its folders, and those whose names begin so."""
+    agents = SOURCE / "agents"
+    found = (path for name in program.folders for path in (*agents.glob(f"{name}*.py"), *agents.glob(f"{name}/*.py")))
+    return sorted(found)
 
 
 class Words(Struct, frozen=True, kw_only=True):
@@ -140,7 +148,7 @@ def known_of(program: Program, document: str) -> Words:
     models = json.loads((SOURCE / "catalog" / "data" / "models.json").read_text(encoding="utf-8"))
     everything = literals(SOURCE.rglob("*.py")) | judged(document)
     everything |= {plain(name.rsplit("/", 1)[-1]) for name in models}
-    own = literals(path for folder in program.folders for path in (SOURCE / "agents" / folder).rglob("*.py"))
+    own = literals(sources_of(program))
     tools = frozenset(plain(name) for names in TOOLS.values() for name in names)
     own = frozenset(word for word in own if len(word) > _COMMON)
     return Words(own=own, tools=tools, known=frozenset(everything))
@@ -234,7 +242,7 @@ def unknown(program: Program, texts: Iterable[bytes], words: Words) -> dict[str,
 
 
 def _underscored(program: Program) -> set[str]:
-    paths = [path for folder in program.folders for path in (SOURCE / "agents" / folder).rglob("*.py")]
+    paths = sources_of(program)
     trees = (ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in paths)
     values = (node.value for tree in trees for node in tree if isinstance(node, ast.Constant))
     return {value for value in values if isinstance(value, str) and re.fullmatch(r"[a-z]+(_[a-z]+)+", value)}

@@ -7,7 +7,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from ullage.agents.machine import Machine
-from ullage.model.blocks import ArtifactLedger, CompactionBlock, TextBlock
+from ullage.model.blocks import ArtifactLedger, CompactionBlock, TextBlock, join_texts
 from ullage.model.json_values import JsonObject
 from ullage.model.marker import render_marker
 from ullage.model.message import Message, Role
@@ -48,18 +48,36 @@ class SessionWriter(Struct, frozen=True, kw_only=True):
 
     - `lines`: returns the records of the session's file, one a line.
     - `path`: returns the file's absolute path. Raises `InvalidRequest` if the agent's name of the folder is not known.
-    - `command`: returns the command that resumes the session, when it is run in the session's folder.
-    - `unknown`: returns why a conversation of this version of the agent can't be continued; "" if it can.
-    - `is_own`: says whether the agent itself wrote a message that it writes again when a session is resumed.
+    - `words`: the command that resumes a session, when it is run in the session's folder, without the session's id.
+    - `latest`: the latest major version whose resumed sessions were tried.
+    - `is_repeated`: says whether the agent itself wrote a text in the user's place, and does so again at every resume.
     - `keeps_reasoning`: whether a session of its own can contain the reasoning of the session that it is made from.
     """
 
     lines: Callable[[NewSession], Sequence[JsonObject]]
     path: Callable[[Machine, NewSession], str]
-    command: Callable[[NewSession], tuple[str, ...]]
-    unknown: Callable[[str], str]
-    is_own: Callable[[Message], bool] = is_system
+    words: tuple[str, ...]
+    latest: int
+    is_repeated: Callable[[str], bool]
     keeps_reasoning: bool = True
+
+    def command(self, session: NewSession) -> tuple[str, ...]:
+        """Returns the command that resumes a session."""
+        return (*self.words, session.id)
+
+    def unknown(self, version: str) -> str:
+        """Returns why a conversation of this version of the agent can't be continued; "" if it can. A text that is no
+        version can."""
+        first = version.partition(".")[0]
+        if not first.isdecimal() or int(first) <= self.latest:
+            return ""
+        known = f"up to its version {self.latest}" if self.latest else f"of its version {self.latest}"
+        return f"only sessions {known} are known, this one is of {version}"
+
+    def is_own(self, message: Message) -> bool:
+        """Returns whether the agent itself wrote a message that it writes again when a session is resumed."""
+        is_prompt = message.role is Role.USER and message.compaction is None
+        return is_system(message) or (is_prompt and self.is_repeated(join_texts(message.content)))
 
 
 def summary_text(marker: CompactionBlock) -> str:
@@ -76,12 +94,6 @@ def as_said(message: Message) -> Message:
         return message
     said = TextBlock(text=summary_text(marker))
     return Message(id=message.id, role=Role.USER, content=(said,), timestamp=message.timestamp)
-
-
-def is_later(version: str, major: int) -> bool:
-    """Returns whether a version is of a later major number than `major`. False for a text that is no version."""
-    first = version.partition(".")[0]
-    return first.isdecimal() and int(first) > major
 
 
 def moment(time: int) -> str:

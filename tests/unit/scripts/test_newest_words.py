@@ -79,3 +79,14 @@ def test_a_word_found_in_a_package_is_printed_once_by_its_kind(tmp_path: Path) -
     program = PROGRAMS[-1]
     found = newest_words.unknown(program, [text], Words(own=OWN, tools=frozenset(), known=KNOWN))
     assert {kind: words for kind, words in found.items() if words} == {"records": {"goal_status"}}
+
+
+def test_each_program_has_the_files_that_know_it() -> None:
+    known = {
+        program.name: [path.stem for path in newest_words.sources_of(program)]
+        for program in PROGRAMS
+        if program.folders
+    }
+    assert [name for name, files in known.items() if not files] == []
+    assert known["cline"] == ["cline", "cline_tasks"]
+    assert {"rollout", "__init__"} <= {*known["codex"]}

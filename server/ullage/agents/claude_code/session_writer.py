@@ -21,8 +21,6 @@ from ullage.agents.new_session import (
     NewSession,
     SessionWriter,
     as_said,
-    is_later,
-    is_system,
     moment,
     summary_text,
     uuid_of,
@@ -34,8 +32,6 @@ from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject
 from ullage.model.message import Message, Role
 
-# The latest major version whose resumed sessions were tried.
-_LATEST = 2
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]")
 # Characters. The folder of a longer path has a hash after so many.
 _LONGEST_NAME = 200
@@ -96,23 +92,7 @@ def path(machine: Machine, session: NewSession) -> str:
     return f"{folder}/{session.id}.jsonl"
 
 
-def command(session: NewSession) -> tuple[str, ...]:
-    """Returns the command that resumes a session."""
-    return ("claude", "--resume", session.id)
-
-
-def unknown(version: str) -> str:
-    """Returns why a conversation of this version can't be continued; "" if it can."""
-    return f"only sessions up to its version {_LATEST} are known, this one is of {version}" * is_later(version, _LATEST)
-
-
-def is_own(message: Message) -> bool:
-    """Returns whether Claude Code itself wrote a message that it writes again when the session is resumed."""
-    is_prompt = message.role is Role.USER and message.compaction is None
-    return is_system(message) or (is_prompt and is_listed_again(join_texts(message.content)))
-
-
-WRITER = SessionWriter(lines=lines, path=path, command=command, unknown=unknown, is_own=is_own)
+WRITER = SessionWriter(lines=lines, path=path, words=("claude", "--resume"), latest=2, is_repeated=is_listed_again)
 
 
 def _lines(session: NewSession) -> Iterator[_Line]:
@@ -121,7 +101,7 @@ def _lines(session: NewSession) -> Iterator[_Line]:
         summary = {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
         message = {"role": "user", "content": summary_text(marked)}
         yield _Line(kind="user", message=message, beside=summary, time=session.messages[0].timestamp)
-    rest = [_marked(as_said(message)) for message in session.messages[bool(marked) :] if not is_own(message)]
+    rest = [_marked(as_said(message)) for message in session.messages[bool(marked) :] if not WRITER.is_own(message)]
     turns = pair_turns(rest, FORMAT).turns
     last = max((at for at, turn in enumerate(turns) if turn.role is Role.ASSISTANT), default=-1)
     for number, turn in enumerate(turns):

@@ -18,17 +18,15 @@ from typing import Any
 
 from ullage.agents.codex.rollout import is_added_again
 from ullage.agents.machine import Machine
-from ullage.agents.new_session import NewSession, SessionWriter, as_said, is_later, is_system, moment, summary_text
+from ullage.agents.new_session import NewSession, SessionWriter, as_said, moment, summary_text
 from ullage.formats.parsing import clean_text
 from ullage.formats.requests.responses import FORMAT, write_turn
 from ullage.formats.requests.turns import Turn, pair_turns, without_documents
 from ullage.formats.transcripts.chat import read_arguments
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import JsonObject, as_text
-from ullage.model.message import Message, Role
+from ullage.model.message import Role
 
-# All versions whose resumed sessions were tried are of this major version: 0.166 and 0.169.
-_LATEST = 0
 # A version is required. It is that of the format that is written here.
 _FORMAT_VERSION = "0.169.0"
 
@@ -46,23 +44,15 @@ def path(machine: Machine, session: NewSession) -> str:
     return f"{home}/sessions/{made:%Y/%m/%d}/rollout-{made:%Y-%m-%dT%H-%M-%S}-{session.id}.jsonl"
 
 
-def command(session: NewSession) -> tuple[str, ...]:
-    """Returns the command that resumes a session."""
-    return ("codex", "resume", session.id)
-
-
-def unknown(version: str) -> str:
-    """Returns why a conversation of this version can't be continued; "" if it can."""
-    return f"only sessions of its version {_LATEST} are known, this one is of {version}" * is_later(version, _LATEST)
-
-
-def is_own(message: Message) -> bool:
-    """Returns whether Codex itself wrote a message that it writes again when the session is resumed."""
-    is_prompt = message.role is Role.USER and message.compaction is None
-    return is_system(message) or (is_prompt and is_added_again(join_texts(message.content)))
-
-
-WRITER = SessionWriter(lines=lines, path=path, command=command, unknown=unknown, is_own=is_own, keeps_reasoning=False)
+# All versions whose resumed sessions were tried are of one major version: 0.166 and 0.169.
+WRITER = SessionWriter(
+    lines=lines,
+    path=path,
+    words=("codex", "resume"),
+    latest=0,
+    is_repeated=is_added_again,
+    keeps_reasoning=False,
+)
 
 
 def _lines(session: NewSession) -> Iterator[JsonObject]:
@@ -78,7 +68,7 @@ def _lines(session: NewSession) -> Iterator[JsonObject]:
     if session.title:
         name = clean_text(session.title)
         yield _event(made, "thread_name_updated", thread_id=session.id, thread_name=name)
-    rest = [as_said(message) for message in session.messages[bool(marked) :] if not is_own(message)]
+    rest = [as_said(message) for message in session.messages[bool(marked) :] if not WRITER.is_own(message)]
     turns = pair_turns(without_documents(rest), FORMAT, thinking=False).turns
     last = max((at for at, turn in enumerate(turns) if turn.role is Role.ASSISTANT), default=-1)
     # The names of the calls whose input is text alone. Codex drops a result whose kind is not that of its call.
