@@ -52,13 +52,14 @@ class CountingReader(Reader):
         *,
         conversation: str = "",
         cwd: str = "",
+        focus: frozenset[str] = frozenset(),
         check: Check = lambda: None,
     ) -> Ledger:
         def count() -> None:
             self.folded += 1
             check()
 
-        return super().ledger(messages, indices, conversation=conversation, cwd=cwd, check=count)
+        return super().ledger(messages, indices, conversation=conversation, cwd=cwd, focus=focus, check=count)
 
 
 def meet(settings: Settings | None = None) -> tuple[TestClient, CountingReader]:

@@ -19,27 +19,28 @@ _EXIT_CODE = re.compile(
 # Words in lower case, one of which every such line has. To search for them costs a tenth of the pattern.
 _ENDS = ("exit", "returncode", "return code")
 _SUMMARIES = re.compile(
-    r"^=+ ?((?:\d+ \w+, )*\d+ (?:passed|failed|errors?|skipped|xfailed|warnings?)[^=\n]*?) ?=+$"  # pytest
-    r"|^(Tests?:\s.*\d total.*)$"  # jest
-    r"|^[^\S\n]*(test result: (?:ok|FAILED)\..*)$"  # cargo
-    r"|^((?:ok|FAIL)\s+\S+\s+[\d.(].*)$"  # go
-    r"|^[^\S\n]*(\d+ (?:tests?|doctests?|examples?).{0,40}\d+ failures?.*)$"  # exunit, rspec
-    r"|^[^\S\n]*(\d+ (?:passing|failing).*)$"  # mocha
-    r"|^((?:FAILED \(|OK(?: \(|$)).*)$"  # unittest
-    r"|^(\d+ (?:passed|failed)(?:, \d+ \w+)* in [\d.]+s.*)$"  # pytest -q
-    r"|^[^\S\n]*(Tests?  +\d.*\(\d+\).*)$"  # vitest
-    r"|^[^\S\n]*(✖ \d+ problems? .*)$"  # eslint
-    r"|^(Found \d+ errors?\b.*|Success: no issues found.*|All checks passed!.*)$"  # mypy, ruff, tsc
-    r"|^[^\S\n]*(\d+ errors?, \d+ warnings?.*)$"  # pyright
-    r"|^(BUILD (?:SUCCESSFUL|FAILED)\b.*)$"  # gradle
-    r"|^[^\S\n]*(\d+ issues[.:]|1 issue:|1 issues:)[^\S\n]*$"  # golangci-lint
-    r"|^[^\S\n]*(\d+ mods?/funs?, found .*)$"  # credo
-    r"|^[^\S\n]*(\d+ files? inspected, .*)$"  # rubocop
-    r"|^(?:\[INFO\] )?(BUILD SUCCESS|BUILD FAILURE)$"  # maven
-    r"|^(Build succeeded\.|Build FAILED\.)$"  # dotnet
-    r"|^[^\S\n]*(Finished `?\w+`? (?:profile )?\[.*)$"  # cargo build
-    r"|^(All matched files use Prettier code style!|\[OK\] No errors|No errors found!)$"  # prettier, phpstan, psalm
-    r"|^(Output written on \S+\.pdf \(\d+ pages?.*)$",  # latex
+    # One `^` for all, because it is tried at every character.
+    r"^(?:=+ ?((?:\d+ \w+, )*\d+ (?:passed|failed|errors?|skipped|xfailed|warnings?)[^=\n]*?) ?=+$"  # pytest
+    r"|(Tests?:\s.*\d total.*)$"  # jest
+    r"|[^\S\n]*(test result: (?:ok|FAILED)\..*)$"  # cargo
+    r"|((?:ok|FAIL)\s+\S+\s+[\d.(].*)$"  # go
+    r"|[^\S\n]*(\d+ (?:tests?|doctests?|examples?).{0,40}\d+ failures?.*)$"  # exunit, rspec
+    r"|[^\S\n]*(\d+ (?:passing|failing).*)$"  # mocha
+    r"|((?:FAILED \(|OK(?: \(|$)).*)$"  # unittest
+    r"|(\d+ (?:passed|failed)(?:, \d+ \w+)* in [\d.]+s.*)$"  # pytest -q
+    r"|[^\S\n]*(Tests?  +\d.*\(\d+\).*)$"  # vitest
+    r"|[^\S\n]*(✖ \d+ problems? .*)$"  # eslint
+    r"|(Found \d+ errors?\b.*|Success: no issues found.*|All checks passed!.*)$"  # mypy, ruff, tsc
+    r"|[^\S\n]*(\d+ errors?, \d+ warnings?.*)$"  # pyright
+    r"|(BUILD (?:SUCCESSFUL|FAILED)\b.*)$"  # gradle
+    r"|[^\S\n]*(\d+ issues[.:]|1 issue:|1 issues:)[^\S\n]*$"  # golangci-lint
+    r"|[^\S\n]*(\d+ mods?/funs?, found .*)$"  # credo
+    r"|[^\S\n]*(\d+ files? inspected, .*)$"  # rubocop
+    r"|(?:\[INFO\] )?(BUILD SUCCESS|BUILD FAILURE)$"  # maven
+    r"|(Build succeeded\.|Build FAILED\.)$"  # dotnet
+    r"|[^\S\n]*(Finished `?\w+`? (?:profile )?\[.*)$"  # cargo build
+    r"|(All matched files use Prettier code style!|\[OK\] No errors|No errors found!)$"  # prettier, phpstan, psalm
+    r"|(Output written on \S+\.pdf \(\d+ pages?.*)$)",  # latex
     re.MULTILINE,
 )
 _NO_FAILURE = re.compile(r"\b0 (?:failed|failures?|failing|errors?)\b")

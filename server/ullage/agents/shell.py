@@ -38,9 +38,9 @@ _PREAMBLE = re.compile(r"\s*+(?:set [-+]\w+.*|#.*|\\|:)?\s*$")
 _NOT_A_FILE = re.compile(r"[*?$(){}\[\]<>|&;`\"'=,!^%]|^-|^/dev/|^\d+$|^\.+$|^/$|://")
 _FILE = re.compile(r"(?:\.[A-Za-z0-9]\w*|/[\w.@+-]+|Makefile|Dockerfile|LICENSE|README)$")
 _TEST = re.compile(
-    r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|runtests\.py|nextest)\b"
-    r"|\b(?:cargo|go|mix|npm|pnpm|yarn|bun|deno|make|just|gradlew?|mvn|dotnet|swift|zig|rake|stack|cabal|bazel|mise|task|nx|poe|hatch)"
-    r"\s+(?:run\s+)?(?:\S+:)?(?:test|check)\b|\bbin/test\b|\./test\b|\btest_\w+\.py\b|\brun_tests?\b"
+    r"\b(?:(?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|runtests\.py|nextest)\b"
+    r"|(?:cargo|go|mix|npm|pnpm|yarn|bun|deno|make|just|gradlew?|mvn|dotnet|swift|zig|rake|stack|cabal|bazel|mise|task|nx|poe|hatch)"
+    r"\s+(?:run\s+)?(?:\S+:)?(?:test|check)\b|bin/test\b|test_\w+\.py\b|run_tests?\b)|\./test\b"
 )
 _LOOKS_ONLY = {
     "ls", "cat", "head", "tail", "less", "grep", "rg", "find", "fd", "pwd", "cd", "echo", "wc", "which", "tree", "nl",
@@ -85,7 +85,7 @@ class ShellRead(Struct, frozen=True, kw_only=True):
     first: int | None
 
 
-class Part(Struct, frozen=True):
+class Part(Struct, frozen=True, gc=False):
     """A simple command of a command line.
 
     `joint` is the operator before it, `SUBSTITUTED` inside a substitution. `words` are its words without quotes,
@@ -180,9 +180,9 @@ def _bare(command: str) -> str:
         if ending:
             ending = "" if line.strip() == ending else ending
             continue
-        opening = HEREDOC.search(line)
+        opening = HEREDOC.search(line) if "<<" in line else None
         ending = opening[1] if opening else ""
-        kept.append(HEREDOC.sub("", line))
+        kept.append(HEREDOC.sub("", line) if opening else line)
     return "\n".join(kept)
 
 

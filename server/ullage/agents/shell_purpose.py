@@ -60,7 +60,7 @@ _GOES_ON = re.compile(r"(?:\b(?:do|then|else|in)|[{(|;&\\])$")
 _LONGEST_END = len("then")
 
 
-class Purpose(Struct, frozen=True, kw_only=True):
+class Purpose(Struct, frozen=True, kw_only=True, gc=False):
     """What a command line is run for.
 
     `keys` has an entry for each of its commands that does something; two command lines with the same keys are the same
@@ -186,7 +186,7 @@ def _without_prefixes(part: Part) -> Part:
                 start += 1
         else:
             break
-    return Part(part.joint, words[start:], part.quoted[start:], part.redirections)
+    return Part(part.joint, words[start:], part.quoted[start:], part.redirections) if start else part
 
 
 def _key(part: Part) -> str:

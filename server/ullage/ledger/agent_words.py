@@ -7,6 +7,7 @@ the paragraph may no longer be true. What the user answered is kept with the wor
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,17 +26,18 @@ _HEADING = re.compile(r"#{1,6} \S|\*\*[^*]+\*\*$")
 _ASKING = ("?", "？", "؟")
 # Words of a paragraph that says something: fewer are "Done." and a heading.
 _FEWEST = 5
+# The newest answers that stand; older ones are told if they are asked for.
+_MOST = 4
 # Characters of the user's answer that are kept with the words.
 _ANSWER = 160
 _READ = 4_000
 
 
 class _Told(Struct, frozen=True, kw_only=True):
-    """A text that the agent put before the user: its paragraphs, the names in each, and what the user answered."""
+    """A text that the agent put before the user, and what the user answered."""
 
     index: int
-    paragraphs: tuple[str, ...]
-    names: tuple[frozenset[str], ...]
+    text: str
     answer: str = ""
 
 
@@ -46,33 +48,50 @@ class WordsFold:
         self._told: list[_Told] = []
 
     def take_text(self, text: str, index: int) -> None:
-        """Notes a text, or a plan, that the agent put before the user."""
-        # As a whole, because a secret may be known by the text before it.
-        found = tuple(paragraphs(clean(text)))
-        self._told.append(_Told(index=index, paragraphs=found, names=tuple(map(_names_in, found))))
+        """Notes a text, or a plan, that the agent put before the user. It is read when it is asked for, because most
+        texts never are."""
+        self._told.append(_Told(index=index, text=text))
 
     def take_answer(self, answer: str, index: int) -> None:
         """Notes what the user answered to the newest text."""
         if self._told and not self._told[-1].answer:
             self._told[-1] = replace(self._told[-1], answer=f"the user in #{index + 1}: {_cut(answer)}")
 
-    def entries(self, changed: Mapping[str, int]) -> tuple[Entry, ...]:
-        """Returns the answers, in order, without code in fences, and without the paragraphs that are overtaken: what
-        they name was changed later. `changed` has the message in which each name was last changed. A question that was
-        answered is left out: it is kept with the user's words."""
-        found: list[Entry] = []
-        for one in self._told:
-            told = [part for part in one.paragraphs if not (one.answer and part.rstrip(" *_)").endswith(_ASKING))]
-            stand = [
-                part
-                for part, names in zip(one.paragraphs, one.names, strict=True)
-                if part in told and all(changed.get(name, -1) <= one.index for name in names)
-            ]
-            if told:
-                life = Life.STAND if stand else Life.OVERTAKEN
-                text = with_gaps(told, stand or told)
-                found.append(Entry(kind=Kind.WORDS, life=life, index=one.index, text=text, beside=one.answer))
-        return tuple(found)
+    def entries(self, changed: Mapping[str, int], focus: Collection[str] = ()) -> tuple[Entry, ...]:
+        """Returns the newest answers that stand, and older ones with a word of `focus` (in lower case), in order.
+        They are without code in fences, and without the paragraphs that are overtaken: what they name was changed
+        later. `changed` has the message in which each name was last changed. A question that was answered is left out:
+        it is kept with the user's words. Of answers that were repeated, the last is there."""
+        found: dict[str, Entry] = {}
+        for told in reversed(self._told):
+            if len(found) < _MOST or (focus and _has_any(told.text, focus)):
+                entry = _standing(told, changed)
+                if entry and (len(found) < _MOST or _has_any(entry.text, focus)):
+                    found.setdefault(entry.text, entry)
+        return tuple(reversed(found.values()))
+
+
+def _has_any(text: str, words: Collection[str]) -> bool:
+    low = text.lower()
+    return any(word in low for word in words)
+
+
+def _standing(told: _Told, changed: Mapping[str, int]) -> Entry | None:
+    named = _named_paragraphs(told.text)
+    parts = [part for part, _ in named if not (told.answer and part.rstrip(" *_)").endswith(_ASKING))]
+    stand = [
+        part for part, names in named if part in parts and all(changed.get(name, -1) <= told.index for name in names)
+    ]
+    if not stand:
+        return None
+    return Entry(kind=Kind.WORDS, life=Life.STAND, index=told.index, text=with_gaps(parts, stand), beside=told.answer)
+
+
+@lru_cache(maxsize=512)
+def _named_paragraphs(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Returns the paragraphs of a text without secrets, each with the names in it."""
+    # As a whole, because a secret may be known by the text before it.
+    return tuple((part, _names_in(part)) for part in paragraphs(clean(text)))
 
 
 def still_standing(earlier: Iterable[Entry], changed: Mapping[str, int]) -> Iterator[Entry]:

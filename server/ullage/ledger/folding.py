@@ -1,6 +1,6 @@
 """Folds the messages of a conversation into its ledger, one after another. Another message costs what it has in it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -55,8 +55,9 @@ class Fold:
             self._take_agent(message, index)
         self._before, self._end = message, index + 1
 
-    def ledger(self) -> Ledger:
-        """Returns the ledger of the messages so far."""
+    def ledger(self, focus: Collection[str] = ()) -> Ledger:
+        """Returns the ledger of the messages so far. Words of the agent that have a word of `focus` (in lower case) are
+        in it, however old."""
         said = self._said.entries()
         return Ledger(
             end=self._end,
@@ -67,7 +68,7 @@ class Fold:
             commits=self._work.commits(),
             files=self._work.files(),
             jobs=self._jobs(),
-            words=self._words.entries(self._changed),
+            words=self._words.entries(self._changed, focus),
             earlier=tuple(still_standing(self._earlier, self._changed)),
             branch=self._work.branch(),
         )

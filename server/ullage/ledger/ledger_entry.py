@@ -29,7 +29,7 @@ class Life(StrEnum):
     A message of the user is `open`, or `repeated` by the same words later. A task is `open`, `in progress`, `done` or
     `dropped`. A problem is `open` or `mended`. A check `passed` or `failed`. A commit is the `last` one, an `earlier`
     one, or `elsewhere`: in another repository. A file was `read`, `created`, `changed` or `deleted`. A job is `running`
-    or `ended`. The agent's words hold (`stands`), or are `overtaken` by a later change of what they name.
+    or `ended`. The agent's words and an earlier summary hold (`stands`).
     """
 
     OPEN = "open"
@@ -50,7 +50,6 @@ class Life(StrEnum):
     RUNNING = "running"
     ENDED = "ended"
     STAND = "stands"
-    OVERTAKEN = "overtaken"
 
 
 class Entry(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):

@@ -28,9 +28,8 @@ _EDGE, _BETWEEN = 400, 260
 _LINE, _MENDED, _PARAGRAPH = 300, 200, 500
 # Characters of a job's result that a page shows, and of how many jobs.
 _RESULT, _MOST_RESULTS = 500, 3
-# The agent's newest words, and mended problems, of which a page has no more. The last words are shown in full.
-_MOST_WORDS, _MOST_MENDED = 4, 6
-_LAST_WORDS = 1_400
+# Mended problems, of which a page has no more. The agent's last words are shown in full.
+_MOST_MENDED, _LAST_WORDS = 6, 1_400
 # Characters at each end of a text that are read.
 _MOST_CLEANED = 12_000
 # Lines of a program's output that say what failed.
@@ -109,15 +108,10 @@ class Page(Struct, frozen=True, kw_only=True):
     given: tuple[Entry, ...]
 
 
-def standing(ledger: Ledger, focus: frozenset[str] = frozenset()) -> tuple[Entry, ...]:
+def standing(ledger: Ledger) -> tuple[Entry, ...]:
     """Returns the entries of a ledger that a page may show, in the order of the sections, and nothing that a later
-    event replaced. The agent's words are the newest, and those with a word of `focus` (in lower case); an earlier
-    summary is shown only if the conversation began with it, since its content is in the ledger otherwise."""
-    # Of words that were repeated, the last.
-    last = {entry.text: entry for entry in ledger.words if entry.life is Life.STAND}
-    ordered = sorted(last.values(), key=lambda entry: entry.index)
-    asked = [entry for entry in ordered[:-_MOST_WORDS] if any(word in entry.text.lower() for word in focus)]
-    words = [*asked, *ordered[-_MOST_WORDS:]]
+    event replaced. An earlier summary is shown only if the conversation began with it, since its content is in the
+    ledger otherwise."""
     mended = [entry for entry in ledger.problems if entry.life is Life.MENDED][-_MOST_MENDED:]
     began = min((entry.index for entry in ledger.said), default=ledger.end)
     return (
@@ -129,7 +123,7 @@ def standing(ledger: Ledger, focus: frozenset[str] = frozenset()) -> tuple[Entry
         *(entry for entry in ledger.jobs if entry.life is Life.RUNNING),
         *(entry for entry in ledger.files if entry.life is not Life.READ and not entry.is_outside),
         *mended,
-        *words,
+        *ledger.words,
         *(entry for entry in ledger.earlier if entry.index <= began),
         *[entry for entry in ledger.jobs if entry.life is Life.ENDED and entry.beside][-_MOST_RESULTS:],
     )
@@ -327,6 +321,12 @@ def _written(entry: Entry, cwd: str, style: Style) -> str:
     return "\n".join([f"{style.first}{first}", *(f"{style.more}{line}" for line in others)])
 
 
+def prepare(entries: Sequence[Entry], cwd: str) -> None:
+    """Writes the lines of the entries for a summary's page, which remembers them."""
+    for entry in entries:
+        _written(entry, cwd, LISTED)
+
+
 def is_on(text: str, entry: Entry, cwd: str) -> bool:
     """Returns whether a quoted page has an entry: its first line, or of a file what its line says of it."""
     row = _written(entry, cwd, QUOTED).partition("\n")[0]
@@ -457,7 +457,7 @@ def _paragraphs(entry: Entry) -> str:
     """Returns as many whole paragraphs of the agent's words as have room, from the last: that is where it says what
     came of the turn. Of words without an answer, which are the newest, there are more."""
     room = _PARAGRAPH if entry.beside else _LAST_WORDS
-    parts = cleaned(entry.text).removesuffix(f"\n\n{GAP}").split("\n\n")
+    parts = entry.text.removesuffix(f"\n\n{GAP}").split("\n\n")
     shown = [_short(parts.pop(), room)]
     while parts and sum(map(len, shown)) + len(parts[-1]) <= room:
         shown.insert(0, parts.pop())

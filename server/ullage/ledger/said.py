@@ -105,10 +105,11 @@ def typed_text(message: Message) -> str:
 def answered_by(reply: str, asked: str) -> str:
     """Returns what a reply answers: the options whose labels it has, or else the last question of a text if the reply
     is short. Empty if it answers nothing."""
-    if not asked:
+    labels = _labels(reply)
+    if not asked or (not labels and len(reply) > _REPLY):
         return ""
     options = {label.upper(): text.replace("**", "").strip() for label, text in _OPTION.findall(asked)}
-    chosen = [label for label in _labels(reply) if label in options]
+    chosen = [label for label in labels if label in options]
     if chosen:
         return "; ".join(f"{label} = {_cut(options[label], _QUESTION)}" for label in chosen)
     if len(reply) > _REPLY:

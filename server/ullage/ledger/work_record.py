@@ -127,7 +127,7 @@ class CheckKind(StrEnum):
     TYPES = "types"
 
 
-class _Run(Struct, frozen=True, kw_only=True):
+class _Run(Struct, frozen=True, kw_only=True, gc=False):
     """A command that ran: what it checks (None if nothing), what it is run for, and how it ended. `is_unsure` says that
     its output shows no end, `folder` is where its command line went first, empty if nowhere; `left` are those
     of its commands that no later run has shown to be mended."""
@@ -368,7 +368,7 @@ class WorkFold:
             purpose=purpose,
             index=max(call.index, call.result_index),
             failed=failed,
-            detail=_told(call.result, reported, detail) if failed or detail else "",
+            detail=_told(call.result, reported, detail, failed=failed) if failed or detail else "",
             was_set_up=was_set_up,
             is_unsure=is_unsure,
             folder=without_cd(call.command)[1].rstrip("/"),
@@ -649,13 +649,12 @@ def _place(command: str) -> tuple[CheckKind, str] | None:
     return (kind, min(_programs((command,)), default="")) if kind else None
 
 
-def _told(output: str, reported: bool | None, detail: str) -> str:
+def _told(output: str, reported: bool | None, detail: str, *, failed: bool) -> str:
     """Returns what a command's output says of its end, without secrets, and of a failed one the first thing in it that
     failed. `detail` is what the output says with secrets."""
-    cleaned = clean(output[-_MOST_READ:])
-    outcome, said = judge(cleaned, reported)
-    detail = said if cleaned != output else detail
-    for pattern in _CAUSES if outcome is Outcome.FAILED else ():
+    cleaned = clean(output[-_MOST_READ:] if failed else telling(output))
+    detail = detail if cleaned == output else judge(cleaned, reported)[1]
+    for pattern in _CAUSES if failed else ():
         if found := pattern.search(cleaned):
             cause = " ".join(found[0].split()).removeprefix("E ")[:_CAUSE]
             return detail if cause in detail else cause if detail in cause else f"{detail}: {cause}"

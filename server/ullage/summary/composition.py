@@ -81,7 +81,7 @@ def compose(
     if request.earlier:
         # The ledger has what a page said; what a model or the user wrote is only there.
         carried = [entry for entry in carried if entry.kind is Kind.EARLIER and not entry.name]
-    known = standing(ledger, focus_words(request.focus))
+    known = standing(ledger)
     entries = [*carried, *left_by_tail(request, known)]
     room = request.max_tokens - _cost(request, "", (), counter)
     while True:
@@ -138,22 +138,17 @@ def read_ledger(request: SummaryRequest, reader: Reader, check: Check = go_on) -
         [index for index, _ in numbered],
         conversation=request.conversation,
         cwd=request.cwd,
+        focus=frozenset(word for word in request.focus.lower().split() if len(word) > _SHORT_WORD),
         check=check,
     )
-
-
-def focus_words(focus: str) -> frozenset[str]:
-    """Returns the words of a focus that are looked for, in lower case."""
-    return frozenset(word for word in focus.lower().split() if len(word) > _SHORT_WORD)
 
 
 def left_by_tail(request: SummaryRequest, entries: Sequence[Entry]) -> Iterator[Entry]:
     """Yields the entries without what the messages that stay say in the same words: the user's and the agent's words,
     what ended jobs answered, an earlier summary. What a shortened message lost is nowhere else. States stay on the page
     wherever they are from: who reads it takes a list of files, checks or problems for all that there are."""
-    kept = {
-        index for index, message in zip(request.indices, request.messages, strict=True) if message.id in request.kept
-    }
+    ids = frozenset(request.kept)
+    kept = {index for index, message in zip(request.indices, request.messages, strict=True) if message.id in ids}
     begin = request.indices[-1] + 1 if request.indices else 0
     whole = request.whole or request.tail
     kept |= {place for place, pair in enumerate(zip(whole, request.tail, strict=True), begin) if pair[0] == pair[1]}

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from ullage.ledger.folding import Fold
 from ullage.ledger.ledger_entry import Ledger
+from ullage.ledger.ledger_page import prepare, standing
 from ullage.model.message import Message
 from ullage.redaction.clean import redact
 
@@ -54,15 +55,13 @@ class _Folded:
         self.ids: list[str] = []
         # The index that the next message has if none is left out.
         self.end = 0
-        # What the fold says, None if it has taken messages since it was asked.
-        self.ledger: Ledger | None = None
 
     def take(self, messages: Sequence[Message], indices: Sequence[int], check: Check) -> None:
         for message, index in zip(messages, indices, strict=True):
             check()
             self.fold.take(message, index)
             self.ids.append(message.id)
-            self.end, self.ledger = index + 1, None
+            self.end = index + 1
 
 
 class Reader:
@@ -73,18 +72,19 @@ class Reader:
         self.redact = Remembered(redact, room)
         self._folds: dict[str, _Folded] = {}
 
-    def ledger(
+    def ledger(  # noqa: PLR0913 - what is folded, and what is asked of it
         self,
         messages: Sequence[Message],
         indices: Sequence[int],
         *,
         conversation: str = "",
         cwd: str = "",
+        focus: frozenset[str] = frozenset(),
         check: Check = go_on,
     ) -> Ledger:
-        """Returns the ledger of messages with these indices in the transcript. Of a `conversation` that was read before
-        and continues with these messages, only the new ones are folded. `check` is called before each; its exception
-        ends the work, and what was folded stays remembered."""
+        """Returns the ledger of messages with these indices in the transcript, with the agent's words as `Fold.ledger`
+        does. Of a `conversation` that was read before and continues with these messages, only the new ones are folded.
+        `check` is called before each; its exception ends the work, and what was folded stays remembered."""
         # While a thread uses a fold no other has it: one that asks for it meanwhile folds the conversation again.
         known = self._folds.pop(conversation, None) if conversation else None
         ids = [message.id for message in messages]
@@ -92,9 +92,7 @@ class Reader:
             known = _Folded(cwd)
         try:
             known.take(messages[len(known.ids) :], indices[len(known.ids) :], check)
-            if known.ledger is None:
-                known.ledger = known.fold.ledger()
-            return known.ledger
+            return known.fold.ledger(focus)
         finally:
             if conversation:
                 self._keep(conversation, known)
@@ -102,12 +100,13 @@ class Reader:
     def go_on(
         self, conversation: str, messages: Sequence[Message], indices: Sequence[int], *, cwd: str, check: Check
     ) -> None:
-        """Folds messages of a conversation ahead, if they are its first, or follow those that were folded. `check` is
-        called before each; its exception ends the work."""
+        """Folds messages of a conversation ahead, if they are its first, or follow those that were folded, and prepares
+        the lines of its page. `check` is called before each message; its exception ends the work."""
         known = self._folds.pop(conversation, None) or _Folded(cwd)
         try:
             if known.cwd == cwd and known.end == indices[0]:
                 known.take(messages, indices, check)
+                prepare(standing(known.fold.ledger()), cwd)
         finally:
             self._keep(conversation, known)
 

@@ -11,7 +11,7 @@ from ullage.model.blocks import ArtifactLedger, CompactionBlock, FileAction
 from ullage.model.marker import read_marker, render_marker
 from ullage.model.message import Message
 from ullage.summary.composition import NOTHING_FITS, Composition, compose
-from ullage.summary.reader import Reader
+from ullage.summary.reader import Reader, go_on
 from ullage.summary.summary_request import SummaryRequest
 
 COUNTER = LengthCounter()
@@ -261,6 +261,20 @@ def test_a_reader_folds_a_conversation_once() -> None:
     # Another beginning is another conversation.
     fold(*SESSION[1:])
     assert asked[0] > len(SESSION) > 3 >= asked[1] <= asked[2] == asked[1] + 1 < asked[3]
+
+
+def test_of_a_conversation_that_was_read_ahead_no_line_is_read_for_secrets_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reader, messages = Reader(), (*SESSION, agent("All that was asked for is there, YAML included: see `YamlLoader`."))
+    reader.go_on("s1", messages, places(messages), cwd="", check=go_on)
+
+    def fail(text: str) -> str:
+        raise AssertionError(text)
+
+    monkeypatch.setattr("ullage.ledger.ledger_page.clean", fail)
+    monkeypatch.setattr("ullage.ledger.agent_words.clean", fail)
+    assert "`YamlLoader`" in compose(requested(messages, conversation="s1"), COUNTER, reader).summary
 
 
 @pytest.mark.parametrize("part", ["<<EOF\n", "<system-reminder>", "/", "password=", "```\n", "a.", "aB_", "def "])
