@@ -49,6 +49,8 @@ _SHARE = 0.8
 _SHORT = 5
 # A message of fewer words may be a word of any sentence, so it must stand alone.
 NOT_BRIEF = 3
+# Words of the longest messages by which a context is judged that has shorter ones. Longer ones are seldom told whole.
+_LONGER = 40
 # Characters of a word that a passage may lack although the context has it nowhere. A longer one may be what the
 # sentence is about.
 _OMITTED = 3
@@ -194,6 +196,14 @@ class Context:
             frozenset(word for word in before if before[word] > 1) | {words[-1] for words in ends},
             frozenset(word for word in after if after[word] > 1) | {words[0] for words in ends},
         )
+
+    @cached_property
+    def is_jumbled(self) -> bool:
+        """Whether the context has all words of the user's longer messages, but says fewer than half of these. Then it
+        has a message of one word by chance."""
+        longer = {text for text in self._typed if NOT_BRIEF <= len(text.split()) <= _LONGER}
+        there = [text for text in longer if self._places.keys() >= {*words_of(text).all}]
+        return 2 * sum(map(self.says_all, there)) < len(there)
 
     @cached_property
     def _lines(self) -> list[str]:

@@ -169,6 +169,8 @@ def _unsaid(entry: Entry, context: Context) -> Entry | None:
     """Returns what a context lacks of the user's words: all of a message, and of a long one its beginning and its end,
     by which it is known, and the parts between that are not said."""
     many = len(words_of(entry.text).all)
+    if len(entry.text.split()) < NOT_BRIEF and context.is_jumbled:
+        return entry
     if many < NOT_BRIEF:
         # Of what is no word, such as a thumb, only the sign itself.
         return None if (context.says_briefly(entry.text) if many else context.has_name(entry.text)) else entry

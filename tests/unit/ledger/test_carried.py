@@ -1,11 +1,14 @@
 """Whether a context says something is asked without a language: by words, characters, numbers, names and negations."""
 
 from collections.abc import Sequence
+from random import Random
 
 import pytest
 
 from support.build import assistant, user
 from ullage.ledger.carried import Context, parts_of
+from ullage.ledger.ledger_entry import Entry, Kind, Life
+from ullage.ledger.ledger_page import lacking
 from ullage.model.message import Message
 
 # What users type: rules, decisions, tasks and answers, short, in 26 languages.
@@ -185,6 +188,54 @@ def test_short_messages_are_said_by_prose_that_runs_them_together(before: str, b
     told = between.join(one.rstrip("?") for one in BRIEF)
     context = Context([user("m1", f"{before}{told}{before[-1:].strip()}.")], BRIEF)
     assert [one for one in BRIEF if not (context.says_briefly(one) or context.says(one))] == []
+
+
+SHORT = (
+    "yes",
+    "no",
+    "2",
+    "B",
+    "stop",
+    "ja",
+    "weiter",
+    "oui",
+    "sí",
+    "да",
+    "继续",
+    "请先写测试",
+    "はい",
+    "네",
+    "نعم",
+    "כן",
+    "👍",
+)
+
+
+@pytest.mark.parametrize(
+    ("begin", "between", "end"),
+    [
+        ("Messages:\n- ", "\n- ", ""),
+        ('The user said: "', '", "', '".'),
+        ("The user said: ", ", ", "."),
+        ("He wrote ", ". He wrote ", "."),
+        ("He said ", " and then ", "."),
+        ("", " ", ""),
+    ],
+)
+def test_a_message_of_one_word_is_not_said_by_the_words_of_all_in_any_order(begin: str, between: str, end: str) -> None:
+    typed = [*TYPED[:30], *SHORT]
+    Random(1).shuffle(typed)
+    told = begin + between.join(typed) + end
+    words = told.split()
+    assert len(left_of(typed, told)) <= 0.1 * len(typed)
+    for seed in range(5):
+        Random(seed).shuffle(words)
+        assert left_of(typed, " ".join(words)) == typed
+
+
+def left_of(typed: list[str], context: str) -> list[str]:
+    entries = [Entry(kind=Kind.SAID, life=Life.OPEN, index=at, text=text) for at, text in enumerate(typed)]
+    return [entry.text for entry in lacking(entries, Context([user("m1", context)], typed), frozenset())]
 
 
 @pytest.mark.parametrize(
