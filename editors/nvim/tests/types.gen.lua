@@ -527,8 +527,8 @@
 --- How full the context is: `warning` from the warning threshold, `critical` from the compaction threshold, `normal` below both. `off` means that there is no budget, because management is off or no window is known.
 ---@alias ullage.Level "off"|"normal"|"warning"|"critical"
 
---- The state of an entry. A message of the user is `open`, or `repeated` by the same words later. A task is `open`, `in progress`, `done` or `dropped`. A problem is `open` or `mended`. A check `passed` or `failed`. A commit is the `last` one, an `earlier` one, or `elsewhere`: in another repository. A file was `read`, `created`, `changed` or `deleted`. A job is `running` or `ended`. The agent's words hold (`stands`), or are `overtaken` by a later change of what they name.
----@alias ullage.Life "open"|"repeated"|"in progress"|"done"|"dropped"|"mended"|"passed"|"failed"|"last"|"earlier"|"elsewhere"|"read"|"created"|"changed"|"deleted"|"running"|"ended"|"stands"|"overtaken"
+--- The state of an entry. A message of the user is `open`, or `repeated` by the same words later. A task is `open`, `in progress`, `done` or `dropped`. A problem is `open` or `mended`. A check `passed` or `failed`. A commit is the `last` one, an `earlier` one, or `elsewhere`: in another repository. A file was `read`, `created`, `changed` or `deleted`. A job is `running` or `ended`. The agent's words and an earlier summary hold (`stands`).
+---@alias ullage.Life "open"|"repeated"|"in progress"|"done"|"dropped"|"mended"|"passed"|"failed"|"last"|"earlier"|"elsewhere"|"read"|"created"|"changed"|"deleted"|"running"|"ended"|"stands"
 
 --- A limit of the user's own, whatever the window: once a conversation passes it, the user is warned.
 ---@class (exact) ullage.Limit

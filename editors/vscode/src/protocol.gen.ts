@@ -883,8 +883,7 @@ export type Level = "off" | "normal" | "warning" | "critical";
  * The state of an entry. A message of the user is `open`, or `repeated` by the same words later. A task is `open`, `in
  * progress`, `done` or `dropped`. A problem is `open` or `mended`. A check `passed` or `failed`. A commit is the `last`
  * one, an `earlier` one, or `elsewhere`: in another repository. A file was `read`, `created`, `changed` or `deleted`. A
- * job is `running` or `ended`. The agent's words hold (`stands`), or are `overtaken` by a later change of what they
- * name.
+ * job is `running` or `ended`. The agent's words and an earlier summary hold (`stands`).
  */
 export type Life =
   | "open"
@@ -904,8 +903,7 @@ export type Life =
   | "deleted"
   | "running"
   | "ended"
-  | "stands"
-  | "overtaken";
+  | "stands";
 
 /** A limit of the user's own, whatever the window: once a conversation passes it, the user is warned. */
 export interface Limit {

@@ -23,7 +23,7 @@ _SUMMARIES = re.compile(
     r"^(?:=+ ?((?:\d+ \w+, )*\d+ (?:passed|failed|errors?|skipped|xfailed|warnings?)[^=\n]*?) ?=+$"  # pytest
     r"|(Tests?:\s.*\d total.*)$"  # jest
     r"|[^\S\n]*(test result: (?:ok|FAILED)\..*)$"  # cargo
-    r"|((?:ok|FAIL)\s+\S+\s+[\d.(].*)$"  # go
+    r"|((?:ok|FAIL)\s+\S+\s+(?:[\d.(]|\[build failed).*)$"  # go
     r"|[^\S\n]*(\d+ (?:tests?|doctests?|examples?).{0,40}\d+ failures?.*)$"  # exunit, rspec
     r"|[^\S\n]*(\d+ (?:passing|failing).*)$"  # mocha
     r"|((?:FAILED \(|OK(?: \(|$)).*)$"  # unittest

@@ -80,9 +80,9 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
 
 def failed_command(problem: Entry) -> tuple[str, str]:
     """Returns the command of a problem, and what it said of its failure, empty if nothing. The entry's text is both:
-    "`go build`: undefined: x"."""
-    command, _, detail = problem.text.removeprefix("`").partition("`: ")
-    return command.removesuffix("`"), detail
+    "`go build` failed: undefined: x"."""
+    command, _, detail = problem.text.removeprefix("`").partition("` failed")
+    return command, detail.removeprefix(": ")
 
 
 class Ledger(Struct, frozen=True, kw_only=True):

@@ -70,6 +70,10 @@ _CAUSES = tuple(
     )
 )
 _CAUSE = 160
+# A place in a file with what is wrong there.
+_PLACE = re.compile(
+    r"^[ \t]*[\w./@-]*\w\.\w{1,5}(?::\d+(?::\d+)?:|\(\d+,\d+\):) (?!warning|note|info)\S", re.MULTILINE | re.IGNORECASE
+)
 # Failures that may be open at once. Older ones are of commands that were given up.
 _MOST_OPEN = 100
 # Names of code that a page has of a file's changes, of each kind, and the characters of a change that are read for
@@ -125,6 +129,10 @@ class CheckKind(StrEnum):
     BUILD = "build"
     LINT = "lint"
     TYPES = "types"
+
+
+# Checks that read code without running it.
+_OF_CODE = (CheckKind.BUILD, CheckKind.LINT, CheckKind.TYPES)
 
 
 class _Run(Struct, frozen=True, kw_only=True, gc=False):
@@ -346,6 +354,10 @@ class WorkFold:
         checks = next((kind for command in purpose.keys if (kind := _kind(command))), None)
         reported = _reported(call, purpose, reports=self._reports)
         outcome, detail = judge(call.result, reported)
+        if outcome is Outcome.UNKNOWN and checks in _OF_CODE and _PLACE.search(telling(call.result)):
+            # A filter hides the exit code, but a compiler names places only where something is wrong.
+            reported = True
+            outcome, detail = judge(call.result, reported)
         is_unsure = outcome is Outcome.UNKNOWN
         # A check that printed nothing has passed if the agent reports failures, which is known after the first one.
         if is_unsure and (not checks or purpose.masked or goes_on(call.result) or call.result_index < 0):
@@ -493,7 +505,7 @@ class WorkFold:
                 kind=Kind.PROBLEM,
                 life=Life.MENDED if run.mended >= 0 else Life.OPEN,
                 index=run.index,
-                text=f"`{_shown(run)}`{f': {run.detail}' if run.detail else ''}",
+                text=f"`{_shown(run)}` failed{f': {run.detail}' if run.detail else ''}",
                 beside=self._mend(run) if run.mended >= 0 else "",
                 name=run.checks.value if run.checks else "",
                 changed=self._since(run.index, _shown(run)) if run.checks and run.mended < 0 else (),
@@ -657,7 +669,7 @@ def _told(output: str, reported: bool | None, detail: str, *, failed: bool) -> s
     for pattern in _CAUSES if failed else ():
         if found := pattern.search(cleaned):
             cause = " ".join(found[0].split()).removeprefix("E ")[:_CAUSE]
-            return detail if cause in detail else cause if detail in cause else f"{detail}: {cause}"
+            return detail if cause in detail else cause if detail in cause else f"{detail.rstrip(':')}: {cause}"
     return detail
 
 

@@ -124,7 +124,7 @@ def test_a_resource_in_a_result_is_part_of_its_text_for_the_ledger_too() -> None
     failed = Message(
         id="r", role=Role.USER, content=(ToolResultBlock(tool_use_id="t", content=(resource,), is_error=True),)
     )
-    for message, problems in ((answer, []), (failed, ["`make db`: Error: no such table"])):
+    for message, problems in ((answer, []), (failed, ["`make db` failed: Error: no such table"])):
         ledger = fold([uses("u", "t", name="bash", command="make db"), message])
         assert [problem.text for problem in ledger.problems] == problems
 

@@ -208,12 +208,43 @@ def test_a_program_in_a_command_is_no_changed_file(command: str) -> None:
 # Checks and problems
 
 
+@pytest.mark.parametrize(
+    ("command", "output", "cause"),
+    [
+        ("go build ./... | head -9", "# shop\nshop/a.go:64:23: cannot use x (type int)", "shop/a.go:64:23: cannot use"),
+        ("go test ./a -v | head -9", "# shop\na_test.go:9:2: undefined: f\nFAIL\tshop [build failed]", "undefined: f"),
+        (
+            "golangci-lint run | head -2",
+            "a.go:24:6: exported: type name stutters (revive)\n\ttype A",
+            "type name stutters",
+        ),
+        ("tsgo --noEmit | head -3", "src/a.ts(3,5): error TS2304: Cannot find name 'x'.", "Cannot find name"),
+    ],
+)
+def test_a_check_whose_exit_code_is_hidden_has_failed_if_it_names_places(command: str, output: str, cause: str) -> None:
+    (problem,) = ledger(Talk().shell(command, output)).problems
+    assert (problem.life, cause in problem.text) == (Life.OPEN, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("cargo build | tail -2", "src/a.rs:3:5: warning: unused variable"),
+        ("go build ./... | head -9", "go: downloading example.test/x v1.2.3"),
+        ("make | head -2", "cc -c a.c\ncc -c b.c"),
+        ("python fetch.py | head -2", "a.py:3: see above"),
+    ],
+)
+def test_warnings_and_progress_are_no_failure(command: str, output: str) -> None:
+    assert ledger(Talk().shell(command, output)).problems == ()
+
+
 def test_a_failure_that_was_mended_is_one_unit_with_its_mend() -> None:
     talk = Talk().edit("a.py", "1", "2").shell("pytest -q", "E  KeyError: 'x'\n1 failed in 0.1s", failed=True)
     talk.edit("a.py", "2", "3").shell("pytest -q", "12 passed in 0.3s")
     found = ledger(talk)
     (problem,) = found.problems
-    assert (problem.life, problem.text) == (Life.MENDED, "`pytest -q`: 1 failed in 0.1s: KeyError: 'x'")
+    assert (problem.life, problem.text) == (Life.MENDED, "`pytest -q` failed: 1 failed in 0.1s: KeyError: 'x'")
     assert problem.beside == "after a change of a.py, it passed in #8"
     assert [(check.text, check.beside, check.changed) for check in found.checks] == [
         ("pytest -q", "12 passed in 0.3s", ())

@@ -126,7 +126,7 @@ def test_states_that_messages_that_stay_changed_are_on_the_page() -> None:
     summary = summary_of(SESSION, tail=tail)
     assert "src/yaml.py (#13), adds `read_yaml`" in section(summary, FILES)
     assert "`pytest tests/test_config.py` passed: 9 passed" in section(summary, "## Checks and commits, as they stand")
-    assert "`ruff check .`: Found 1 error." in section(summary, "## Problems that are still open")
+    assert "`ruff check .` failed: Found 1 error." in section(summary, "## Problems that are still open")
 
 
 def test_what_a_shortened_message_of_the_tail_lost_is_kept() -> None:
