@@ -57,7 +57,8 @@ def _patterns() -> _Patterns:
         summary_openings=tuple(opening for one in known for opening in one.summary_openings),
         not_typed=re.compile(rf"\s*(?:{not_typed})"),
         appended=re.compile(rf"\n\s*(?:{appended})(?s:.*)"),
-        tagged=re.compile(rf"<({tags})(?: [^<>]{{0,400}})?>.{{0,{_LONGEST}}}?</\1>", re.DOTALL),
+        # After a word and a space, in the middle of a sentence, the user typed it.
+        tagged=re.compile(rf"(?<!\S )<({tags})(?: [^<>]{{0,400}})?>.{{0,{_LONGEST}}}?</\1>", re.DOTALL),
         typed=re.compile(rf"</?(?:{typed_tags})(?: [^<>]{{0,200}})?>"),
     )
 

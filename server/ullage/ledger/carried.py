@@ -157,9 +157,9 @@ class Context:
 
     def __init__(self, messages: Sequence[Message], typed: Sequence[str] = ()) -> None:
         self._words: list[str] = []
-        # The number of the clause of each word, and those that are the beginning or the end of a quotation.
+        # The number of the clause of each word, and the clauses before and after which there is a quotation mark.
         self._clauses: list[int] = []
-        self._parts: set[int] = set()
+        self._opened, self._closed = set[int](), set[int]()
         self.ids = frozenset(message.id for message in messages)
         texts = [text for message in messages for text in _texts(message)]
         self._prose = [text for message in messages for text in _prose(message)]
@@ -170,8 +170,10 @@ class Context:
                 clause += 1
                 self._words += _words(said)
                 self._clauses += (clause,) * (len(self._words) - len(self._clauses))
-                if (_QUOTE.search(begun) is None) is not (_QUOTE.search(ended) is None):
-                    self._parts.add(clause)
+                if _QUOTE.search(begun):
+                    self._opened.add(clause)
+                if _QUOTE.search(ended):
+                    self._closed.add(clause)
             # So that no passage goes from one text into the next.
             self._words += ("\n",) * _SPARE
             self._clauses += (clause,) * _SPARE
@@ -247,10 +249,11 @@ class Context:
         or between the words between which it puts what the user typed."""
         words = words_of(text).all
         for at in self._runs(words):
-            end = at + len(words)
-            begins = at == 0 or self._clauses[at - 1] != self._clauses[at] or self._words[at - 1] in self._frame[0]
-            ends = self._clauses[end] != self._clauses[at] or self._words[end] in ("\n", *self._frame[1])
-            if begins and ends and self._clauses[at] not in self._parts:
+            end, first, last = at + len(words), self._clauses[at], self._clauses[at + len(words) - 1]
+            begins = at == 0 or self._clauses[at - 1] != first or self._words[at - 1] in self._frame[0]
+            ends = self._clauses[end] != last or self._words[end] in ("\n", *self._frame[1])
+            # Neither the beginning of a quotation nor its end.
+            if begins and ends and (first in self._opened) is (last in self._closed):
                 return True
         return False
 

@@ -34,8 +34,8 @@ _OPTION = re.compile(
 _LABEL = re.compile(r"(?<![\w.])([1-9]\d?|[A-Ha-h])(?![\w'’])(?=\s*(?:[.,;:)+&/!、，。]|$|\n))", re.MULTILINE)
 # The label of an answer: `1.`, `b)`, `2:`.
 _GIVEN = re.compile(r"(?<![\w.])([1-9]\d?|[A-Ha-h])[.):：、](?!\w)")
-# Signs that end a question, and those that end what is before it.
-_ASKS, _ENDS = "?？؟", "\n.!?？؟"
+# The signs that end a question, and what ends what is before it.
+_ASKS, _ENDS = "?？؟", re.compile(r"\n|[.!?؟](?=\s)|[。！？]")
 # Tools by which an agent asks the user. Their results are the user's words.
 _ASKING = {
     plain(name)
@@ -117,7 +117,7 @@ def answered_by(reply: str, asked: str) -> str:
     end = max(map(asked.rfind, _ASKS))
     if end < 0:
         return ""
-    begin = max(asked.rfind(sign, 0, end) for sign in _ENDS) + 1
+    begin = max((sign.end() for sign in _ENDS.finditer(asked, 0, end)), default=0)
     offered = " / ".join(f"{label}. {text}" for label, text in options.items())
     question = _cut(asked[begin : end + 1].strip(" *#>-\t"), _QUESTION)
     return f"{question} ({_cut(offered, _OPTIONS)})" if offered else question

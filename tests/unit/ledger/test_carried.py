@@ -141,7 +141,9 @@ def test_a_short_sentence_must_be_there_in_its_order() -> None:
 
 def test_a_reply_of_one_word_is_said_by_a_line_of_its_own_alone() -> None:
     assert not carried("2 tests failed, and yes, they were mended").says_briefly("2")
-    assert carried('All user messages:\n- "2"\n').says_briefly("2")
+    assert carried('All user messages:\n- "2"\n- "1,3"\n').says_briefly("2")
+    assert carried('All user messages:\n- "2"\n- "1,3"\n').says_briefly("1,3")
+    assert not carried('- "2"\n- "1,3,5"\n').says_briefly("1,3")
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,7 @@ def test_a_reply_by_number_has_the_text_of_the_option_it_chose() -> None:
         ("方案：\n1. 先写迁移\n2. 先接钩子", "2。", "2 = 先接钩子"),
         ("Shall I push it?", "yes", "Shall I push it?"),
         ("Ich kann es löschen. Soll ich?", "ja", "Soll ich?"),
+        ("Done. Is it a.py or web/b.py? I took a.py.", "the other one", "Is it a.py or web/b.py?"),
         ("I will do it now.", "yes", ""),
         (
             "1. One\n2. Two\n\nWhich?",

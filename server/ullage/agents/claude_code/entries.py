@@ -106,7 +106,7 @@ INSERTED = Inserted(
         r"<(?:local-command|command-(?:name|message|args)|(?:task|agent)-notification|ide_\w+)",
         r"<(?:bash-(?:input|stdout|stderr)|system-reminder)",
         r"\[Request interrupted",
-        r"Caveat:",
+        r"Caveat: The messages below were generated",
         # The text of a skill, which Claude Code sends as a message of its own.
         r"Base directory for this skill: ",
         r"(?:[A-Z]\w+ hook feedback|Operation stopped by hook):",

@@ -58,7 +58,7 @@ _TAGS = (
 )
 INSERTED = Inserted(
     summary_openings=("Another language model started to solve this problem and produced a summary",),
-    not_typed=(r"# AGENTS\.md instructions",),
+    not_typed=(r"# AGENTS\.md instructions for ",),
     tags=_TAGS,
 )
 _CONTEXT = re.compile(rf"\s*(?:<(?:{'|'.join(_TAGS)})\b|{'|'.join(INSERTED.not_typed)})")
