@@ -27,7 +27,7 @@ _SUMMARIES = re.compile(
     r"|[^\S\n]*(\d+ (?:tests?|doctests?|examples?).{0,40}\d+ failures?.*)$"  # exunit, rspec
     r"|[^\S\n]*(\d+ (?:passing|failing).*)$"  # mocha
     r"|((?:FAILED \(|OK(?: \(|$)).*)$"  # unittest
-    r"|(\d+ (?:passed|failed)(?:, \d+ \w+)* in [\d.]+s.*)$"  # pytest -q
+    r"|(\d+ (?:passed|failed|errors?)(?:, \d+ \w+)* in [\d.]+s.*)$"  # pytest -q
     r"|[^\S\n]*(Tests?  +\d.*\(\d+\).*)$"  # vitest
     r"|[^\S\n]*(✖ \d+ problems? .*)$"  # eslint
     r"|(Found \d+ errors?\b.*|Success: no issues found.*|All checks passed!.*)$"  # mypy, ruff, tsc

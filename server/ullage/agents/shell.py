@@ -40,7 +40,8 @@ _FILE = re.compile(r"(?:\.[A-Za-z0-9]\w*|/[\w.@+-]+|Makefile|Dockerfile|LICENSE|
 _TEST = re.compile(
     r"\b(?:(?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|runtests\.py|nextest)\b"
     r"|(?:cargo|go|mix|npm|pnpm|yarn|bun|deno|make|just|gradlew?|mvn|dotnet|swift|zig|rake|stack|cabal|bazel|mise|task|nx|poe|hatch)"
-    r"\s+(?:run\s+)?(?:\S+:)?(?:test|check)\b|bin/test\b|test_\w+\.py\b|run_tests?\b)|\./test\b"
+    r"\s+(?:run\s+)?(?:\S+:)?(?:test|check)\b|(?:python[\d.]*|run) (?:[^\s;|&]+ ){0,9}[^\s;|&]*\btest_\w+\.py\b"
+    r"|bin/test\b|run_tests?\b)|\./test\b"
 )
 _LOOKS_ONLY = {
     "ls", "cat", "head", "tail", "less", "grep", "rg", "find", "fd", "pwd", "cd", "echo", "wc", "which", "tree", "nl",

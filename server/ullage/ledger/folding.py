@@ -135,8 +135,11 @@ class Fold:
             self._take_work(replace(call, result=result, result_index=end.index, failed=end.failed or None))
 
     def _jobs(self) -> tuple[Entry, ...]:
+        """Returns the work in the background. Of what was begun again under the same name only the last is running."""
         waiting = [joined_call(use, at, None, -1) for use, at in self._calls.values()]
         calls = [*self._begun, *(call for call in waiting if _may_begin(call))]
+        begun = begun_in(calls, self._ends)
+        last = {one.what: one.index for one in begun}
         return tuple(
             Entry(
                 kind=Kind.JOB,
@@ -147,7 +150,8 @@ class Fold:
                 # A command can be run again; what a sub-agent answered cannot be had again.
                 beside=one.kind.value if one.ended < 0 else one.result if one.kind is BegunKind.SUB_AGENT else "",
             )
-            for one in begun_in(calls, self._ends)
+            for one in begun
+            if one.ended >= 0 or one.index == last[one.what]
         )
 
 

@@ -358,7 +358,8 @@ def _lines(entry: Entry, cwd: str) -> list[str]:  # noqa: PLR0911 - a table of k
             how = f": {_line(entry.beside)}" if entry.beside else ""
             return [f"{number}`{text}` passed{how}{_changed(entry, cwd, 'not run since a change of ')}"]
         case Kind.COMMIT:
-            return [f"{number}last commit {entry.name} {text}{_changed(entry, cwd, 'not committed: ')}"]
+            known = f" ({entry.beside})" if entry.beside else ""
+            return [f"{number}last commit {entry.name} {text}{known}{_changed(entry, cwd, 'not committed: ')}"]
         case Kind.JOB if entry.life is Life.RUNNING:
             return [f"{number}{entry.beside}{f' {entry.name}' if entry.name else ''}: {text}"]
         case Kind.JOB:

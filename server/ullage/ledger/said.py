@@ -34,8 +34,8 @@ _OPTION = re.compile(
 _LABEL = re.compile(r"(?<![\w.])([1-9]\d?|[A-Ha-h])(?![\w'’])(?=\s*(?:[.,;:)+&/!、，。]|$|\n))", re.MULTILINE)
 # The label of an answer: `1.`, `b)`, `2:`.
 _GIVEN = re.compile(r"(?<![\w.])([1-9]\d?|[A-Ha-h])[.):：、](?!\w)")
-# The signs that end a question, and what ends what is before it.
-_ASKS, _ENDS = "?？؟", re.compile(r"\n|[.!?؟](?=\s)|[。！？]")
+# What ends a question, and what ends what is before it.
+_ASKS, _ENDS = re.compile(r"[?؟](?=[\s*_\"'”’)\]]|$)|？"), re.compile(r"\n|[.!?؟](?=\s)|[。！？]")
 # Tools by which an agent asks the user. Their results are the user's words.
 _ASKING = {
     plain(name)
@@ -106,7 +106,8 @@ def answered_by(reply: str, asked: str) -> str:
     """Returns what a reply answers: the options whose labels it has, or else the last question of a text if the reply
     is short. Empty if it answers nothing."""
     labels = _labels(reply)
-    if not asked or (not labels and len(reply) > _REPLY):
+    # A command of the agent, even if it is not written to its end, answers nothing.
+    if not asked or reply.startswith("/") or (not labels and len(reply) > _REPLY):
         return ""
     options = {label.upper(): text.replace("**", "").strip() for label, text in _OPTION.findall(asked)}
     chosen = [label for label in labels if label in options]
@@ -114,12 +115,12 @@ def answered_by(reply: str, asked: str) -> str:
         return "; ".join(f"{label} = {_cut(options[label], _QUESTION)}" for label in chosen)
     if len(reply) > _REPLY:
         return ""
-    end = max(map(asked.rfind, _ASKS))
-    if end < 0:
+    end = max((sign.end() for sign in _ASKS.finditer(asked)), default=0)
+    if not end:
         return ""
-    begin = max((sign.end() for sign in _ENDS.finditer(asked, 0, end)), default=0)
+    begin = max((sign.end() for sign in _ENDS.finditer(asked[: end - 1])), default=0)
     offered = " / ".join(f"{label}. {text}" for label, text in options.items())
-    question = _cut(asked[begin : end + 1].strip(" *#>-\t"), _QUESTION)
+    question = _cut(asked[begin:end].strip(" *#>-\t"), _QUESTION)
     return f"{question} ({_cut(offered, _OPTIONS)})" if offered else question
 
 

@@ -65,14 +65,15 @@ _CAUSES = tuple(
         r"^[ \t]*(?:--- FAIL: \S+|FAILED \S+::\S.*|not ok \d.*|[✗✘×●✖] \S.*|\d{1,3}\) test \S.*"
         r"|test \S+ \.\.\. FAILED|Test Case .{1,200}' failed.*|Failed \S+ \[.*|\[  FAILED  \] \S+|\S.* > \S.* FAILED"
         r"|rspec \./\S+.*|(?:FAIL|ERROR): \S.*|\d{1,3}\) \w+(?:::|#)\w+.*)",
-        r"^[ \t]*[\w./@-]*\w\.\w{1,5}(?::\d+(?::\d+)?:|\(\d+,\d+\):) \S.*",
+        r"^[ \t]*[\w./@-]*\w\.\w{1,5}(?::\d+(?::\d+)?:|\(\d+,\d+\):) (?!in \S+$)\S.*",
         r"^[ \t]*(?:E[ \t]+)?(?:[\w.]*(?:Error|Exception)\b|error(?:\[\w+\])?:|panic:|\*\* \().*",
     )
 )
 _CAUSE = 160
 # A place in a file with what is wrong there.
 _PLACE = re.compile(
-    r"^[ \t]*[\w./@-]*\w\.\w{1,5}(?::\d+(?::\d+)?:|\(\d+,\d+\):) (?!warning|note|info)\S", re.MULTILINE | re.IGNORECASE
+    r"^[ \t]*[\w./@-]*\w\.\w{1,5}(?::\d+(?::\d+)?:|\(\d+,\d+\):) (?!warning|note|info|in \S+$)\S",
+    re.MULTILINE | re.IGNORECASE,
 )
 # Failures that may be open at once. Older ones are of commands that were given up.
 _MOST_OPEN = 100
@@ -90,7 +91,7 @@ _CODE_NAME = re.compile(r"\b(?=\w*?(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A
 _ONE_PACKAGE = re.compile(r"ok\s+\S+\s")
 # Texts and media, which a check reads only if it is one of texts. Lists of requirements and of targets are no texts.
 _TEXTS = re.compile(
-    r"^(?!requirements|constraints|CMakeLists).*\.(?:mdx?|markdown|txt|rst|adoc|org|log|pdf|docx?"
+    r"^(?!requirements|constraints|CMakeLists).*\.(?:diff|patch|mdx?|markdown|txt|rst|adoc|org|log|pdf|docx?"
     r"|png|jpe?g|gif|svg|webp|ico|bmp|mp[34]|wav|ogg|webm|mov|ttf|otf|woff2?)$"
     r"|^(?:LICEN[CS]E|NOTICE|AUTHORS|CODEOWNERS|README|CHANGELOG|CONTRIBUTING)$",
     re.IGNORECASE,
@@ -115,8 +116,12 @@ _SCRIPT_LINE = re.compile(
 # The compiler of a language by its other names.
 _COMPILERS = {"tsgo": "tsc", "vue-tsc": "tsc"}
 _COMMIT_CALL = re.compile(
-    r"\bgit\b.{0,200}\b(?:commit|reset|checkout|switch|restore|stash|status|branch|merge|rebase|worktree|revert|cherry-pick|am|pull)\b",
+    r"\bgit\b.{0,200}\b(?:commit|reset|checkout|switch|restore|stash|status|branch|merge|rebase|worktree|revert|cherry-pick|am|pull|push)\b",
     re.DOTALL,
+)
+_PUSHES, _REJECTED = (
+    re.compile(r"\bgit\b[^\n;&|]{0,100}\bpush\b"),
+    re.compile(r"\brejected\b|^(?:error|fatal):", re.MULTILINE),
 )
 _DRIVE, _WORD = re.compile(r"[A-Za-z]:"), re.compile(r"[A-Za-z_][\w.-]{2,80}")
 _HOME = re.compile(r"~|\$HOME|\$\{HOME\}|/tmp\b|/var/tmp\b|\$\(mktemp|\$TMPDIR")
@@ -215,6 +220,11 @@ class _File:
         )
 
     @property
+    def is_gone(self) -> bool:
+        """Whether the conversation made it and removed it again."""
+        return not (self.is_there or self.was_there)
+
+    @property
     def life(self) -> Life:
         if not self.is_there:
             return Life.DELETED if self.was_there else Life.READ
@@ -235,6 +245,8 @@ class WorkFold:
         self._passed: dict[tuple[CheckKind, str], _Passed] = {}
         self._commits: list[Commit] = []
         self._branch = ""
+        # The message in which commits were last pushed.
+        self._pushed = -1
         # The commands that a script ran, by its key, as far as its output shows them.
         self._scripts: dict[str, tuple[str, ...]] = {}
         # The failures that a later run no longer shows, although it does not show that it passed.
@@ -340,7 +352,7 @@ class WorkFold:
                 is_outside=not self.is_in_project(file.path),
             )
             for file in ordered
-            if file.is_there or file.was_there
+            if not file.is_gone
         )
 
     # Commands
@@ -528,7 +540,10 @@ class WorkFold:
         return tuple(
             path
             for path, at in self._changed.items()
-            if at > index and self.is_in_project(path) and (not check or _reads(check, self._inside(path)))
+            if at > index
+            and self.is_in_project(path)
+            and not self._files[path].is_gone
+            and (not check or _reads(check, self._inside(path)))
         )
 
     def _inside(self, path: str) -> str:
@@ -557,6 +572,8 @@ class WorkFold:
         self._branch = branch_shown(call) or self._branch
         if call.failed:
             return
+        if _PUSHES.search(call.command) and not _REJECTED.search(call.result):
+            self._pushed = call.index
         if re.search(r"\bgit\b[^\n;&|]{0,100}\bcommit\b", call.command):
             for file in self._files.values():
                 file.committed = True
@@ -625,6 +642,9 @@ class WorkFold:
                 index=one.index,
                 text=one.subject,
                 name=one.hash,
+                beside=", ".join(
+                    [f"branch {self._branch}"] * bool(self._branch) + ["pushed"] * (self._pushed >= one.index)
+                ),
                 changed=self._since(one.index) if place == len(self._commits) - 1 else (),
             )
             for place, one in enumerate(self._commits)

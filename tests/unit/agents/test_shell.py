@@ -76,4 +76,6 @@ def test_a_loop_or_a_condition_looks_if_all_that_it_runs_does() -> None:
 def test_tests_are_known_outside_here_documents() -> None:
     assert is_test("cd /repo && python -m pytest -q")
     assert is_test("npm run test")
+    assert is_test("python3 -u tests/test_one.py") and is_test("uv run test_one.py")
+    assert not is_test("rm debug.py test_one.py")
     assert not is_test("cat > a.md <<EOF\nrun pytest\nEOF")

@@ -61,6 +61,8 @@ def test_a_reply_by_number_has_the_text_of_the_option_it_chose() -> None:
         ("Ich kann es löschen. Soll ich?", "ja", "Soll ich?"),
         ("Done. Is it a.py or web/b.py? I took a.py.", "the other one", "Is it a.py or web/b.py?"),
         ("I will do it now.", "yes", ""),
+        ("It returns `{ ok: boolean; error?: string }`, so the caller decides.", "fine", ""),
+        ("Shall I push it?", "/them", ""),
         (
             "1. One\n2. Two\n\nWhich?",
             "Use 2 spaces for the indentation in this whole repository, and mind the long lines of the tables.",
@@ -480,6 +482,40 @@ def test_only_commits_of_the_project_are_its_commits() -> None:
 )
 def test_a_commit_in_another_folder_is_elsewhere(elsewhere: str) -> None:
     assert [commit.life for commit in ledger(Talk().shell(elsewhere, "[main 9d0e77b] x")).commits] == [Life.ELSEWHERE]
+
+
+@pytest.mark.parametrize(
+    ("result", "known"),
+    [
+        ("To github.com:me/shop.git\n   17d213a..45ffe0a  main -> main", "branch main, pushed"),
+        (" ! [rejected]        main -> main (fetch first)\nerror: failed to push some refs", "branch main"),
+    ],
+)
+def test_a_commit_says_its_branch_and_whether_it_was_pushed(result: str, known: str) -> None:
+    talk = Talk().shell('git commit -am "round"', "[main 45ffe0a] round").shell("git push origin main 2>&1", result)
+    assert [commit.beside for commit in ledger(talk).commits] == [known]
+    later = talk.shell('git commit -am "again"', "[main 9d0e77b] again")
+    assert ledger(later).commits[-1].beside == "branch main"
+
+
+def test_a_check_is_not_stale_by_a_file_that_was_made_and_removed_again() -> None:
+    talk = Talk().write("probe.py", "x = 1").shell("pytest -q", "3 passed in 0.1s")
+    talk.edit("probe.py", "1", "2").shell("rm probe.py")
+    (check,) = ledger(talk).checks
+    assert (check.text, check.changed) == ("pytest -q", ())
+
+
+def test_the_cause_of_a_failure_is_no_frame_of_a_library() -> None:
+    said = "ERROR tests/test_gen.py\nlib/_pytest/python.py:498: in importtestmodule\nE   SyntaxError: f-string"
+    (problem,) = ledger(Talk().shell("pytest -q", f"{said}\n1 error in 0.1s", failed=True)).problems
+    assert problem.text == "`pytest -q` failed: 1 error in 0.1s: SyntaxError: f-string"
+
+
+def test_of_work_that_was_begun_again_only_the_last_is_running() -> None:
+    talk = Talk()
+    for name in ("a9cad17", "afbbf75"):
+        talk.call("Task", {"description": "Read the docs"}, f"Async agent launched successfully.\nagentId: {name}")
+    assert [(job.life, job.name) for job in ledger(talk).jobs] == [(Life.RUNNING, "afbbf75")]
 
 
 def test_a_work_tree_of_the_project_is_the_project() -> None:
