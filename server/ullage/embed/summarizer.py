@@ -19,8 +19,7 @@ from ullage.model.errors import AnswerBroken, ProviderError
 from ullage.model.message import Message
 from ullage.service.ports.models import SummaryStream
 from ullage.service.summaries.by_model import compose_beside, with_page
-from ullage.summary.draft import text_room
-from ullage.summary.instructions import write_instructions
+from ullage.summary.draft import text_room, write_instructions
 from ullage.summary.reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter

@@ -10,9 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from ullage.agents.calls import ToolCall
 from ullage.agents.shell import parts_of
 from ullage.agents.tools import PLAN_KEYS, plain, text_of, value_of
@@ -65,17 +62,11 @@ _BD_ID = re.compile(r"\b([a-z][\w]*-[\w.]{1,20})\b")
 _ISSUE_ID = re.compile(r"/issues/(\d+)")
 
 
-class _Task(Struct, frozen=True, kw_only=True):
-    text: str
-    life: Life
-    index: int
-
-
 class TaskFold:
     """The tasks after the calls that were taken, by their ids."""
 
     def __init__(self) -> None:
-        self._tasks: dict[str, _Task] = {}
+        self._tasks: dict[str, Entry] = {}
 
     def take(self, call: ToolCall) -> None:
         """Applies what a call does to the tasks. A call that failed changes nothing."""
@@ -99,36 +90,34 @@ class TaskFold:
 
     def entries(self) -> tuple[Entry, ...]:
         """Returns the tasks in the order in which they were made, each with its newest state."""
-        return tuple(
-            Entry(kind=Kind.TASK, life=task.life, index=task.index, text=task.text, name=name.removeprefix("\0"))
-            for name, task in self._tasks.items()
-        )
+        return tuple(self._tasks.values())
+
+    def _put(self, name: str, text: str, life: Life, index: int) -> None:
+        # Of a list without ids the text is the id.
+        entry = Entry(kind=Kind.TASK, life=life, index=index, text=text, name=name or text)
+        self._tasks[name or text] = entry
 
     def _create(self, call: ToolCall) -> None:
         subject = text_of(call.input, ("subject", "title", "content", "description"))
         made = _CREATED.search(call.result)
         if subject:
             name = made[1] if made else str(len(self._tasks) + 1)
-            self._tasks[name] = _Task(text=subject, life=_life(as_text(call.input.get("status"))), index=call.index)
+            self._put(name, subject, _life(as_text(call.input.get("status"))), call.index)
 
     def _update(self, call: ToolCall) -> None:
         name = str(value_of(call.input, _ID_KEYS) or "").removeprefix("#")
         subject, state = text_of(call.input, ("subject", "title")), as_text(call.input.get("status"))
         task = self._tasks.get(name)
-        if task is None:
-            # It was created before the conversation began, for example before it was resumed.
-            if not subject:
-                return
-            task = _Task(text=subject, life=Life.OPEN, index=call.index)
-        life = _life(state) if state else task.life
-        self._tasks[name] = _Task(text=subject or task.text, life=life, index=call.index)
+        # A task may have been created before the conversation began, for example before it was resumed.
+        if text := subject or (task.text if task else ""):
+            self._put(name, text, _life(state) if state or task is None else task.life, call.index)
 
     def _sync(self, call: ToolCall) -> None:
         """Takes the states that a list of all tasks shows."""
         for name, state, subject in _LISTED.findall(call.result):
             task, life = self._tasks.get(name), _life(state)
             if task is None or task.life is not life:
-                self._tasks[name] = _Task(text=subject, life=life, index=max(call.result_index, call.index))
+                self._put(name, subject, life, max(call.result_index, call.index))
 
     def _replace(self, call: ToolCall) -> None:
         given = value_of(call.input, (*PLAN_KEYS, "tasks"))
@@ -142,14 +131,12 @@ class TaskFold:
     def _replace_with(self, listed: list[tuple[str, str, Life]], index: int, *, merge: bool) -> None:
         before = self._tasks
         known = {task.text: task for task in before.values()}
-        # Of a list without ids the text is the id.
         self._tasks = dict(before) if merge else {}
         for name, text, life in listed:
             old = before.get(name) if merge else known.get(text)
             subject = text or (old.text if old else "")
             if subject:
-                at = old.index if old and old.life is life else index
-                self._tasks[name or f"\0{subject}"] = _Task(text=subject, life=life, index=at)
+                self._put(name, subject, life, old.index if old and old.life is life else index)
 
     def _by_sql(self, query: str, index: int) -> None:
         """Takes the states that a query writes into the table `todos`."""
@@ -158,8 +145,7 @@ class TaskFold:
             for row in _ROW.findall(rows):
                 given = dict(zip(names, (value.replace("''", "'") for value in _VALUE.findall(row)), strict=False))
                 if text := given.get("title") or given.get("description", ""):
-                    life = _life(given.get("status", ""))
-                    self._tasks[given.get("id", text)] = _Task(text=text, life=life, index=index)
+                    self._put(given.get("id", text), text, _life(given.get("status", "")), index)
         for state, where in _UPDATED.findall(query):
             self._set([name for name in _VALUE.findall(where) if name in self._tasks], _life(state), index)
         for where in _DELETED.findall(query):
@@ -180,7 +166,7 @@ class TaskFold:
             made = _BD_ID.search(call.result)
             title = next((word for word in words if not word.startswith("-")), "")
             if made and title:
-                self._tasks[made[1]] = _Task(text=title, life=Life.OPEN, index=call.index)
+                self._put(made[1], title, Life.OPEN, call.index)
             return
         named = [word for word in words if _BD_ID.fullmatch(word)]
         state = _option(words, ("--status", "-s"))
@@ -191,7 +177,7 @@ class TaskFold:
         if verb == "create":
             made, title = _ISSUE_ID.search(call.result), _option(words, ("--title", "-t"))
             if made and title:
-                self._tasks[f"issue {made[1]}"] = _Task(text=title, life=Life.OPEN, index=call.index)
+                self._put(f"issue {made[1]}", title, Life.OPEN, call.index)
             return
         life = {"close": Life.DONE, "reopen": Life.OPEN}.get(verb)
         self._set([f"issue {word.lstrip('#')}" for word in words if word.lstrip("#").isdigit()], life, call.index)
@@ -199,12 +185,8 @@ class TaskFold:
     def _set(self, names: list[str], life: Life | None, index: int) -> None:
         for name in names:
             task = self._tasks.get(name)
-            if life is None:
-                continue
-            if task is None:
-                self._tasks[name] = _Task(text=name, life=life, index=index)
-            elif task.life is not life:
-                self._tasks[name] = replace(task, life=life, index=index)
+            if life is not None and (task is None or task.life is not life):
+                self._put(name, task.text if task else name, life, index)
 
 
 def _listed(given: Any) -> Iterator[tuple[str, str, Life]]:

@@ -1,6 +1,6 @@
 """Folds the messages of a conversation into its ledger, one after another. Another message costs what it has in it."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -33,9 +33,12 @@ _PLANS = {plain(name) for name in ("ExitPlanMode", "exit_plan_mode")}
 
 
 class Fold:
-    """The fold so far. `cwd` is the project's folder; empty if unknown."""
+    """The fold so far. `cwd` is the project's folder; empty if unknown. `ids` are those of the messages that were
+    taken, in order, and `end` is the index that the next one has if none is left out."""
 
     def __init__(self, cwd: str = "") -> None:
+        self.cwd, self.end = cwd, 0
+        self.ids: list[str] = []
         self._said, self._tasks, self._words, self._work = SaidFold(), TaskFold(), WordsFold(), WorkFold(cwd)
         self._calls: dict[str, tuple[ToolUseBlock, int]] = {}
         self._begun: list[ToolCall] = []
@@ -45,7 +48,12 @@ class Fold:
         self._changed: dict[str, int] = {}
         self._earlier: tuple[Entry, ...] = ()
         self._before: Message | None = None
-        self._end = 0
+
+    def take_all(self, messages: Sequence[Message], indices: Sequence[int], check: Callable[[], None]) -> None:
+        """Folds messages with these indices. `check` is called before each; its exception ends the work."""
+        for message, index in zip(messages, indices, strict=True):
+            check()
+            self.take(message, index)
 
     def take(self, message: Message, index: int) -> None:
         """Folds the next message. `index` is its index in the transcript, larger than those before."""
@@ -53,14 +61,15 @@ class Fold:
             self._take_user(message, index)
         elif message.role is Role.ASSISTANT:
             self._take_agent(message, index)
-        self._before, self._end = message, index + 1
+        self._before, self.end = message, index + 1
+        self.ids.append(message.id)
 
     def ledger(self, focus: Collection[str] = ()) -> Ledger:
         """Returns the ledger of the messages so far. Words of the agent that have a word of `focus` (in lower case) are
         in it, however old."""
         said = self._said.entries()
         return Ledger(
-            end=self._end,
+            end=self.end,
             said=said,
             tasks=tuple(_aged(self._tasks.entries(), [entry.index for entry in said])),
             problems=self._work.problems(),
@@ -93,7 +102,7 @@ class Fold:
         pair = [self._before, message] if self._before else []
         if command := fenced_command(pair, 0) if pair else "":
             # The output of a command that the agent wrote in its text.
-            self._take_call(fenced_call(command, self._end - 1, message.text))
+            self._take_call(fenced_call(command, self.end - 1, message.text))
             return
         for block in message.content:
             if isinstance(block, ToolResultBlock) and block.tool_use_id in self._calls:

@@ -143,7 +143,7 @@ _OF_CODE = (CheckKind.BUILD, CheckKind.LINT, CheckKind.TYPES)
 class _Run(Struct, frozen=True, kw_only=True, gc=False):
     """A command that ran: what it checks (None if nothing), what it is run for, and how it ended. `is_unsure` says that
     its output shows no end, `folder` is where its command line went first, empty if nowhere; `left` are those
-    of its commands that no later run has shown to be mended."""
+    of its commands that no later run has shown to be mended. Of a check that passed, `text` is its own command."""
 
     checks: CheckKind | None
     purpose: Purpose
@@ -156,13 +156,7 @@ class _Run(Struct, frozen=True, kw_only=True, gc=False):
     left: tuple[str, ...] = ()
     mended: int = -1
     mended_by: str = ""
-
-
-class _Passed(Struct, frozen=True, kw_only=True):
-    """A check that passed, and the command line that ran it. `text` is the check's own command."""
-
-    run: _Run
-    text: str
+    text: str = ""
 
 
 class _File:
@@ -242,7 +236,7 @@ class WorkFold:
         # Failures that nothing has mended yet, those that were mended, and the newest success of each check's program.
         self._open: list[_Run] = []
         self._mended: list[_Run] = []
-        self._passed: dict[tuple[CheckKind, str], _Passed] = {}
+        self._passed: dict[tuple[CheckKind, str], _Run] = {}
         self._commits: list[Commit] = []
         self._branch = ""
         # The message in which commits were last pushed.
@@ -442,7 +436,7 @@ class WorkFold:
             still_open.append(run)
             for command in run.purpose.keys:
                 place = _place(command)
-                if place in self._passed and _is_again(run, self._passed[place].run):
+                if place in self._passed and _is_again(run, self._passed[place]):
                     del self._passed[place]
         else:
             # A command line may run several checks one after the other, and other commands.
@@ -450,7 +444,7 @@ class WorkFold:
             is_alone = len(run.purpose.keys) == 1
             for place, command in known:
                 self._passed.pop(place, None)
-                self._passed[place] = _Passed(run=run, text=_shown(run) if is_alone else clean(command))
+                self._passed[place] = replace(run, text=_shown(run) if is_alone else clean(command))
         self._open = still_open[-_MOST_OPEN:]
 
     def _left(self, passed: _Run, failed: _Run) -> tuple[str, ...]:
@@ -489,23 +483,23 @@ class WorkFold:
             Entry(
                 kind=Kind.CHECK,
                 life=Life.PASSED,
-                index=passed.run.index,
-                text=passed.text,
+                index=run.index,
+                text=run.text,
                 # The line of the last package that was tested says nothing of the others.
-                beside="" if _ONE_PACKAGE.match(passed.run.detail) else passed.run.detail,
+                beside="" if _ONE_PACKAGE.match(run.detail) else run.detail,
                 name=kind.value,
-                changed=self._since(passed.run.index, passed.text),
+                changed=self._since(run.index, run.text),
             )
-            for (kind, _), passed in self._passed.items()
-            if (self._reports or not passed.run.is_unsure) and not self._is_run_again(passed.run)
+            for (kind, _), run in self._passed.items()
+            if (self._reports or not run.is_unsure) and not self._is_run_again(run)
         )
 
     def _is_run_again(self, run: _Run) -> bool:
         """Returns whether a later check of its kind passed that runs all, after a change that makes this one stale."""
         return any(
-            other.run.index > run.index
-            and other.run.checks is run.checks
-            and any(map(_RUNS_ALL.fullmatch, other.run.purpose.certain))
+            other.index > run.index
+            and other.checks is run.checks
+            and any(map(_RUNS_ALL.fullmatch, other.purpose.certain))
             for other in self._passed.values()
         ) and bool(self._since(run.index, _shown(run)))
 

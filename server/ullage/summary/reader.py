@@ -1,8 +1,6 @@
 """Reads conversations for summaries, and remembers what it has read, for all sessions of a process."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
-from typing import TypeVar
+from collections.abc import Callable, Sequence
 
 from ullage.ledger.folding import Fold
 from ullage.ledger.ledger_entry import Ledger
@@ -10,30 +8,12 @@ from ullage.ledger.ledger_page import prepare, standing
 from ullage.model.message import Message
 from ullage.redaction.clean import redact
 
-T = TypeVar("T")
-# This many items that take microseconds each make up one step.
-MANY = 256
 # Returns if the work shall continue, else raises. Called very often, so it must cost next to nothing.
 Check = Callable[[], None]
 
 
 def go_on() -> None:
     """Does nothing, so the work continues: the check for work that is never abandoned."""
-
-
-def checked(items: Iterable[T], check: Check, every: int = 1) -> Iterator[T]:
-    """Yields the items, and calls `check` before every item, or before one in `every`. An exception of `check` ends the
-    work."""
-    if every == 1:
-        for item in items:
-            check()
-            yield item
-        return
-    # In slices, so that an item costs little more than without this.
-    left = iter(items)
-    while several := list(islice(left, every)):
-        check()
-        yield from several
 
 
 # Characters of text: the largest windows hold two million tokens.
@@ -46,31 +26,13 @@ _LARGEST = 0.125
 _MOST_FOLDS = 16
 
 
-class _Folded:
-    """A fold, and the ids of the messages that it has taken, in order."""
-
-    def __init__(self, cwd: str) -> None:
-        self.cwd = cwd
-        self.fold = Fold(cwd)
-        self.ids: list[str] = []
-        # The index that the next message has if none is left out.
-        self.end = 0
-
-    def take(self, messages: Sequence[Message], indices: Sequence[int], check: Check) -> None:
-        for message, index in zip(messages, indices, strict=True):
-            check()
-            self.fold.take(message, index)
-            self.ids.append(message.id)
-            self.end = index + 1
-
-
 class Reader:
     """Remembers texts without their secrets, up to `room` characters, and the ledgers of the last conversations, so
     that another message costs what it has in it. May be used from any thread."""
 
     def __init__(self, room: int = ROOM) -> None:
         self.redact = Remembered(redact, room)
-        self._folds: dict[str, _Folded] = {}
+        self._folds: dict[str, Fold] = {}
 
     def ledger(  # noqa: PLR0913 - what is folded, and what is asked of it
         self,
@@ -89,10 +51,10 @@ class Reader:
         known = self._folds.pop(conversation, None) if conversation else None
         ids = [message.id for message in messages]
         if known is None or known.cwd != cwd or known.ids != ids[: len(known.ids)]:
-            known = _Folded(cwd)
+            known = Fold(cwd)
         try:
-            known.take(messages[len(known.ids) :], indices[len(known.ids) :], check)
-            return known.fold.ledger(focus)
+            known.take_all(messages[len(known.ids) :], indices[len(known.ids) :], check)
+            return known.ledger(focus)
         finally:
             if conversation:
                 self._keep(conversation, known)
@@ -102,15 +64,15 @@ class Reader:
     ) -> None:
         """Folds messages of a conversation ahead, if they are its first, or follow those that were folded, and prepares
         the lines of its page. `check` is called before each message; its exception ends the work."""
-        known = self._folds.pop(conversation, None) or _Folded(cwd)
+        known = self._folds.pop(conversation, None) or Fold(cwd)
         try:
             if known.cwd == cwd and known.end == indices[0]:
-                known.take(messages, indices, check)
-                prepare(standing(known.fold.ledger()), cwd)
+                known.take_all(messages, indices, check)
+                prepare(standing(known.ledger()), cwd)
         finally:
             self._keep(conversation, known)
 
-    def _keep(self, conversation: str, folded: "_Folded") -> None:
+    def _keep(self, conversation: str, folded: Fold) -> None:
         self._folds[conversation] = folded
         for oldest in list(self._folds)[:-_MOST_FOLDS]:
             self._folds.pop(oldest, None)

@@ -1,8 +1,7 @@
 """The instructions for a model that writes a summary."""
 
 from ullage.model.blocks import CompactionBlock
-from ullage.summary.draft import HEADINGS, REQUIRED
-from ullage.summary.instructions import write_instructions
+from ullage.summary.draft import HEADINGS, REQUIRED, write_instructions
 from ullage.summary.summary_request import SummaryRequest
 
 REQUEST = SummaryRequest(messages=(), indices=(), max_tokens=1_000)

@@ -19,8 +19,7 @@ from ullage.model.usage import Usage
 from ullage.service.asking import DEFAULT_MAX_TOKENS, Waits, live_request, margin, stream_with_retries
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.ports.models import Provider, Summarizer, SummaryStream
-from ullage.summary.draft import Draft, check_draft, check_fragment, check_length, text_room
-from ullage.summary.instructions import write_instructions
+from ullage.summary.draft import Draft, check_draft, check_fragment, check_length, text_room, write_instructions
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 from ullage.transcript.view import kept, leading, without_oldest
