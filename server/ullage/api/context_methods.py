@@ -20,7 +20,6 @@ from ullage.formats.provider import Provider
 from ullage.ledger.ledger_entry import Entry as LedgerEntry
 from ullage.ledger.ledger_entry import Kind, Life
 from ullage.lost.brief import LONGEST, write_brief
-from ullage.lost.last_compaction import compaction_before
 from ullage.memory.memory_tool import NAME
 from ullage.model import words
 from ullage.model.answer import TurnEnd
@@ -322,6 +321,8 @@ def _receipts(conversation: Conversation) -> Sequence[GivenBack]:
 
 
 def _receipt_rows(conversation: Conversation, receipts: Sequence[GivenBack]) -> tuple[GivenBackRow, ...]:
+    from ullage.lost.left_out import compaction_before  # noqa: PLC0415
+
     records = conversation.workspace.ports.store.read_edits(conversation.id) if receipts else ()
     edits = compaction_edits(records)
     return tuple(

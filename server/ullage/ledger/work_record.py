@@ -145,14 +145,14 @@ class _Run(Struct, frozen=True, kw_only=True, gc=False):
     its output shows no end, `folder` is where its command line went first, empty if nowhere; `left` are those
     of its commands that no later run has shown to be mended. Of a check that passed, `text` is its own command."""
 
-    checks: CheckKind | None
     purpose: Purpose
     index: int
-    failed: bool
-    detail: str
-    was_set_up: bool
-    is_unsure: bool
-    folder: str = ""
+    folder: str
+    checks: CheckKind | None = None
+    failed: bool = False
+    detail: str = ""
+    was_set_up: bool = True
+    is_unsure: bool = False
     left: tuple[str, ...] = ()
     mended: int = -1
     mended_by: str = ""
@@ -389,7 +389,7 @@ class WorkFold:
             detail=_told(call.result, reported, detail, failed=failed) if failed or detail else "",
             was_set_up=was_set_up,
             is_unsure=is_unsure,
-            folder=without_cd(call.command)[1].rstrip("/"),
+            folder=_folder(call),
             left=tuple(key for key in purpose.keys if _kind(key)) or purpose.keys,
         )
         self._note_script(run, call.result)
@@ -399,16 +399,8 @@ class WorkFold:
         """Takes note of the failures that a run of the same does not show any more. Its exit code is hidden by a filter
         that would show them, so that nothing says that it passed."""
         if _shows_none(call):
-            run = _Run(
-                checks=None,
-                purpose=replace(purpose, certain=purpose.keys),
-                index=call.result_index,
-                failed=False,
-                detail="",
-                was_set_up=True,
-                is_unsure=True,
-                folder=without_cd(call.command)[1].rstrip("/"),
-            )
+            all_certain = replace(purpose, certain=purpose.keys)
+            run = _Run(purpose=all_certain, index=call.result_index, folder=_folder(call), is_unsure=True)
             self._note_script(run, call.result)
             self._unseen |= {before.index for before in self._open if before.checks and not self._left(run, before)}
 
@@ -550,17 +542,7 @@ class WorkFold:
             return
         folder, begun = self._folder_of_commit(call.command)
         if begun or (folder and not self.is_in_project(folder)):
-            self._elsewhere += [
-                Entry(
-                    kind=Kind.COMMIT,
-                    life=Life.ELSEWHERE,
-                    index=one.index,
-                    text=one.subject,
-                    name=one.hash,
-                    beside=folder,
-                )
-                for one in commits_after([], call)
-            ]
+            self._elsewhere += [_entry(one, Life.ELSEWHERE, beside=folder) for one in commits_after([], call)]
             return
         self._commits = commits_after(self._commits, call)
         self._branch = branch_shown(call) or self._branch
@@ -629,21 +611,22 @@ class WorkFold:
 
     def commits(self) -> tuple[Entry, ...]:
         """Returns the commits that were not undone: those of the project with the last marked, and those elsewhere."""
-        entries = [
-            Entry(
-                kind=Kind.COMMIT,
-                life=Life.LAST if place == len(self._commits) - 1 else Life.EARLIER,
-                index=one.index,
-                text=one.subject,
-                name=one.hash,
-                beside=", ".join(
-                    [f"branch {self._branch}"] * bool(self._branch) + ["pushed"] * (self._pushed >= one.index)
-                ),
-                changed=self._since(one.index) if place == len(self._commits) - 1 else (),
-            )
-            for place, one in enumerate(self._commits)
-        ]
+        entries = [_entry(one, Life.EARLIER) for one in self._commits[:-1]]
+        for last in self._commits[-1:]:
+            known = [f"branch {self._branch}"] if self._branch else []
+            known += ["pushed"] if self._pushed >= last.index else []
+            entries.append(_entry(last, Life.LAST, beside=", ".join(known), changed=self._since(last.index)))
         return tuple(sorted([*entries, *self._elsewhere], key=lambda entry: entry.index))
+
+
+def _entry(one: Commit, life: Life, beside: str = "", changed: tuple[str, ...] = ()) -> Entry:
+    return Entry(
+        kind=Kind.COMMIT, life=life, index=one.index, text=one.subject, name=one.hash, beside=beside, changed=changed
+    )
+
+
+def _folder(call: ToolCall) -> str:
+    return without_cd(call.command)[1].rstrip("/")
 
 
 @lru_cache(maxsize=2048)

@@ -353,7 +353,7 @@ async def plan_within(  # noqa: PLR0913 (each is a term of the plan)
     reader = conversation.workspace.reader
 
     def choose(check: Check) -> CompactionPlan | None:
-        from ullage.summary.old_messages import Judge  # noqa: PLC0415  (30 ms to import)
+        from ullage.summary.reader import Judge  # noqa: PLC0415  (30 ms to import)
 
         return plan_compaction(view, limits, pinned, first_user_id, partial(Judge, reader, check))
 

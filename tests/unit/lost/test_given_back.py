@@ -5,8 +5,7 @@ import pytest
 from support.talk import Talk
 from ullage.ledger.ledger_entry import Kind
 from ullage.lost.brief import write_brief
-from ullage.lost.last_compaction import LastCompaction, summary_message
-from ullage.lost.left_out import LeftOut, left_out_words, lost_from, read_before
+from ullage.lost.left_out import LastCompaction, LeftOut, left_out_words, lost_from, read_before, summary_message
 from ullage.model.blocks import CompactionBlock
 from ullage.model.message import Message
 

@@ -1,7 +1,7 @@
 """The last compaction of a log: which one, what was before it, and what the agent carried over it."""
 
 from support.build import append, assistant, log, user
-from ullage.lost.last_compaction import LastCompaction, last_compaction
+from ullage.lost.left_out import LastCompaction, last_compaction
 from ullage.model.blocks import NO_SUMMARY, CompactionBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.events import ContextEdited, EditReverted, Event

@@ -1,8 +1,7 @@
 """What a compaction left out, and what its summary says otherwise, whether the summary is handed over or in the log."""
 
 from support.talk import Talk
-from ullage.lost.last_compaction import summary_message
-from ullage.lost.left_out import detail_of, lost_from, read_before
+from ullage.lost.left_out import detail_of, lost_from, read_before, summary_message
 
 TALK = Talk().call("TodoWrite", {"todos": [{"content": "Add the CSV export", "status": "pending"}]})
 TALK.agent("The line that follows is mine and no summary.\n\n- Add the CSV export: done")

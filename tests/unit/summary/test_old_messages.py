@@ -4,8 +4,7 @@ import pytest
 
 from support.conversations import agent, bash, call, user
 from ullage.model.message import Message
-from ullage.summary.old_messages import Judge
-from ullage.summary.reader import Reader, go_on
+from ullage.summary.reader import Judge, Reader, go_on
 
 MESSAGES = (
     user("Port the spool to Rust."),

@@ -223,8 +223,11 @@ def _left_by_last(row: ConversationRow, store: Path) -> tuple[str, int]:
     The words are "" if there is none, or if the agent's file can't be read or is too long for a list."""
     # Reads messages, which the list needs not.
     from ullage.agents.transcripts import read_document  # noqa: PLC0415
-    from ullage.lost.last_compaction import records_of  # noqa: PLC0415
-    from ullage.lost.left_out import left_out, left_out_words  # noqa: PLC0415
+    from ullage.lost.left_out import (  # noqa: PLC0415
+        left_out,
+        left_out_words,
+        records_of,
+    )
     from ullage.system.transcript_files import read_transcript_file  # noqa: PLC0415
 
     try:

@@ -14,8 +14,16 @@ from ullage.agents.wiring import Wiring
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.ledger.ledger_entry import Entry
 from ullage.lost.brief import LONGEST, characters, write_brief, write_guide
-from ullage.lost.last_compaction import last_compaction, messages_of, records_of, summary_message
-from ullage.lost.left_out import Before, count_kinds, lost_from, read_before
+from ullage.lost.left_out import (
+    Before,
+    count_kinds,
+    last_compaction,
+    lost_from,
+    messages_of,
+    read_before,
+    records_of,
+    summary_message,
+)
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.system.transcript_files import is_database, parse_file, read_database
 from ullage.tokens.counter import get_counter

@@ -21,8 +21,7 @@ from ullage.embed.manager import ContextPool
 from ullage.formats.parsing import convert_usage, to_json
 from ullage.formats.provider import Provider
 from ullage.lost.brief import LONGEST, write_brief
-from ullage.lost.last_compaction import last_compaction, records_of
-from ullage.lost.left_out import lost_from, read_before
+from ullage.lost.left_out import last_compaction, lost_from, read_before, records_of
 from ullage.model.errors import SessionNotFound, UllageError
 from ullage.model.events import MessageAppended
 from ullage.model.json_values import JsonObject, as_object
