@@ -102,26 +102,62 @@ def _decoded(blob: str) -> str | None:
 
 # How msgspec names a field that a struct does not have.
 _UNKNOWN = re.compile(r"unknown field `(.*)`")
+_MISSING = "Object missing required field"
+_STEP = re.compile(r"\.\w+|\[")
 
 
 def read_settings(section: Any) -> Settings:
-    """Returns the settings in a client's `ullage` section. Raises `InvalidRequest`, whose text names the wrong field
+    """Returns the settings in a client's `ullage` section. Raises `InvalidRequest`, whose text names the wrong fields
     and the remedy."""
-    try:
-        settings = msgspec.convert(_without_empty_lists(section), Settings)
-        check_settings(settings)
-    except msgspec.ValidationError as error:
-        raise InvalidRequest(_explain(str(error))) from None
+    settings, faults = usable_settings(section, Settings())
+    if faults:
+        raise InvalidRequest(" ".join(faults))
     return settings
 
 
-def _explain(fault: str) -> str:
-    what, _, path = fault.partition(" - at ")
-    path = path.strip("`") or "$"
+def usable_settings(section: Any, before: Settings) -> tuple[Settings, tuple[str, ...]]:
+    """Returns the settings in a client's `ullage` section, with a sentence for each that cannot be used. Such a setting
+    stays what it was `before`."""
+    faults: list[str] = []
+    usable = _usable(_without_empty_lists(section), msgspec.to_builtins(before), (), faults)
+    settings = msgspec.convert(usable, Settings)
+    try:
+        check_settings(settings)
+    except InvalidRequest as error:
+        faults.append(str(error))
+    return settings, tuple(faults)
+
+
+def _usable(given: Any, before: Any, path: tuple[str, ...], faults: list[str]) -> Any:
+    """Returns the part of the settings at `path` as far as it can be used. What can't be is replaced by what it was
+    `before`, or left out if that is `UNSET`, and explained in `faults`."""
+    fault, known = _fault(given, path), len(faults)
+    if fault and isinstance(given, dict):
+        old = as_object(before)
+        parts = ((name, old.get(name, UNSET), value) for name, value in as_object(given).items())
+        used = {name: _usable(value, was, (*path, name), faults) for name, was, value in parts}
+        given = {name: part for name, part in used.items() if part is not UNSET}
+        fault = _fault(given, path)
+        if not given or (fault and len(faults) > known):
+            return before
+    what, _, place = fault.partition(" - at ")
+    # A field that is missing beside this part is the whole's fault, and shows when all parts are together.
+    if not fault or (what.startswith(_MISSING) and len(_STEP.findall(place)) < len(path)):
+        return given
     unknown = _UNKNOWN.search(what)
-    if unknown is not None:
-        what = f"there is no setting {unknown[1]!r}"
-    return f"{path} cannot be used ({what[:1].lower()}{what[1:]}). Correct it or remove it to get the default."
+    what = f"there is no setting {unknown[1]!r}" if unknown else what[:1].lower() + what[1:]
+    faults.append(f"{'.'.join(('$', *path))} cannot be used ({what}). Correct it or remove it to get the default.")
+    return before
+
+
+def _fault(given: Any, path: tuple[str, ...]) -> str:
+    for name in reversed(path):
+        given = {name: given}
+    try:
+        msgspec.convert(given, Settings)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return ""
 
 
 def _without_empty_lists(value: Any) -> Any:

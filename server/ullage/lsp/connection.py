@@ -30,11 +30,11 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
 from ullage.api.engine import Handler, ReadParams, RequestEngine
-from ullage.api.session_methods import read_settings
+from ullage.api.session_methods import usable_settings
 from ullage.jsonrpc.envelope import INVALID_PARAMS, MAX_BODY, BadReply, FrameParser, RpcError, read_params
 from ullage.jsonrpc.peer import Dialect
 from ullage.limits import OWN_FILE, read_plain
-from ullage.model.errors import InvalidRequest, StoreError
+from ullage.model.errors import StoreError
 from ullage.model.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -356,7 +356,7 @@ class Configuration:
         self._apply = apply
         self._warn = warn
         self._keep = keep
-        self._warned = ""
+        self._warned: tuple[str, ...] = ()
         self._client = Client()
         self.settings = Settings()
 
@@ -407,15 +407,11 @@ class Configuration:
         section = _section(options)
         if section is None:
             return
-        try:
-            settings = read_settings(section)
-        except InvalidRequest as error:
-            # Editors send the same settings several times; one message is enough.
-            if str(error) != self._warned:
-                self._warned = str(error)
-                self._warn(f"Ullage keeps its settings as they were: {error}")
-            return
-        self._warned = ""
+        settings, faults = usable_settings(section, self.settings)
+        # Editors send the same settings several times; one message is enough.
+        if faults and faults != self._warned:
+            self._warn(f"Ullage takes all settings but these, which stay as they were: {' '.join(faults)}")
+        self._warned = faults
         try:
             self._keep(settings)
         except StoreError as error:

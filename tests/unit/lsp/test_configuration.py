@@ -57,8 +57,9 @@ async def test_no_options_are_the_defaults(options: Any) -> None:
     [
         ({"context": {"warnAt": 7}}, "$.context.warnAt"),
         ({"context": {"warnAt": "0.7"}}, "$.context.warnAt"),
-        ({"context": {"warmAt": 0.7}}, "$.context"),
-        ({"models": {"gpt-4o": {"window": -1}}}, "$.models[...].window"),
+        ({"context": {"warmAt": 0.7}}, "$.context.warmAt"),
+        ({"models": {"gpt-4o": {"window": -1}}}, "$.models.gpt-4o.window"),
+        ({"providers": {"mine": {"baseUrl": "http://localhost"}}}, "$.providers.mine"),
         ({"context": 5}, "$.context"),
         ("text", "$"),
     ],
@@ -70,8 +71,39 @@ async def test_a_bad_value_warns_once_and_keeps_the_settings(options: Any, path:
     assert await in_force(rig) == Settings()
     (message,) = rig.notified("window/showMessage")
     assert message["type"] == 2
-    assert message["message"].startswith(f"Ullage keeps its settings as they were: {path} cannot be used (")
+    begins = "Ullage takes all settings but these, which stay as they were: "
+    assert message["message"].startswith(f"{begins}{path} cannot be used (")
     assert message["message"].endswith("Correct it or remove it to get the default.")
+
+
+async def test_a_bad_value_stays_as_it_was_and_takes_no_other_setting_with_it() -> None:
+    rig = Rig()
+    await rig.initialize(options={"context": {"warnAt": 0.6, "compactAt": 0.8}, "models": {"mine": {"window": 9_000}}})
+    wrong = {
+        "context": {"warnAt": "much", "compactAt": 0.85, "bringBack": 3},
+        "models": {"mine": {"window": 7_000, "maxOutput": "all"}, "other": {"window": 5_000}},
+        "providers": {"here": {"kind": "scripted"}, "there": {"kind": "telepathy"}},
+    }
+    rig.notify("workspace/didChangeConfiguration", {"settings": {"ullage": wrong}})
+    found = await in_force(rig)
+    assert (found.context.warn_at, found.context.compact_at, found.context.bring_back) == (0.6, 0.85, "references")
+    assert {name: (model.window, model.max_output) for name, model in found.models.items()} == {
+        "mine": (7_000, None),
+        "other": (5_000, None),
+    }
+    assert set(found.providers) == {"here"}
+    (message,) = rig.notified("window/showMessage")
+    for path in ("context.warnAt", "context.bringBack", "models.mine.maxOutput", "providers.there.kind"):
+        assert f"$.{path} cannot be used (" in message["message"]
+    assert message["message"].count("cannot be used") == 4
+
+
+async def test_settings_that_contradict_each_other_are_named_and_the_others_taken() -> None:
+    rig = Rig()
+    await rig.initialize(options={"context": {"warnAt": 0.9, "compactAt": 0.5}, "model": "mine"})
+    assert (await in_force(rig)).model == "mine"
+    (message,) = rig.notified("window/showMessage")
+    assert "context.warnAt (0.9) must be at most context.compactAt (0.5)" in message["message"]
 
 
 async def test_a_changed_setting_reaches_the_open_workspace_before_the_next_request() -> None:
