@@ -36,6 +36,15 @@ async def test_an_append_sends_the_title_then_one_figure() -> None:
     assert kinds(client) == ["session_info_update", "usage_update"]
 
 
+async def test_a_part_of_an_unknown_kind_does_not_become_the_title() -> None:
+    client = build_test_client()
+    odd = {"type": "hologram", "data": "abc"}
+    for content, title in (([odd], ""), ([odd, {"type": "text", "text": "Look at {this}"}], "Look at {this}")):
+        session_id = await started(client)
+        await client.call("session/append", sessionId=session_id, messages=[{"role": "user", "content": content}])
+        assert (await client.call("session/load", sessionId=session_id))["title"] == title
+
+
 async def test_declaring_large_tools_warns_at_once() -> None:
     client = build_test_client()
     session_id = await started(client)

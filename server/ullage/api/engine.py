@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -261,7 +262,9 @@ class RequestEngine:
     def _start(self, call: Called) -> None:
         try:
             if (route := self._routes.get(call.method)) is None:
-                raise RpcError(METHOD_NOT_FOUND, f"There is no method {call.method}.")
+                near = get_close_matches(call.method, self._routes, 1, 0.85)
+                remedy = f" Is {near[0]} meant?" if near else ""
+                raise RpcError(METHOD_NOT_FOUND, f"There is no method {call.method}.{remedy}")
             params = route.read(call.params)
         except Exception as error:  # noqa: BLE001 - a reader may be another library's
             self._send(self._peer.refuse(call.id, self._error_object(error, "a request")))

@@ -166,8 +166,8 @@ def read_envelope(body: bytes | bytearray) -> Incoming:
         message = _decode(body, _envelope)
     except ValidationError as error:
         raise _no_message(body, f"{error}.") from None
-    except (ValueError, RecursionError):
-        raise _not_json() from None
+    except (ValueError, RecursionError) as error:
+        raise _not_json(error) from None
     if message.jsonrpc != "2.0":
         raise _no_message(body, '"jsonrpc" is not "2.0".')
     return message
@@ -243,13 +243,13 @@ def _no_message(body: bytes | bytearray, fault: str) -> RpcError:
     else an invalid request with the text `fault`."""
     try:
         _decode(body, _anything)
-    except (ValueError, RecursionError):
-        return _not_json()
+    except (ValueError, RecursionError) as error:
+        return _not_json(error)
     return RpcError(INVALID_REQUEST, f"Not a JSON-RPC message: {fault}", request_id=_find_id(body))
 
 
-def _not_json() -> RpcError:
-    return RpcError(PARSE_ERROR, "The message is not valid JSON.")
+def _not_json(error: Exception) -> RpcError:
+    return RpcError(PARSE_ERROR, f"The message is not valid JSON: {error or 'it is nested too deep'}.")
 
 
 def _find_id(body: bytes | bytearray) -> RequestId | None:

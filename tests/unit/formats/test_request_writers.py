@@ -4,7 +4,9 @@ from typing import Any
 
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.requests.openai import write_openai
+from ullage.formats.requests.responses import write_responses
 from ullage.formats.requests.turns import NO_BEGINNING, NO_RESULT
+from ullage.formats.transcripts.chat import read_arguments
 from ullage.model.blocks import (
     Block,
     CompactionBlock,
@@ -142,3 +144,21 @@ def test_tools_are_declared_in_each_providers_shape() -> None:
 def test_no_messages_make_no_turns() -> None:
     assert write_anthropic([]).messages == []
     assert write_openai([]).messages == []
+
+
+def test_arguments_that_a_model_has_broken_off_are_sent_as_it_wrote_them_and_others_as_json() -> None:
+    for said, sent in (
+        ('{"path": "a.p', '{"path": "a.p'),
+        ("{broken", "{broken"),
+        ('{"path": "a.py"}', '{"path": "a.py"}'),
+        # A tool may have a parameter of that name.
+        ('{"arguments": "ls -l"}', '{"arguments": "ls -l"}'),
+        ('{"arguments": "{}"}', '{"arguments": "{}"}'),
+        ("*** Begin Patch", '{"arguments": "*** Begin Patch"}'),
+        ("", "{}"),
+    ):
+        call = ToolUseBlock(id="c1", name="Read", input=read_arguments(said))
+        view = [user(say("Read it.")), assistant(call), user(result("c1"))]
+        (function,) = [item for item in write_responses(view).input if item["type"] == "function_call"]
+        (message,) = [message for message in write_openai(view).messages if "tool_calls" in message]
+        assert function["arguments"] == message["tool_calls"][0]["function"]["arguments"] == sent

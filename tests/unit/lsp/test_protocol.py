@@ -112,6 +112,7 @@ async def test_keys_are_never_renamed(rig: Rig) -> None:
 async def test_an_unknown_method_is_refused(rig: Rig) -> None:
     failure = await refusal(rig, "ullage/nonsense", {})
     assert (failure.code, failure.message) == (-32601, "There is no method ullage/nonsense.")
+    assert (await refusal(rig, "ullage/ehco", {})).message == "There is no method ullage/ehco. Is ullage/echo meant?"
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b'{"jsonrpc":"2.0"} x', b"\xff\xfe", b'{"id":1,"params":{a}}'])

@@ -5,9 +5,8 @@ from typing import Any, TypeGuard
 
 from msgspec import Struct
 
-from ullage.formats.parsing import to_json
 from ullage.formats.requests.turns import Turn, arrange_turns, legal_name, writable
-from ullage.formats.transcripts.chat import image_url, write_file
+from ullage.formats.transcripts.chat import image_url, write_arguments, write_file
 from ullage.formats.verbatim import add_provided, provided_for
 from ullage.model.blocks import (
     Block,
@@ -87,7 +86,7 @@ def _write_assistant(turn: Turn) -> dict[str, Any]:
 
 def write_call(block: ToolUseBlock) -> dict[str, Any]:
     """Returns a tool call in the shape of the Chat Completions API."""
-    function = {"name": block.name, "arguments": to_json(block.input)}
+    function = {"name": block.name, "arguments": write_arguments(block.input)}
     return add_provided({"id": block.id, "type": "function", "function": function}, block.provided, FORMAT)
 
 

@@ -5,9 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.formats.parsing import to_json
 from ullage.formats.requests.turns import Turn, arrange_turns, legal_name, writable
-from ullage.formats.transcripts.chat import image_url, write_file
+from ullage.formats.transcripts.chat import image_url, write_arguments, write_file
 from ullage.formats.verbatim import add_provided, provided_for
 from ullage.model.blocks import (
     Block,
@@ -106,7 +105,7 @@ def write_turn(turn: Turn) -> Iterator[dict[str, Any]]:
                 "type": "function_call",
                 "call_id": block.id,
                 "name": block.name,
-                "arguments": to_json(block.input),
+                "arguments": write_arguments(block.input),
             }
         elif isinstance(block, ToolResultBlock):
             yield {"type": "function_call_output", "call_id": block.tool_use_id, "output": _write_output(block)}

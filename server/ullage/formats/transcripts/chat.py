@@ -193,6 +193,14 @@ def read_arguments(arguments: Any) -> JsonObject:
     return {"arguments": arguments} if problem or not isinstance(value, dict) else as_object(cast("Any", value))
 
 
+def write_arguments(given: JsonObject) -> str:
+    """Returns a tool call's arguments as text: those of a call that a model has broken off are as the model said them.
+    A text that is not meant as JSON stays under its key, because a tool may have a parameter of that name."""
+    said = given.get("arguments") if given.keys() == {"arguments"} else None
+    is_broken = isinstance(said, str) and said.lstrip().startswith("{") and read_arguments(said) == given
+    return as_text(said) if is_broken else to_json(given)
+
+
 def read_functions(tools: Any) -> tuple[ToolDefinition, ...]:
     """Converts a request's `tools`: functions in the shape of OpenAI's chat API, or flat as in its Responses API.
     Entries without a name are left out."""
