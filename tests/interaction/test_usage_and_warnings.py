@@ -139,6 +139,11 @@ async def test_with_management_off_nothing_is_warned_of_or_compacted() -> None:
     assert len(await client.entries(session_id)) == 25
     await exchange(client, session_id, 12)
     assert {update["sessionUpdate"] for update in client.recorder.take()} == {"usage_update"}
+    figures = (await client.call("context/get", sessionId=session_id))["_meta"]["ullage"]
+    nothing = ("warnAt", "warnPercent", "compactAt", "threshold")
+    assert {name: figures[name] for name in nothing} == dict.fromkeys(nothing)
+    # The context is over usable, which is where it ends.
+    assert (figures["level"], figures["managedBy"], figures["left"]) == ("off", "nobody", 0)
 
 
 async def test_another_model_means_another_window_and_the_totals_stay() -> None:

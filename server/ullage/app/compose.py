@@ -279,7 +279,7 @@ def workspace_on(
 
 
 def _manage(changed: Changed) -> None:
-    if _needs_nothing(changed.conversation):
+    if changed.conversation.workspace.is_embedded or _needs_nothing(changed.conversation):
         return
     # Imported on use: its import takes 60 ms, and commands that only read or follow are to start soon.
     from ullage.service.compact.automatic import manage  # noqa: PLC0415

@@ -217,7 +217,7 @@ class Host:
         settings = replace(settings, summary=SummarySettings(writer="offline"))
         opened = thread.enter(lambda: open_sessions_at(store) if offline else open_store_at(store))
         self.workspace = workspace_on(traced(opened), settings, summarizer=summarizer, news=news_of(opened))
-        self.workspace.always_falls_back = True
+        self.workspace.is_embedded = True
         self._telling = None if on_update is None else _Telling(on_update)
         if self._telling is not None:
             self.workspace.bus.listen(self._telling)

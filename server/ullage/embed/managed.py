@@ -36,7 +36,6 @@ from ullage.model.settings import (
 )
 from ullage.model.usage import Usage
 from ullage.policy import budget as policy
-from ullage.policy.alarm import level
 from ullage.policy.decision import after_turn
 from ullage.service import sessions
 from ullage.service.archive import undo as history
@@ -107,8 +106,7 @@ class ManagedHost:
         settings = Settings(
             model=model,
             models={model: ModelSettings(window=window, max_output=max_output)},
-            # The manager's caller alone decides when room is made.
-            context=replace(context, mode=self.mode, enabled=False),
+            context=replace(context, mode=self.mode, enabled=True),
             search=search,
         )
         summarizer = OwnSummarizer(self.llm, self.provider) if self.llm is not None else None
@@ -310,13 +308,11 @@ class ManagedContext:
         return history.restore(conversation, place).edits
 
     def _stats(self, conversation: Conversation) -> ContextStats:
-        known = {name: value for name, value in asdict(usage_meta(conversation)).items() if name != "level"}
-        used, budget = conversation.used, budget_of(conversation)
+        known, budget = asdict(usage_meta(conversation)), budget_of(conversation)
         age = conversation.workspace.ports.clock.now() - known["oldest_timestamp"]
         return ContextStats(
-            used=used,
+            used=conversation.used,
             size=budget.window,
-            level=level(used, budget),
             oldest_message_age=age if known["oldest_timestamp"] else None,
             **known,
         )

@@ -477,11 +477,11 @@ async def write_with_fallbacks(
 def _attempts(conversation: Conversation, trigger: EditTrigger, focus: str) -> Sequence[Attempt]:
     """Returns the summaries to try, in order. For a compaction by hand there is only one if the settings name a
     summarizer, because their user prefers an error to another summarizer. An embedding program can require the offline
-    one after it (`always_falls_back`)."""
+    one after it (`is_embedded`)."""
     workspace, by_model = conversation.workspace, writes_by_model(conversation)
     attempts = [replace(attempt, focus=focus) for attempt in SUMMARIES]
     offline_anyway = not by_model and workspace.ports.summarizer.name == "offline"
-    named = not (by_model and workspace.settings.summary.writer == "auto") and not workspace.always_falls_back
+    named = not (by_model and workspace.settings.summary.writer == "auto") and not workspace.is_embedded
     if trigger is EditTrigger.MANUAL and (named or offline_anyway):
         return attempts[:1]
     return [attempt for attempt in attempts if not (attempt.offline and offline_anyway)]

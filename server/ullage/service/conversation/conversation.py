@@ -437,7 +437,7 @@ class Conversation:
 class Changed(Struct, frozen=True, kw_only=True, eq=False):
     """Published when a conversation has changed. `events` are the new events of its log, empty if the session was just
     created or only its figures changed. `is_ours` is False if another process recorded the events. `by_settings` is
-    True if the settings of the workspace changed, and nothing in the session."""
+    True if the settings of the workspace changed or the session is a new fork: nothing was said in it."""
 
     conversation: Conversation
     events: tuple[Event, ...]

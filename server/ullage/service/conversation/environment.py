@@ -85,8 +85,8 @@ class Environment:
     besides the session's own. `introduce` returns the system prompt of a session whose first prompt comes, None at
     doors whose clients bring their own; `session_tools` is None at doors without tools of their own. `own_counter` and
     `own_strategy` are None unless an embedding program sets them; they replace the model's counter and the strategies
-    that the settings name. With `always_falls_back` a compaction by hand, too, ends in an offline summary if the
-    summarizer fails.
+    that the settings name. If `is_embedded`, room is made only when the program calls for it, and a
+    compaction by hand, too, ends in an offline summary if the summarizer fails.
     `trusts_projects` is False if the client says that its user does not trust the open folder; the project's
     instructions for summaries are then not read. `following` is None in a process that can't follow agents'
     conversations; `followed` has the rows of those that it follows by their session, and `followed_row` returns the row
@@ -127,7 +127,7 @@ class Environment:
         self.remove_traces: RemovesTraces = NoTraces()
         self.own_counter: TokenCounter | None = None
         self.own_strategy: TruncationStrategy | None = None
-        self.always_falls_back = False
+        self.is_embedded = False
         self._limits: dict[str, ModelLimits] = {}
         self._saved: dict[str, Calibration] = {}
         self._compactions: dict[str, tuple[Compacted, ...]] = {}

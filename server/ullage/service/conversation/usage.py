@@ -72,13 +72,16 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
     projection, transcript = conversation.projection, conversation.transcript
     reading, active, budget = projection.tracker.reading, transcript.active, rules.budget
     last = transcript.items[-1].message if transcript.items else None
-    left, keeper = tokens_left(reading.used, rules), conversation.keeper
+    keeper = conversation.keeper
+    # While automatic management is off, nothing happens at a threshold.
+    is_kept = keeper is not Keeper.NOBODY
+    threshold, left = rules.threshold if is_kept else None, tokens_left(reading.used, rules, keeper)
     return UsageMeta(
         source=reading.source,
         level=_level(reading.used, rules, keeper),
         usable=budget.usable if budget else None,
-        warn_at=budget.warn_at if budget else None,
-        compact_at=rules.threshold.tokens if rules.threshold else None,
+        warn_at=budget.warn_at if budget and is_kept else None,
+        compact_at=threshold.tokens if threshold else None,
         breakdown=reading.breakdown,
         totals=projection.tracker.totals,
         model=rules.model,
@@ -92,9 +95,9 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
         shares=budget.shares(reading.breakdown) if budget else None,
         as_of=transcript.newest_timestamp or None,
         percent=percent(reading.used, budget.window) if budget else None,
-        warn_percent=rules.warn_percent,
+        warn_percent=rules.warn_percent if is_kept else None,
         window=rules.window,
-        threshold=rules.threshold,
+        threshold=threshold,
         left=left,
         remarks=(*rules.remarks, *_limits(conversation, rules, reading.used)),
         calls_left=None if left is None else calls_left(left, projection.evidence.growths),
@@ -132,7 +135,7 @@ def shown_figures(conversation: Conversation) -> tuple[int, UsageMeta]:
         level=_level(row.used, rules, conversation.keeper),
         as_of=row.updated_at,
         percent=row.percent,
-        left=tokens_left(row.used, rules),
+        left=tokens_left(row.used, rules, conversation.keeper),
         idle=row.idle,
     )
 
@@ -141,7 +144,7 @@ def nearness_of(conversation: Conversation) -> Nearness | None:
     """Returns how near the compaction of the context is, or the end of the window where nothing compacts it, by what
     warnings go by. Returns None if neither is known."""
     rules, sure = conversation.rules, conversation.sure
-    left = tokens_left(sure, rules)
+    left = tokens_left(sure, rules, conversation.keeper)
     if rules.budget is None or left is None:
         return None
     limit = rules.threshold.tokens if rules.threshold else rules.budget.window
@@ -149,10 +152,10 @@ def nearness_of(conversation: Conversation) -> Nearness | None:
     return nearness(sure, limit, calls.low if calls else None)
 
 
-def tokens_left(used: int, rules: Rules) -> int | None:
-    """Returns the tokens left until the compaction threshold, or until the end of usable if no threshold is known. None
-    if no window is known."""
-    if rules.threshold is not None:
+def tokens_left(used: int, rules: Rules, keeper: Keeper) -> int | None:
+    """Returns the tokens left until the compaction threshold, or until the end of usable if no threshold is known or
+    nobody keeps it. None if no window is known."""
+    if rules.threshold is not None and keeper is not Keeper.NOBODY:
         return max(0, rules.threshold.tokens - used)
     return rules.budget.available(used) if rules.budget else None
 

@@ -91,7 +91,7 @@ class KnownRows:
         evidence = _evidence_of(transcript)
         rules = self._rules_of(transcript, evidence)
         window = rules.budget.window if rules.budget else None
-        left = None if window is None else tokens_left(used, rules)
+        left = None if window is None else tokens_left(used, rules, rules.keeper)
         # In a part of a file, the last calls are as many as are looked at, or it is not known how many there were.
         are_known = left is not None and (is_whole or len(evidence.growths) >= RECENT_CALLS)
         calls = calls_left(left, evidence.growths) if left is not None and are_known else None
