@@ -52,6 +52,49 @@ async def test_an_automatic_compaction_publishes_its_steps_in_order() -> None:
     assert after["used"] <= 3_072 < before["used"]
 
 
+async def test_a_compaction_that_finds_nothing_to_archive_is_not_said_to_begin() -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    # What the client does not show fills the window, and the messages are the first and the newest.
+    await client.say(session_id, "Hello", "Hello! How can I help?", usage={"input_tokens": 5_900, "output_tokens": 20})
+    await client.entries(session_id)
+    assert "notice auto_compacting" not in outline(client.recorder.take())
+    for number in range(3):
+        await client.say(
+            session_id, f"And {number}?", "Yes.", usage={"input_tokens": 5_950 + number, "output_tokens": 2}
+        )
+        await client.entries(session_id)
+    assert "notice auto_compacting" not in outline(client.recorder.take())
+
+
+async def test_a_compaction_by_hand_lists_the_messages_that_it_has_archived() -> None:
+    client = build_test_client()
+    session_id = await fill(client, exchanges=12, model=LARGE_MODEL)
+    compacted = await client.call("context/compact", sessionId=session_id)
+    gone = [entry for entry in await client.entries(session_id, "transcript") if entry["archived"]]
+    assert [entry["message"]["id"] for entry in compacted["archived"]] == [entry["message"]["id"] for entry in gone]
+    assert len(gone) == compacted["messagesArchived"] > 0
+
+
+async def test_a_fork_that_is_due_is_compacted_when_its_user_goes_on() -> None:
+    client = build_test_client()
+    session_id = await fill_until_compacted(client)
+    await client.call("context/undo", sessionId=session_id)
+    client.recorder.take()
+    fork = await client.call("session/fork", sessionId=session_id)
+    assert (fork["usage"]["_meta"]["ullage"]["level"], fork["usage"]["_meta"]["ullage"]["managedBy"]) == (
+        "critical",
+        "ullage",
+    )
+    await client.entries(session_id)
+    edits = (await client.call("context/history", sessionId=fork["sessionId"]))["edits"]
+    assert all(edit["reverted"] for edit in edits)
+    assert outline(client.recorder.take()) == ["usage_update", "notice compaction_due"]
+    await exchange(client, fork["sessionId"], 9)
+    await client.entries(fork["sessionId"])
+    assert "compaction_update completed" in outline(client.recorder.take())
+
+
 async def test_the_chunks_joined_are_the_summary() -> None:
     client = build_test_client()
     session_id = await fill(client, exchanges=12, model=LARGE_MODEL)

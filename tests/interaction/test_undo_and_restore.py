@@ -146,7 +146,8 @@ async def test_a_preview_changes_nothing_and_its_commit_does_what_it_showed() ->
     assert await client.entries(session_id) == before
     assert client.recorder.take() == []
     committed = await client.call("context/commit", sessionId=session_id, previewId=preview["previewId"])
-    shown = ("summary", "ledger", "messagesArchived", "contextSizeBefore", "contextSizeAfter")
+    shown = ("summary", "ledger", "messagesArchived", "archived", "contextSizeBefore", "contextSizeAfter")
+    assert len(committed["archived"]) == committed["messagesArchived"] > 0
     assert {key: committed[key] for key in shown} == {key: preview[key] for key in shown}
     kept = {entry["message"]["id"] for entry in await client.entries(session_id)}
     assert kept.isdisjoint(entry["message"]["id"] for entry in preview["archived"])

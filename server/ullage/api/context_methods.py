@@ -86,8 +86,8 @@ class CompactParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 
 class CompactResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a compaction did, or would do. A compaction has an `editId`. A preview has a `previewId` instead, and
-    `archived` holds the messages that it would archive. Sizes are tokens of the context. `note` says how the compacted
+    """What a compaction did, or would do. A compaction has an `editId`, a preview a `previewId` instead.
+    `archived` holds the messages that it archives. Sizes are tokens of the context. `note` says how the compacted
     range differs from the one in the request: it is moved so that a tool call and its result stay together."""
 
     summary: str
@@ -261,7 +261,8 @@ def _compacted(conversation: Conversation, done: AppliedCompaction) -> CompactRe
         context_size_after=block.context_size_after,
         usage=usage_result(conversation),
         edit_id=done.edit.id,
-        note=done.note,
+        archived=_as_read(tuple(by_hand.archived_entries(done.planned))),
+        note=done.planned.note,
     )
 
 

@@ -47,7 +47,10 @@ class UsageMeta(Struct, frozen=True, kw_only=True, rename="camel"):
     is known.
 
     `as_of` is the time of the last message or report that the figure covers, and `reported_at` that of the last report,
-    in Unix milliseconds, null if there is none. Every `percent` is a percentage of the window. `left` is the number of
+    in Unix milliseconds, null if there is none; `pending_messages` are those that no report covers. `oldest_timestamp`
+    is the time of the first message in the context, 0 if there is none, and `totals` is the sum of all reports. Every
+    `percent` is a percentage of the window. `usable`, `warn_at` and `compact_at` are tokens; the latter two are null if
+    nothing happens there. `left` is the number of
     tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null while
     too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the name of
     the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on

@@ -181,7 +181,8 @@ def undone(before: int, after: int) -> str:
 
 def nothing_to_compact(messages: int, used: int) -> str:
     """Returns the notice that none of the context's `messages` (`used` tokens) can be archived."""
-    return f"Nothing to compact: {_messages(messages)}, {short(used)} tokens."
+    why = " The first and newest and pinned messages stay, and a summary of the others would be as long."
+    return f"Nothing to compact: {_messages(messages)}, {short(used)} tokens.{why if messages else ''}"
 
 
 def ranges(numbers: Sequence[int]) -> str:

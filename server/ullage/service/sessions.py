@@ -227,7 +227,8 @@ def fork_session(
     fork = workspace.fork(
         position, session_id or workspace.ports.ids.new("s"), event, lambda draft: _pins(draft, pinned)
     )
-    fork.record()
+    # As after a change of settings: nothing of it is edited before the user goes on.
+    fork.adapt()
     return fork
 
 

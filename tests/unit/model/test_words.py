@@ -72,7 +72,8 @@ def test_the_other_events_have_their_lines() -> None:
     assert words.auto_compacting(162_000) == "Compacting the context (162K)…"
     assert words.cleared("old tool results", 120_000, 80_000) == "Cleared old tool results: 120K → 80K. Undo any time."
     assert words.undone(31_000, 164_000) == "Undone: 31K → 164K."
-    assert words.nothing_to_compact(6, 4_000) == "Nothing to compact: 6 messages, 4K tokens."
+    assert words.nothing_to_compact(6, 4_000).startswith("Nothing to compact: 6 messages, 4K tokens. The first and")
+    assert words.nothing_to_compact(0, 0) == "Nothing to compact: 0 messages, 0 tokens."
     assert words.compaction_failed("x") == "Compaction failed: x"
     assert words.breaker_opened("failed 3 times in a row", "message 212", 61_000) == (
         "Automatic compaction stopped, it failed 3 times in a row: message 212 alone is 61K tokens. "

@@ -160,7 +160,7 @@ async def _block(conversation: Conversation, options: CompactOptions) -> tuple[C
         done = await compact_by_hand(conversation, request)
     except NothingToCompact as nothing:
         return None, str(nothing)
-    return compaction_block(done.edit), done.note
+    return compaction_block(done.edit), done.planned.note
 
 
 def _lines(outcome: _Outcome, screen: Screen) -> Iterator[Text | str]:

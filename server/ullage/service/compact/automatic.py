@@ -211,9 +211,9 @@ async def _compact(conversation: Conversation, budget: ContextBudget) -> bool:
     """Compacts the context, and truncates it if the compaction failed or has not helped. Returns whether `shrink` must
     look at the context again."""
     before, guards = conversation.used, conversation.guards
-    conversation.workspace.bus.publish(AutoCompacting(session_id=conversation.id, used=before))
+    begun = AutoCompacting(session_id=conversation.id, used=before)
     try:
-        await compact_with_fallbacks(conversation, partial(_plan, conversation, budget), EditTrigger.AUTOMATIC)
+        await compact_with_fallbacks(conversation, partial(_plan, conversation, budget, [begun]), EditTrigger.AUTOMATIC)
     except SessionBusy:
         # When the other compaction has ended, the conversation is managed again.
         return False
@@ -235,13 +235,19 @@ async def _compact(conversation: Conversation, budget: ContextBudget) -> bool:
     if guards.breaker.is_open:
         said = words.breaker_opened(why(guards.breaker), *biggest_part(conversation))
         conversation.emit(notice("breaker_opened", said))
-    return not budget.overflow(conversation.used)
+    # What has changed nothing would change nothing again.
+    return conversation.used < before and not budget.overflow(conversation.used)
 
 
-async def _plan(conversation: Conversation, budget: ContextBudget) -> Planned:
+async def _plan(conversation: Conversation, budget: ContextBudget, begun: list[AutoCompacting]) -> Planned:
+    """Plans a compaction, and publishes that one has `begun` at the first plan of a run: if nothing can be compacted,
+    nothing begins."""
     staying = firm(conversation, budget)
     limits = tail_for(conversation, automatic_limits(aimed(budget, staying)))
-    return await plan_within(conversation, limits, EditTrigger.AUTOMATIC, staying=staying)
+    planned = await plan_within(conversation, limits, EditTrigger.AUTOMATIC, staying=staying)
+    while begun:
+        conversation.workspace.bus.publish(begun.pop())
+    return planned
 
 
 def _hold_back(conversation: Conversation, budget: ContextBudget, veto: CompactionVetoed) -> None:

@@ -99,7 +99,7 @@ async def preview(conversation: Conversation, request: ManualRequest) -> Preview
     return Preview(
         id=planned.stamp.id,
         summary=summary,
-        archived=tuple(_archived_entries(planned)),
+        archived=tuple(archived_entries(planned)),
         context_size_before=planned.plan.used_before,
         context_size_after=compaction_block(edit).context_size_after,
         note=planned.note,
@@ -190,7 +190,8 @@ def _require_smaller(conversation: Conversation, planned: Planned, summary: Summ
         raise InvalidRequest(f"the edited summary counts {grown:,} tokens more than what it replaces; shorten it")
 
 
-def _archived_entries(planned: Planned) -> Iterator[Entry]:
+def archived_entries(planned: Planned) -> Iterator[Entry]:
+    """Yields the messages that a compaction archives."""
     going = {item.message.id for item in planned.plan.head} - planned.plan.stays
     for item, tokens in zip(planned.view.items, planned.view.tokens, strict=True):
         if item.message.id in going:

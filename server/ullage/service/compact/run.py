@@ -228,10 +228,10 @@ Planner = Callable[[], Awaitable[Planned]]
 
 
 class AppliedCompaction(Struct, frozen=True, kw_only=True):
-    """A compaction that was applied. `note` says how it differs from the user's request, empty if it does not."""
+    """A compaction that was applied, with what was planned."""
 
     edit: CompactionEdit
-    note: str = ""
+    planned: Planned
 
 
 class CompactionProgress(SummaryProgress):
@@ -303,7 +303,7 @@ async def compact(
             progress.ended(CompactionStatus.FAILED, str(error))
             raise
         _complete(conversation, edit, began)
-        return AppliedCompaction(edit=edit, note=planned.note)
+        return AppliedCompaction(edit=edit, planned=planned)
 
 
 def apply(
@@ -319,7 +319,7 @@ def apply(
 
     edit = _apply(conversation, planned, summary, done, further)
     _complete(conversation, edit, conversation.workspace.ports.clock.now())
-    return AppliedCompaction(edit=edit, note=planned.note)
+    return AppliedCompaction(edit=edit, planned=planned)
 
 
 async def brief(
