@@ -505,7 +505,7 @@ def test_every_type_that_the_managers_return_is_public() -> None:
     returned = _named(Update)
     for kind in (ContextManager, AsyncContextManager, ContextPool):
         for name, member in inspect.getmembers_static(kind):
-            found = member.fget if isinstance(member, property) else member
+            found = getattr(member, "fget", member)
             if not name.startswith("_") and inspect.isfunction(found):
                 returned |= _named(get_type_hints(found).get("return"))
     ours = {each for each in returned if each.__module__.startswith("ullage.")}
