@@ -127,6 +127,14 @@ def acp_table() -> str:
 SHOWN_TYPES = (
     "SessionResult",
     "UsageResult",
+    "UsageMeta",
+    "CallsLeft",
+    "Hidden",
+    "IdleCompaction",
+    "PromptCache",
+    "Remark",
+    "KnownWindow",
+    "KnownThreshold",
     "Entry",
     "SearchHit",
     "CompactResult",
@@ -181,10 +189,14 @@ def _says(types: Mapping[str, Any], method: Mapping[str, Any]) -> str:
 def types_table() -> str:
     """Returns a table of the types that many results have."""
     types = schema_document()["$defs"]
-    rows = [
-        (f"`{name}`", fields_of(types, name, with_values=False), types[name]["description"]) for name in SHOWN_TYPES
-    ]
+    rows = [(f"`{name}`", fields_of(types, name, with_values=False), _by_wire(types[name])) for name in SHOWN_TYPES]
     return table(("type", "fields", "meaning"), rows)
+
+
+def _by_wire(kind: Mapping[str, Any]) -> str:
+    """Returns what a type says of its fields, with their names as they are on the wire."""
+    named = {re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower(): name for name in kind["properties"]}
+    return re.sub(r"`(\w+)`", lambda found: f"`{named.get(found[1], found[1])}`", kind["description"])
 
 
 def fields_of(types: Mapping[str, Any], name: str, *, with_values: bool) -> str:

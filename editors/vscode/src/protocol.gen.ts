@@ -220,9 +220,9 @@ export interface CompactParams {
 }
 
 /**
- * What a compaction did, or would do. A compaction has an `editId`. A preview has a `previewId` instead, and `archived`
- * holds the messages that it would archive. Sizes are tokens of the context. `note` says how the compacted range
- * differs from the one in the request: it is moved so that a tool call and its result stay together.
+ * What a compaction did, or would do. A compaction has an `editId`, a preview a `previewId` instead. `archived` holds
+ * the messages that it archives. Sizes are tokens of the context. `note` says how the compacted range differs from the
+ * one in the request: it is moved so that a tool call and its result stay together.
  */
 export interface CompactResult {
   readonly summary: string;
@@ -1845,13 +1845,15 @@ export interface Usage {
 /**
  * All figures of a context beyond ACP's `used` and `size`, in tokens. Figures that need a window are null if none is
  * known. `as_of` is the time of the last message or report that the figure covers, and `reported_at` that of the last
- * report, in Unix milliseconds, null if there is none. Every `percent` is a percentage of the window. `left` is the
- * number of tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null
- * while too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the
- * name of the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on
- * this machine keeps the conversation: then nothing can be changed in it. `idle` is a compaction that the agent makes
- * because the conversation idles, null if it makes none. `cache` is the provider's cache of the last prompt, null if no
- * report shows one or nothing of it is left.
+ * report, in Unix milliseconds, null if there is none; `pending_messages` are those that no report covers.
+ * `oldest_timestamp` is the time of the first message in the context, 0 if there is none, and `totals` is the sum of
+ * all reports. Every `percent` is a percentage of the window. `usable`, `warn_at` and `compact_at` are tokens; the
+ * latter two are null if nothing happens there. `left` is the number of tokens until `compact_at`, or until the end of
+ * usable if nothing compacts the context. `calls_left` is null while too few calls are known. `remarks` say why no
+ * threshold is known, or what speaks against it. `agent` is the name of the agent that has the conversation, empty if
+ * Ullage's client has it. `followed` is null unless an agent on this machine keeps the conversation: then nothing can
+ * be changed in it. `idle` is a compaction that the agent makes because the conversation idles, null if it makes none.
+ * `cache` is the provider's cache of the last prompt, null if no report shows one or nothing of it is left.
  */
 export interface UsageMeta {
   readonly source: UsageSource;
