@@ -5,14 +5,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ullage.app.telemetry import JsonLogFormatter as JsonLogFormatter
+    from ullage.embed.compactors import CompositeStrategy as CompositeStrategy
     from ullage.embed.compactors import ContextCompactor as ContextCompactor
     from ullage.embed.compactors import ContextHistoryStorage as ContextHistoryStorage
     from ullage.embed.compactors import ContextUpdateApplicator as ContextUpdateApplicator
     from ullage.embed.compactors import FileReadOptimizer as FileReadOptimizer
     from ullage.embed.compactors import MemoryTool as MemoryTool
     from ullage.embed.compactors import OptimizationMetrics as OptimizationMetrics
+    from ullage.embed.compactors import RangeTruncationStrategy as RangeTruncationStrategy
+    from ullage.embed.compactors import SelectiveStrategy as SelectiveStrategy
+    from ullage.embed.compactors import SlidingWindowStrategy as SlidingWindowStrategy
+    from ullage.embed.compactors import SmartTruncationStrategy as SmartTruncationStrategy
+    from ullage.embed.compactors import TokenBudgetStrategy as TokenBudgetStrategy
     from ullage.embed.compactors import ToolResultCompactor as ToolResultCompactor
     from ullage.embed.compactors import TruncationCalculator as TruncationCalculator
+    from ullage.embed.compactors import TruncationStrategy as TruncationStrategy
     from ullage.embed.counters import ApproximateCounter as ApproximateCounter
     from ullage.embed.counters import ContextBudget as ContextBudget
     from ullage.embed.counters import ContextLimits as ContextLimits
@@ -23,18 +31,10 @@ if TYPE_CHECKING:
     from ullage.embed.host import CompactionResult as CompactionResult
     from ullage.embed.host import ContextStats as ContextStats
     from ullage.embed.host import SearchResults as SearchResults
-    from ullage.embed.json_logs import JsonLogFormatter as JsonLogFormatter
+    from ullage.embed.host import SummaryTask as SummaryTask
     from ullage.embed.manager import AsyncContextManager as AsyncContextManager
     from ullage.embed.manager import ContextManager as ContextManager
     from ullage.embed.manager import ContextPool as ContextPool
-    from ullage.embed.summarizer import SummaryTask as SummaryTask
-    from ullage.embed.truncation_strategies import CompositeStrategy as CompositeStrategy
-    from ullage.embed.truncation_strategies import RangeTruncationStrategy as RangeTruncationStrategy
-    from ullage.embed.truncation_strategies import SelectiveStrategy as SelectiveStrategy
-    from ullage.embed.truncation_strategies import SlidingWindowStrategy as SlidingWindowStrategy
-    from ullage.embed.truncation_strategies import SmartTruncationStrategy as SmartTruncationStrategy
-    from ullage.embed.truncation_strategies import TokenBudgetStrategy as TokenBudgetStrategy
-    from ullage.embed.truncation_strategies import TruncationStrategy as TruncationStrategy
     from ullage.formats.provider import read_messages as read_messages
     from ullage.formats.provider import write_request as write_request
     from ullage.model.errors import CannotFit as CannotFit
@@ -80,7 +80,7 @@ _HOMES = {
     "CompactionResult": "ullage.embed.host",
     "CompactionSummaryChunk": "ullage.model.updates",
     "CompactionUpdate": "ullage.model.updates",
-    "CompositeStrategy": "ullage.embed.truncation_strategies",
+    "CompositeStrategy": "ullage.embed.compactors",
     "ConcurrentAppend": "ullage.model.errors",
     "ContextBudget": "ullage.embed.counters",
     "ContextCompactor": "ullage.embed.compactors",
@@ -97,7 +97,7 @@ _HOMES = {
     "FileReadOptimizer": "ullage.embed.compactors",
     "HistoryEntry": "ullage.service.archive.undo",
     "InvalidRequest": "ullage.model.errors",
-    "JsonLogFormatter": "ullage.embed.json_logs",
+    "JsonLogFormatter": "ullage.app.telemetry",
     "Level": "ullage.model.updates",
     "MemoryTool": "ullage.embed.compactors",
     "Message": "ullage.model.message",
@@ -106,29 +106,29 @@ _HOMES = {
     "Notice": "ullage.model.updates",
     "OptimizationMetrics": "ullage.embed.compactors",
     "ProviderError": "ullage.model.errors",
-    "RangeTruncationStrategy": "ullage.embed.truncation_strategies",
+    "RangeTruncationStrategy": "ullage.embed.compactors",
     "Role": "ullage.model.message",
     "SearchHit": "ullage.service.ports.store",
     "SearchResults": "ullage.embed.host",
     "SearchSettings": "ullage.model.settings",
-    "SelectiveStrategy": "ullage.embed.truncation_strategies",
+    "SelectiveStrategy": "ullage.embed.compactors",
     "SessionFollowed": "ullage.model.errors",
     "SessionInfoUpdate": "ullage.model.updates",
     "SessionNotFound": "ullage.model.errors",
     "Severity": "ullage.model.updates",
-    "SlidingWindowStrategy": "ullage.embed.truncation_strategies",
-    "SmartTruncationStrategy": "ullage.embed.truncation_strategies",
+    "SlidingWindowStrategy": "ullage.embed.compactors",
+    "SmartTruncationStrategy": "ullage.embed.compactors",
     "StoreError": "ullage.model.errors",
     "StoreTooNew": "ullage.model.errors",
     "StoreUnavailable": "ullage.model.errors",
-    "SummaryTask": "ullage.embed.summarizer",
+    "SummaryTask": "ullage.embed.host",
     "TiktokenCounter": "ullage.embed.counters",
-    "TokenBudgetStrategy": "ullage.embed.truncation_strategies",
+    "TokenBudgetStrategy": "ullage.embed.compactors",
     "TokenCounter": "ullage.embed.counters",
     "ToolResultCompactor": "ullage.embed.compactors",
     "TruncationCalculator": "ullage.embed.compactors",
     "TruncationMode": "ullage.model.settings",
-    "TruncationStrategy": "ullage.embed.truncation_strategies",
+    "TruncationStrategy": "ullage.embed.compactors",
     "UllageError": "ullage.model.errors",
     "Update": "ullage.model.updates",
     "UsageSource": "ullage.model.usage",

@@ -1,16 +1,22 @@
 """What makes a program's own list of messages shorter, without a `ContextManager`: by a summary, by shortening tool
-results, by notices in place of repeated file reads, or by dropping a range. And the memory tool for a program's own
-agent: files of the model's notes, which remain after a conversation.
+results, by notices in place of repeated file reads, or by dropping whole messages. And the memory tool for a program's
+own agent: files of the model's notes, which remain after a conversation.
 
 They take the program's messages, in any of the three providers' formats, and return messages in the same format.
 Methods that may call a model are coroutines; each has a variant for programs without an event loop, whose name ends in
 `_sync`. An edit refers to messages by their index in the list, so between making and applying an edit a list may only
 grow.
+
+A strategy chooses the whole messages to drop. A program can write its own. Every strategy keeps the system prompts, the
+first user message, pinned messages and the last exchange, keeps a tool call together with its result, and marks the gap
+with one notice. If a strategy's choice is not enough, the oldest messages are dropped until the rest fits.
 """
 
-from collections.abc import Collection, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 from msgspec import Struct
@@ -18,12 +24,19 @@ from msgspec.structs import replace
 
 from ullage.edits.clear import ClearOptions, clear_tool_uses, dedupe_reads
 from ullage.edits.counted import Stamp, count_view
-from ullage.edits.drop import first_exchange, next_truncation_range
+from ullage.edits.drop import (
+    DropCandidate,
+    Situation,
+    StrategyChain,
+    first_exchange,
+    make_strategy,
+    next_truncation_range,
+)
+from ullage.edits.drop import TruncationStrategy as EngineStrategy
 from ullage.edits.shorten import ResultLimits, excerpt, shorten_results
-from ullage.embed.counters import TokenCounter, engine_counter, get_counter
-from ullage.embed.host import Host, LoopThread
+from ullage.embed.counters import BaseCounter, TokenCounter, engine_counter, get_counter
+from ullage.embed.host import LLM, Host, LoopThread, OwnSummarizer, checked_llm
 from ullage.embed.messages import MessageList, checked, choice
-from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
 from ullage.formats.provider import Provider
 from ullage.formats.requests import openai
 from ullage.limits import LARGEST_VALUE, read_plain
@@ -33,7 +46,21 @@ from ullage.model.errors import ProviderError, StoreUnavailable
 from ullage.model.events import SessionCreated
 from ullage.model.json_values import as_object
 from ullage.model.message import Message, Role
-from ullage.model.settings import ContextSettings, Messages, RangeKeep, Settings, Tokens
+from ullage.model.settings import (
+    ContextSettings,
+    RangeKeep,
+    Selective,
+    Settings,
+    SlidingWindow,
+    Smart,
+    Speaker,
+    StrategySettings,
+    TokenBudget,
+    Tokens,
+    TruncateRange,
+    TruncationMode,
+)
+from ullage.model.settings import Messages as Kept
 from ullage.service import sessions
 from ullage.service.compact.by_hand import fit_budget, pin
 from ullage.service.ports.models import Summarizer, ToolOutcome
@@ -50,6 +77,24 @@ _STAMP = Stamp(id="edit", timestamp=0)
 _SUMMARY_TOKENS = 500
 # The size of a screenful of output.
 _RESULT_TOKENS = 1_000
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _blocking(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """Returns a method that does the same, for a program without an event loop: it blocks until the work is done."""
+
+    @wraps(method)
+    def blocking(*args: P.args, **given: P.kwargs) -> T:
+        thread = LoopThread()
+        try:
+            return thread.run(method(*args, **given))
+        finally:
+            thread.stop()
+
+    return blocking
 
 
 @checked
@@ -103,34 +148,13 @@ class ContextCompactor:
         finally:
             host.close()
 
-    def compact_sync(
-        self,
-        messages: Sequence[Any],
-        target_tokens: int,
-        counter: TokenCounter | None = None,
-        *,
-        focus: str = "",
-        pinned: Collection[int] = (),
-    ) -> list[Any]:
-        """Does the same as `compact`, for a program without an event loop: blocks until the work is done."""
-        host, given = self._host(counter), MessageList(messages)
-        try:
-            return given.give_back(host.run(_compacted(host, given, target_tokens, focus, pinned)))
-        finally:
-            host.close()
-
     async def summarize_messages(self, messages: Sequence[Any], *, focus: str = "") -> str:
         """Returns a summary of the messages in about `max_summary_tokens`, or "" if there are no messages. `focus` is
         what it must keep above all. Raises `InvalidRequest` if one of `messages` is not a message."""
         return await self._summarized(MessageList(messages), focus)
 
-    def summarize_messages_sync(self, messages: Sequence[Any], *, focus: str = "") -> str:
-        """Does the same as `summarize_messages`, for a program without an event loop: blocks until the work is done."""
-        thread = LoopThread()
-        try:
-            return thread.run(self._summarized(MessageList(messages), focus))
-        finally:
-            thread.stop()
+    compact_sync = _blocking(compact)
+    summarize_messages_sync = _blocking(summarize_messages)
 
     def _host(self, counter: TokenCounter | None) -> Host:
         host = Host(Settings(model=self.model, context=ContextSettings(enabled=False)), self._summarizer())
@@ -192,7 +216,7 @@ class ToolResultCompactor:
         max_result_tokens: Tokens = _RESULT_TOKENS,
         truncation_message: str = "[This result was shortened to make room.]",
         *,
-        keep: Messages | None = None,
+        keep: Kept | None = None,
         exclude_tools: Collection[str] = (),
     ) -> None:
         self.max_result_tokens = max_result_tokens
@@ -371,3 +395,190 @@ class MemoryTool:
         if provider == "anthropic":
             return {"type": NATIVE_TYPE, "name": NAME}
         return openai.write_openai((), (DEFINITION,)).tools[0]
+
+
+# Writes a message of the engine's as the program has it.
+Write = Callable[[Message], list[Any]]
+
+
+@runtime_checkable
+class TruncationStrategy(Protocol):
+    """A way to make a list of messages shorter. A program's own class needs only this method to be used in a
+    `CompositeStrategy` or a `ContextManager`."""
+
+    def truncate(self, messages: Sequence[Any], target_tokens: int, counter: TokenCounter) -> list[Any]:
+        """Returns the messages to keep: some of `messages`, in the same order, in at most `target_tokens` if that is
+        possible."""
+        ...
+
+
+class _BuiltIn:
+    """The base of the strategies in this module."""
+
+    preserve_system = True
+
+    def truncate(
+        self, messages: Sequence[Any], target_tokens: int, counter: TokenCounter, *, pinned: Collection[int] = ()
+    ) -> list[Any]:
+        """Returns the messages to keep, with a notice in the first gap. They have at most `target_tokens`, unless the
+        messages that must be kept have more.
+
+        `pinned` are indices of messages that must be kept. Raises `InvalidRequest` if one of `messages` is not a
+        message.
+        """
+        given = MessageList(messages)
+        engine = engine_counter(counter)
+        held = given.ids_at(pinned)
+        left = list(given.messages)
+        strategy = to_engine(self, engine, lambda message: given.give_back([message]))
+        kept = _truncated(strategy, left, target_tokens, engine, held)
+        if not self.preserve_system and kept != left:
+            left = [message for message in left if message.role is not Role.SYSTEM or message.id in held]
+            kept = _truncated(strategy, left, target_tokens, engine, held)
+        return given.give_back(kept)
+
+
+def _truncated(
+    strategy: EngineStrategy, messages: Sequence[Any], target: int, counter: EngineCounter, pinned: Collection[str]
+) -> list[Any]:
+    return list(strategy.truncate(messages, target, counter, pinned=pinned))
+
+
+class _Ready(_BuiltIn):
+    """The base of the strategies that can also be chosen in the settings."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> StrategySettings:
+        """The strategy and its options in the form of the settings."""
+
+
+@checked
+class SlidingWindowStrategy(_Ready):
+    """Keeps the last `window_size` messages, even if more would fit. If `preserve_system` is false, system prompts are
+    dropped, too; in a `ContextManager` they are always kept."""
+
+    def __init__(self, window_size: Kept = 20, preserve_system: bool = True) -> None:
+        self.window_size = window_size
+        self.preserve_system = preserve_system
+
+    @property
+    def settings(self) -> SlidingWindow:
+        return SlidingWindow(max_messages=self.window_size)
+
+
+@checked
+class TokenBudgetStrategy(_Ready):
+    """Keeps as many of the newest messages as fit the target."""
+
+    def __init__(self) -> None:
+        """Has no options: the budget is given with the messages."""
+
+    @property
+    def settings(self) -> TokenBudget:
+        return TokenBudget()
+
+
+@checked
+class SelectiveStrategy(_Ready):
+    """Drops messages kind by kind until the rest fits: first those of the first kind in `order` (`tool`, `assistant` or
+    `user`), then those of the next, and of each kind the oldest first."""
+
+    def __init__(self, order: Sequence[Speaker | str] = (Speaker.TOOL, Speaker.ASSISTANT)) -> None:
+        self.order = tuple(choice("order", Speaker, speaker) for speaker in order)
+
+    @property
+    def settings(self) -> Selective:
+        return Selective(order=self.order)
+
+
+@checked
+class SmartTruncationStrategy(_Ready):
+    """Keeps the first `preserve_first` and the last `preserve_last` messages, and as many of the newest between them as
+    fit."""
+
+    def __init__(self, preserve_first: Kept = 2, preserve_last: Kept = 10) -> None:
+        self.preserve_first = preserve_first
+        self.preserve_last = preserve_last
+
+    @property
+    def settings(self) -> Smart:
+        return Smart(keep_first=self.preserve_first, keep_last=self.preserve_last)
+
+
+@checked
+class RangeTruncationStrategy(_Ready):
+    """Drops one whole range of messages after the first exchange. `keep` is how much of the messages after the first
+    exchange remains: `none`, `lastTwo`, `half` or `quarter`."""
+
+    def __init__(self, keep: RangeKeep | str = RangeKeep.HALF) -> None:
+        self.keep = choice("keep", RangeKeep, keep)
+
+    @property
+    def settings(self) -> TruncateRange:
+        return TruncateRange(keep=self.keep)
+
+
+@checked
+class CompositeStrategy(_BuiltIn):
+    """A chain of strategies, the program's own included. Each runs only if those before it did not make enough room.
+    Raises `TypeError` if one of `strategies` has no method `truncate`."""
+
+    def __init__(self, strategies: Sequence[TruncationStrategy]) -> None:
+        self.strategies = list(strategies)
+        for strategy in self.strategies:
+            check_strategy(strategy)
+
+
+def check_strategy(strategy: object) -> None:
+    """Raises `TypeError` if an object has no method `truncate`, or is a class and not an object of it."""
+    if not isinstance(strategy, TruncationStrategy) or isinstance(strategy, type):
+        raise TypeError(f"{strategy!r} is no strategy: it needs a method truncate(messages, target_tokens, counter)")
+
+
+def to_engine(strategy: TruncationStrategy, counter: EngineCounter, write: Write) -> EngineStrategy:
+    """Returns the strategy in the engine's form, for one of this module or one of the program's own. `counter` counts
+    the messages, and `write` converts an engine message into the messages that the program's strategy gets."""
+    match strategy:
+        case CompositeStrategy():
+            return StrategyChain(tuple(to_engine(each, counter, write) for each in strategy.strategies))
+        case _Ready():
+            return make_strategy(strategy.settings)
+        case _:
+            return _Own(strategy, counter, write)
+
+
+def strategy_for(mode: TruncationMode) -> TruncationStrategy:
+    """Returns the default strategy of a mode. For `summarize`, it is the one that is used if no summary can be
+    written."""
+    match mode:
+        case TruncationMode.SLIDING_WINDOW:
+            return SlidingWindowStrategy()
+        case TruncationMode.TOKEN_BUDGET:
+            return TokenBudgetStrategy()
+        case TruncationMode.SMART | TruncationMode.SUMMARIZE:
+            return SmartTruncationStrategy()
+
+
+class _Own(EngineStrategy):
+    """A program's own strategy in the engine's form. The messages that it leaves out are dropped.
+
+    New messages that it returns are not used, because the transcript only grows by messages that are appended.
+    """
+
+    __slots__ = ("_counter", "_strategy", "_write")
+
+    def __init__(self, strategy: TruncationStrategy, counter: EngineCounter, write: Write) -> None:
+        self._strategy = strategy
+        self._counter = counter
+        self._write = write
+
+    def choose(self, situation: Situation) -> tuple[DropCandidate, ...]:
+        used = self._counter.count_messages(situation.messages)
+        written = [(message.id, own) for message in situation.messages for own in self._write(message)]
+        left = self._strategy.truncate([own for _, own in written], used - situation.excess, BaseCounter(self._counter))
+        objects = {id(own) for own in left}
+        kept = {message_id for message_id, own in written if id(own) in objects or own in left}
+        return tuple(
+            each for each in situation.candidates if not any(situation.messages[at].id in kept for at in each.places)
+        )

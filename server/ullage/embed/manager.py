@@ -23,12 +23,20 @@ from msgspec.structs import asdict, replace
 
 from ullage.app.telemetry import compacting, measured, spanned
 from ullage.catalog import limits as catalog
-from ullage.embed.compactors import ContextCompactor
+from ullage.embed.compactors import ContextCompactor, TruncationStrategy, check_strategy, strategy_for, to_engine
 from ullage.embed.counters import BaseCounter, ContextBudget, ContextLimits, ContextTracker
-from ullage.embed.host import Changes, CompactionResult, ContextStats, Host, OnUpdate, SearchResults
+from ullage.embed.host import (
+    LLM,
+    Changes,
+    CompactionResult,
+    ContextStats,
+    Host,
+    OnUpdate,
+    OwnSummarizer,
+    SearchResults,
+    checked_llm,
+)
 from ullage.embed.messages import checked, listed, plain, valued
-from ullage.embed.summarizer import LLM, OwnSummarizer, checked_llm
-from ullage.embed.truncation_strategies import TruncationStrategy, check_strategy, strategy_for, to_engine
 from ullage.formats.parsing import read_usage
 from ullage.formats.provider import MESSAGES, Provider, read_definitions, read_events, write_messages, write_request
 from ullage.formats.verbatim import other_format, prompt_message, show
