@@ -46,8 +46,8 @@ from ullage.model.errors import ProviderError, StoreUnavailable
 from ullage.model.events import SessionCreated
 from ullage.model.json_values import as_object
 from ullage.model.message import Message, Role
+from ullage.model.settings import Messages as Kept
 from ullage.model.settings import (
-    ContextSettings,
     RangeKeep,
     Selective,
     Settings,
@@ -60,7 +60,6 @@ from ullage.model.settings import (
     TruncateRange,
     TruncationMode,
 )
-from ullage.model.settings import Messages as Kept
 from ullage.service import sessions
 from ullage.service.compact.by_hand import fit_budget, pin
 from ullage.service.ports.models import Summarizer, ToolOutcome
@@ -157,9 +156,9 @@ class ContextCompactor:
     summarize_messages_sync = _blocking(summarize_messages)
 
     def _host(self, counter: TokenCounter | None) -> Host:
-        host = Host(Settings(model=self.model, context=ContextSettings(enabled=False)), self._summarizer())
-        if counter is not None:
-            host.workspace.own_counter = engine_counter(counter)
+        own = None if counter is None else engine_counter(counter)
+        host = Host(Settings(model=self.model), self._summarizer())
+        host.workspace.own_counter = own
         return host
 
     def _summarizer(self, provider: Provider = Provider.OPENAI) -> OwnSummarizer | None:

@@ -6,6 +6,7 @@ without one.
 """
 
 import asyncio
+import os
 import weakref
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Sequence
@@ -14,7 +15,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from inspect import isawaitable, iscoroutinefunction
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from threading import Condition, RLock, Thread, current_thread
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
@@ -255,6 +257,7 @@ class LoopThread:
         # would be waited for for ever. The garbage collector may stop it in a thread that holds this.
         self._giving = RLock()
         self._is_stopped = False
+        self._process = os.getpid()
         self._thread = Thread(target=self._serve, name="ullage", daemon=True)
         self._thread.start()
 
@@ -306,6 +309,8 @@ class LoopThread:
     def stop(self) -> None:
         """Ends the thread and waits until it has ended. Doesn't wait in that same thread, where the garbage collector
         may call it, nor in a thread that the end waits for, where a program's `llm` may."""
+        if os.getpid() != self._process:
+            return
         with self._giving:
             if not self._is_stopped:
                 self._is_stopped = True
@@ -314,6 +319,12 @@ class LoopThread:
             self._thread.join()
 
     def _given(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        if os.getpid() != self._process:
+            work.close()
+            # A fork has none of the threads of its parent.
+            raise RuntimeError(
+                "this process was forked after the manager or pool was made; make one here, with the same `store`"
+            )
         with self._giving:
             if self._is_stopped:
                 work.close()
@@ -370,7 +381,11 @@ class Host:
         # By session id, the one used longest ago first: how many callers are using the conversation now.
         self._users: dict[str, int] = {}
         if store is None:
-            store = Path(thread.enter(lambda: TemporaryDirectory(prefix="ullage-"))) / "context.db"
+            # Not a `TemporaryDirectory`: a forked process would remove that when it ends.
+            folder, removing = mkdtemp(prefix="ullage-"), ExitStack()
+            removing.callback(rmtree, folder, ignore_errors=True)
+            thread.enter(lambda: removing)
+            store = Path(folder) / "context.db"
         # The embedding program has a model of its own. Its function writes the summaries, else they are composed
         # offline.
         settings = replace(settings, summary=SummarySettings(writer="offline"))
@@ -434,6 +449,12 @@ class Host:
         self._closing()
         if self._telling is not None:
             self._telling.wait()
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        raise TypeError(
+            "a manager or pool cannot be copied or pickled: it has a thread and an open store; give `store` and "
+            "`session_id`, and make another one of them"
+        )
 
     def _drop_idle(self) -> None:
         excess = len(self._users) - self._open_at_most

@@ -36,7 +36,7 @@ from ullage.embed.host import (
     SearchResults,
     checked_llm,
 )
-from ullage.embed.messages import checked, listed, plain, valued
+from ullage.embed.messages import checked, listed, plain, plain_messages, valued
 from ullage.formats.parsing import read_usage
 from ullage.formats.provider import MESSAGES, Provider, read_definitions, read_events, write_messages, write_request
 from ullage.formats.verbatim import other_format, prompt_message, show
@@ -401,7 +401,7 @@ class AsyncContextManager(ManagedContext):
         messages' ids. Raises `InvalidRequest` if one is not a message of the provider.
         """
         ports = self._host.workspace.ports
-        given = [plain(message) for message in messages]
+        given = plain_messages(messages)
         if self._is_guessed:
             self._check_guess(given)
         events = read_events(self.provider, given, lambda: ports.ids.new("m"))

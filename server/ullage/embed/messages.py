@@ -19,7 +19,7 @@ import msgspec
 from ullage.formats.provider import Provider, read_messages, write_messages
 from ullage.formats.verbatim import is_anthropic, is_chat, other_format, show
 from ullage.model.errors import InvalidRequest
-from ullage.model.json_values import as_object
+from ullage.model.json_values import MOST_LEVELS, as_object, is_too_deep
 from ullage.model.message import Message
 
 
@@ -34,7 +34,7 @@ class MessageList:
         given = listed("messages", given)
         ours = tuple(message for message in given if isinstance(message, Message))
         self._are_ours = bool(ours) and len(ours) == len(given)
-        read: list[Any] = [] if self._are_ours else [plain(message) for message in given]
+        read: list[Any] = [] if self._are_ours else plain_messages(given)
         self.provider = provider or provider_of(read)
         self.messages = ours if self._are_ours else read_messages(self.provider, read)
         self._by_id = {message.id: (message, own) for message, own in zip(self.messages, given, strict=True)}
@@ -79,6 +79,27 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple) or (isinstance(value, Iterable) and not isinstance(value, str | bytes)):
         return [plain(item) for item in cast("Iterable[Any]", value)]
     return value
+
+
+def plain_messages(given: Iterable[Any]) -> list[Any]:
+    """Returns messages as plain JSON values. Raises `InvalidRequest` if one is a list, a stream or another iterator,
+    which is left as it is, refers to itself, or is nested too deeply to be stored."""
+    messages: list[Any] = []
+    for number, one in enumerate(given, start=1):
+        is_message = isinstance(one, Mapping | str | bytes) or hasattr(one, "model_dump")
+        if isinstance(one, Iterable) and not is_message:
+            raise InvalidRequest(
+                f"message {number} is {show(cast('Any', one))}; give one message after the other, as in `*messages`, "
+                "and of a stream the whole answer when it has ended"
+            )
+        try:
+            message = plain(one)
+        except RecursionError:
+            message = None
+        if (message is None and one is not None) or is_too_deep([message]):
+            raise InvalidRequest(f"message {number} refers to itself or has more than {MOST_LEVELS} levels; flatten it")
+        messages.append(message)
+    return messages
 
 
 def listed(name: str, given: Any) -> list[Any]:

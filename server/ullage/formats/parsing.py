@@ -299,9 +299,11 @@ USAGE_FIELDS = ("input_tokens", "output_tokens", "prompt_tokens", "completion_to
 
 
 def read_usage(given: Any) -> Usage:
-    """Returns a usage that a program reports. Raises `InvalidRequest` if no field of a provider has a number."""
+    """Returns a usage that a program reports. Raises `InvalidRequest` if no field of a provider has a number, or one a
+    negative number."""
     fields = as_object(given)
-    if not any(as_count(fields.get(name)) or fields.get(name) == 0 for name in USAGE_FIELDS):
+    counts = [value for name in USAGE_FIELDS if isinstance(value := fields.get(name), int | float)]
+    if not counts or min(counts) < 0:
         raise InvalidRequest(
             f"the usage is {given!r:.60}; give the answer's `usage` as the provider has it, with fields such as "
             f"{', '.join(USAGE_FIELDS[:2])} or {', '.join(USAGE_FIELDS[2:4])}"

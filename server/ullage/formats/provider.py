@@ -34,6 +34,12 @@ class Provider(StrEnum):
 
 # The field of a request that has its messages.
 MESSAGES = {Provider.ANTHROPIC: "messages", Provider.OPENAI: "messages", Provider.OPENAI_RESPONSES: "input"}
+# What a message of a format, or an item, is named by.
+_NAMED = {
+    Provider.ANTHROPIC: ("user", "assistant", "system"),
+    Provider.OPENAI: ("system", "developer", "user", "assistant", "tool", "function"),
+    Provider.OPENAI_RESPONSES: ("message", "function_call", "function_call_output", "and other types of items"),
+}
 # The end of the types of Anthropic's own tools: the day on which they were published.
 _DATED = re.compile(r"_\d{8}$")
 
@@ -53,18 +59,20 @@ def read_events(
     if builder.skipped:
         skipped = builder.skipped[0]
         other = verbatim.other_format(provider.value, as_object(messages[skipped.line - 1]))
-        remedy = f"; give `provider={other!r}`" if other else ""
-        raise InvalidRequest(f"not in the format of {provider.value}: {skipped.reason}{remedy}")
+        remedy = f"give `provider={other!r}`" if other else f"there are {', '.join(_NAMED[provider])}"
+        raise InvalidRequest(f"not in the format of {provider.value}: {skipped.reason}; {remedy}")
     # The conversation is the program's own: nothing is imported.
     return tuple(event for event in builder.events if not isinstance(event, ConversationImported))
 
 
 def _check(provider: Provider, place: str, message: Any) -> None:
     given = as_object(message)
+    if verbatim.is_piece(given):
+        raise InvalidRequest(f"{place} is a piece of a stream; give the whole answer when the stream has ended")
     if provider is Provider.OPENAI_RESPONSES:
         if not isinstance(message, dict):
             raise InvalidRequest(f"{place} is {show(message)}; an item is an object with a `type` or a `role`")
-    elif not ("choices" in given and "role" not in given):
+    elif "role" in given or not ("choices" in given or "message" in given):
         check_message(place, message)
 
 

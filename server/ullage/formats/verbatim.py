@@ -9,6 +9,7 @@ A kind of block or item that is not known here is read as text, its JSON. It is 
 whole message, because only its provider knows which of its fields are needed.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
@@ -144,7 +145,7 @@ def unpack(format_name: str, given: JsonObject) -> tuple[list[JsonObject], JsonO
             return (as_objects(given["output"]) if is_answer else [given]), usage if is_answer else {}
         case "openai":
             choices = as_objects(given.get("choices"))
-            if choices and "role" not in given:
+            if "role" not in given and (choices := choices or ([given] if "message" in given else [])):
                 return [_without_nulls(as_object(choices[0].get("message")))], usage
             # Only answers have these, or have them without a value.
             is_answer = "annotations" in given or ("tool_calls" in given and given["tool_calls"] is None)
@@ -164,7 +165,9 @@ def other_format(format_name: str, given: JsonObject) -> str | None:
     """Returns the name of the format that a program's message must be of, if it cannot be of the given one. Returns
     None for a message that the format has as well."""
     roleless = "role" not in given
-    if "choices" in given and roleless:
+    if is_piece(given):
+        return None
+    if roleless and ("choices" in given or "message" in given):
         found = CHAT
     elif roleless and (given.get("object") == "response" or isinstance(given.get("type"), str)):
         found = RESPONSES
@@ -177,6 +180,16 @@ def other_format(format_name: str, given: JsonObject) -> str | None:
     if found == ANTHROPIC and format_name == RESPONSES and as_text(given.get("type")) != "message":
         found = RESPONSES
     return None if found == format_name else found
+
+
+# The types of what Anthropic's API streams ("Streaming messages").
+_PIECES = re.compile(r"(message|content_block)_(start|delta|stop)|ping|response\..*")
+
+
+def is_piece(given: JsonObject) -> bool:
+    """Returns whether a value is a piece of an answer that a provider's API streams, not a whole message."""
+    is_event = "role" not in given and _PIECES.fullmatch(as_text(given.get("type"))) is not None
+    return is_event or given.get("object") == "chat.completion.chunk"
 
 
 def given_form(format_name: str, message: Message) -> list[JsonObject] | None:
