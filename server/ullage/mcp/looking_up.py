@@ -1,27 +1,34 @@
 """What the tools `ullage_search`, `ullage_open` and `ullage_lost` answer: a model finds messages of its conversation,
 reads them in pages by their references (`#80-90`), and sees what a compaction left out.
 
-A team's archive is searched and read in the same way. A result has at most 4 KB.
+`ullage_context` says how full the context is, how that is known, and which messages fill it. A team's archive is
+searched and read in the same way. A result has at most 4 KB.
 """
 
 import asyncio
 import re
+import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
 from itertools import groupby, islice
 
 from msgspec import Struct
 
 from ullage.agents.discovery import is_in
+from ullage.api.wire import context_text, usage_result
 from ullage.lost.brief import LONGEST, characters, write_brief
 from ullage.lost.left_out import LeftOut, left_out
-from ullage.mcp.asked import Asked
+from ullage.mcp.tool_table import Asked
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.errors import InvalidRequest, MessageNotFound, SessionNotFound, UllageError
 from ullage.model.message import number_of
+from ullage.model.updates import UsageMeta
+from ullage.model.usage import UsageSource
+from ullage.model.words import next_prompt
 from ullage.redaction.clean import clean
 from ullage.redaction.quoting import HISTORY, RECORD, cut, one_line, quoted, size_of
 from ullage.service.archive.search import block_lines, find_entry, message_lines, search
-from ullage.service.conversation.conversation import Conversation, Entry, read_entries
+from ullage.service.conversation.conversation import Conversation, Entry, read_entries, view_page
 from ullage.service.ports.store import ReadsTeam, SearchHit, TeamHit
 
 # The most UTF-8 bytes of a result: about 1,000 tokens, so that looking something up cannot fill the room that a
@@ -416,7 +423,6 @@ async def brief_text(own: Conversation) -> str:
 
 
 async def _left_out(own: Conversation) -> LeftOut:
-    """Returns what the last compaction left out. Raises `Unknown`."""
     records = own.workspace.ports.store.read(own.id)
     # In a thread, because reading a long conversation for the first time takes a second.
     found = await asyncio.to_thread(left_out, records, own.transcript.cwd)
@@ -431,3 +437,93 @@ async def _left_out(own: Conversation) -> LeftOut:
 
 def _bytes(text: str) -> int:
     return len(text.encode(errors="replace"))
+
+
+# Messages that are listed as the biggest.
+_BIGGEST = 6
+# Bytes of a line of evidence.
+_EVIDENCE = 300
+_SOURCES = {
+    UsageSource.REPORTED: "The provider has reported the figure",
+    UsageSource.STALE: "The figure is the provider's last report and a count of what came after it",
+    UsageSource.ESTIMATED: "The figure is an estimate, because the provider has not reported it",
+}
+
+
+async def figure_text(own: Conversation) -> str:
+    """Returns the figure of the conversation's context, its parts, the evidence for it, and the references of the
+    biggest messages."""
+    usage = usage_result(own)
+    meta = usage.meta.ullage
+    now = own.workspace.ports.clock.now()
+    of = f" of {usage.size:,}" if usage.size is not None else ""
+    lines = [
+        context_text(usage),
+        "",
+        f"Exactly {usage.used:,}{of} tokens.",
+        *_known(meta, now),
+        "",
+        "The biggest messages:",
+    ]
+    lines += [*await _biggest(own)] or ["- none"]
+    lines += ["", RECORD]
+    for line in _evidence(own, meta):
+        if fits([*lines, line], MAX_RESULT):
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _known(meta: UsageMeta, now: int) -> Iterator[str]:
+    since = "" if meta.reported_at is None else f", {_ago(now - meta.reported_at)}"
+    yield f"{_SOURCES[meta.source]}{since}. Messages after the report: {meta.pending_messages:,}."
+    if meta.left is not None:
+        where = f"the compaction at {meta.compact_at:,}" if meta.compact_at is not None else "the window is full"
+        yield f"Left until {where}: {meta.left:,} tokens."
+    if meta.calls_left is not None:
+        calls = meta.calls_left
+        yield f"Calls left until then: about {calls.mean:,}" + (f", at least {calls.low:,}." if calls.low else ".")
+    if meta.cache is not None:
+        until = time.strftime("%H:%M", time.localtime(meta.cache.until / 1_000))
+        yield f"Prompt cache: {next_prompt(meta.cache, until, now)}."
+
+
+def _ago(milliseconds: int) -> str:
+    minutes = max(0, milliseconds) // 60_000
+    for size, unit in ((1440, "days"), (60, "hours")):
+        if minutes >= 2 * size:
+            return f"{minutes // size:,} {unit} ago"
+    return f"{minutes} minutes ago"
+
+
+def _evidence(own: Conversation, meta: UsageMeta) -> Iterator[str]:
+    """Yields what is said for the window and the threshold, as a quotation: names in it come from the conversation."""
+    facts = (
+        ("window", f"{meta.window.size:,} ({meta.window.source.value}): {meta.window.basis}" if meta.window else ""),
+        ("contradiction", (meta.window.contradiction or "") if meta.window else ""),
+        (
+            "compacts",
+            f"at {meta.threshold.tokens:,}, {meta.threshold.percent} % ({meta.threshold.source.value}): "
+            f"{meta.threshold.basis}"
+            if meta.threshold
+            else "",
+        ),
+        *(("remark", remark.text) for remark in meta.remarks),
+        ("agent", meta.agent),
+        ("model", meta.model),
+        ("folder", own.transcript.cwd),
+        ("title", own.transcript.title),
+    )
+    yield from (one_line(f"{name}: {words}", _EVIDENCE) for name, words in facts if words)
+
+
+async def _biggest(own: Conversation) -> Iterator[str]:
+    page = await view_page(own, 0, None)
+    return (
+        cut(
+            f"- {'a summary' if entry.inserted else reference_of(entry.index)} {entry.message.speaker}: "
+            f"{entry.tokens:,} tokens",
+            _EVIDENCE,
+        )
+        for entry in nlargest(_BIGGEST, page.entries, key=lambda entry: entry.tokens)
+        if entry.tokens
+    )

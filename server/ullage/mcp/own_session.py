@@ -96,13 +96,11 @@ class OwnSession:
         return self._current(session_id)
 
     def _told(self) -> str:
-        """Returns the agent's own id of the conversation, or "" if the agent does not say it."""
         at = {process: origin for (_, origin), process in self._around.processes().items() if process is not None}
         running = next((at[process] for process in self._around.parents if process in at), "")
         return running or self._variable(lambda agent: agent.session_variable)
 
     def _variable(self, name_of: Callable[[Agent], str]) -> str:
-        """Returns the value of the first agent's variable that is set, or ""."""
         names = filter(None, map(name_of, AGENTS))
         return next((value for name in names if (value := self._around.environment.get(name, "").strip())), "")
 
@@ -169,5 +167,4 @@ class OwnSession:
 
 
 def _named_in(meta: Mapping[str, Any]) -> str:
-    """Returns the agent's own id of the conversation that a request names, or ""."""
     return next((name for agent in AGENTS if (name := agent.session_in_request(meta))), "")

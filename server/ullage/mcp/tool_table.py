@@ -1,18 +1,22 @@
 """The tools: what a client lists, and what a call of each returns. All of them only read."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from ullage.jsonrpc.envelope import INVALID_PARAMS, RpcError
-from ullage.mcp.asked import Asked
 from ullage.model.errors import UllageError
 from ullage.model.json_values import JsonObject
 from ullage.model.updates import TextContent
 from ullage.redaction.quoting import cut
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Imports much that the answer to `initialize` does not need.
+    from ullage.service.conversation.conversation import Conversation
 
 # The beginning of the tools' names as clients list them. Not every client adds the server's name to that of a tool, and
 # other servers have tools that are called "search" and "open", too.
@@ -20,6 +24,23 @@ PREFIX = "ullage_"
 # Bytes of an error's text: it may repeat what the caller gave.
 _LONGEST_ERROR = 600
 _MOST_PAGES = 100_000
+
+
+class Asked(Protocol):
+    """The model's own conversation, and the others of its project.
+
+    `own` is up to date. `folder` is the folder that the agent works in.
+    """
+
+    @property
+    def own(self) -> "Conversation": ...
+
+    @property
+    def folder(self) -> str: ...
+
+    def open(self, session_id: str) -> "Conversation":
+        """Returns a stored session. Raises `SessionNotFound`."""
+        ...
 
 
 class SearchInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -176,7 +197,7 @@ async def _open(asked: Asked, given: OpenInput) -> str:
 
 
 async def _context(asked: Asked, given: ContextInput) -> str:
-    from ullage.mcp.context_figure import figure_text  # noqa: PLC0415
+    from ullage.mcp.looking_up import figure_text  # noqa: PLC0415
 
     del given
     return await figure_text(asked.own)

@@ -7,8 +7,7 @@ import pytest
 from msgspec import to_builtins
 
 from ullage.jsonrpc.envelope import RpcError
-from ullage.mcp.asked import Asked
-from ullage.mcp.tool_table import TOOLS, CallToolParams, LostInput, call_tool, listed_tools
+from ullage.mcp.tool_table import TOOLS, Asked, CallToolParams, LostInput, call_tool, listed_tools
 
 LOST = next(tool for tool in TOOLS if tool.name == "lost")
 
