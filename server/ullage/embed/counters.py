@@ -169,8 +169,6 @@ def _definitions(tools: Sequence[Mapping[str, Any]]) -> tuple[ToolDefinition, ..
 
 
 class _OwnCounter(MessageCounter):
-    """Counts messages by a program's own counter of texts."""
-
     name = "own"
     error_share = 0.0
 

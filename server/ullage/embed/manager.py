@@ -217,7 +217,6 @@ class ManagedContext:
 
     @contextmanager
     def _opened(self) -> Generator[Conversation]:
-        """Opens the conversation for the block, in the host's thread."""
         with self._host.using(self.session_id) as conversation:
             yield conversation
 
@@ -237,7 +236,6 @@ class ManagedContext:
         return message if is_again else replace(message, id=ports.ids.new("m"))
 
     def _check_guess(self, messages: Sequence[Any]) -> None:
-        """Raises `InvalidRequest` for a message that shows that the model's name has led to the wrong provider."""
         for number, message in enumerate(messages, start=1):
             other = other_format(self.provider, as_object(message))
             if other is not None:

@@ -121,6 +121,18 @@ def text_of(written: Sequence[JsonObject]) -> str:
     return "\n".join(text for message in written for text in _texts(message.get("content")))
 
 
+def chat_call(call_id: Any, name: Any, arguments: Any) -> JsonObject:
+    """Returns a tool call as one of Chat Completions. `arguments` are their text, or a value that becomes JSON."""
+    text = arguments if isinstance(arguments, str) else to_json(arguments or {})
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": text}}
+
+
+def chat_usage(prompt: Any, answer: Any, cached: Any) -> JsonObject:
+    """Returns a usage, in tokens, as that of Chat Completions."""
+    details = {"cached_tokens": cached}
+    return {"prompt_tokens": prompt, "completion_tokens": answer, "prompt_tokens_details": details}
+
+
 def digest(value: Any) -> str:
     """Returns an id for a message of a framework that gives none."""
     return sha256(to_json(value).encode()).hexdigest()[:_ID_DIGITS]

@@ -8,15 +8,23 @@ model is sent what fits. A thread of the checkpointer is the conversation of the
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from importlib import import_module
 from typing import Any
 
 import msgspec
 
-from ullage.embed.adapters.framework_messages import Given, Mirror, Shown, as_json, digest, own_id, text_of
+from ullage.embed.adapters.framework_messages import (
+    Given,
+    Mirror,
+    Shown,
+    as_json,
+    chat_call,
+    chat_usage,
+    digest,
+    own_id,
+    text_of,
+)
 from ullage.embed.manager import ContextPool
-from ullage.formats.parsing import to_json
 from ullage.formats.provider import Provider, read_definitions
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects
 from ullage.model.message import Role
@@ -69,26 +77,28 @@ class _Graph:
 
     def fit(self, messages: Sequence[Any], prompt: Any = None, tools: Sequence[Any] | None = None) -> list[Any]:
         """Returns the messages to send."""
-        given = _given([*([prompt] if prompt else []), *messages])
-        shown = self._pool.run(_thread_of(messages), partial(self._fitted, given, tools))
+        shown = self._pool.run(_thread_of(messages), self._fitting(messages, prompt, tools))
         return _as_messages(shown, messages, has_prompt=prompt is not None)
 
     async def fit_async(
         self, messages: Sequence[Any], prompt: Any = None, tools: Sequence[Any] | None = None
     ) -> list[Any]:
         """Returns the messages to send."""
-        given = _given([*([prompt] if prompt else []), *messages])
-        shown = await self._pool.wait_for(_thread_of(messages), partial(self._fitted, given, tools))
+        shown = await self._pool.wait_for(_thread_of(messages), self._fitting(messages, prompt, tools))
         return _as_messages(shown, messages, has_prompt=prompt is not None)
 
-    async def _fitted(
-        self, given: Sequence[Given], tools: Sequence[Any] | None, conversation: Conversation
-    ) -> tuple[Shown, ...]:
-        if tools is not None:
-            declared = read_definitions(Provider.OPENAI, tools)
-            if declared != conversation.transcript.tools:
+    def _fitting(
+        self, messages: Sequence[Any], prompt: Any, tools: Sequence[Any] | None
+    ) -> Callable[[Conversation], Awaitable[tuple[Shown, ...]]]:
+        given = _given([*([prompt] if prompt else []), *messages])
+        declared = None if tools is None else read_definitions(Provider.OPENAI, tools)
+
+        async def fitted(conversation: Conversation) -> tuple[Shown, ...]:
+            if declared is not None and declared != conversation.transcript.tools:
                 sessions.declare_tools(conversation, declared)
-        return await self._mirror.fit(given, conversation)
+            return await self._mirror.fit(given, conversation)
+
+        return fitted
 
 
 class _AroundModelCall:
@@ -130,7 +140,6 @@ class _BeforeModel:
 
 
 def _messages_of(state: Any) -> list[Any]:
-    """Returns the messages of a state, which is a dict or an object of the program's."""
     return list(as_object(state)["messages"] if as_object(state) else state.messages)
 
 
@@ -169,7 +178,6 @@ def _given(messages: Sequence[Any]) -> list[Given]:
 
 
 def _as_chat(data: JsonObject) -> JsonObject:
-    """Returns a message as one of Chat Completions."""
     content = data.get("content")
     blocks = [_as_part(block) for block in as_list(content) if as_object(block).get("type") not in _CALLS]
     chat: JsonObject = {
@@ -178,14 +186,7 @@ def _as_chat(data: JsonObject) -> JsonObject:
     }
     if data["type"] == "tool":
         return {**chat, "tool_call_id": data.get("tool_call_id")}
-    calls = [
-        {
-            "id": call.get("id"),
-            "type": "function",
-            "function": {"name": call["name"], "arguments": to_json(call["args"])},
-        }
-        for call in as_objects(data.get("tool_calls"))
-    ]
+    calls = [chat_call(call.get("id"), call["name"], call["args"]) for call in as_objects(data.get("tool_calls"))]
     return {**chat, "tool_calls": calls} if calls else chat
 
 
@@ -201,14 +202,8 @@ def _as_part(block: Any) -> JsonObject:
 
 def _usage(data: JsonObject) -> JsonObject | None:
     usage = as_object(data.get("usage_metadata"))
-    if not usage:
-        return None
     cached = as_object(usage.get("input_token_details")).get("cache_read", 0)
-    return {
-        "prompt_tokens": usage.get("input_tokens"),
-        "completion_tokens": usage.get("output_tokens"),
-        "prompt_tokens_details": {"cached_tokens": cached},
-    }
+    return chat_usage(usage.get("input_tokens"), usage.get("output_tokens"), cached) if usage else None
 
 
 def _definitions(tools: Sequence[Any]) -> list[JsonObject]:
@@ -231,7 +226,6 @@ def _as_message(shown: Shown, known: Any) -> Any:
 
 
 def _changes(changed: Sequence[JsonObject]) -> JsonObject:
-    """Returns the fields of a message that an edit has changed."""
     calls = [
         {"type": "tool_call", "id": call["id"], "name": call["function"]["name"], "args": _arguments(call)}
         for message in changed

@@ -53,8 +53,6 @@ def callback(pools: ContextPool | Mapping[str, ContextPool]) -> Any:
 
 
 class _Fitting:
-    """Makes the messages of requests fit."""
-
     def __init__(self, pools: ContextPool | Mapping[str, ContextPool]) -> None:
         self._pools = pools
         self._mirrors = {provider: Mirror(name, provider) for provider, name in _FRAMEWORKS.items()}

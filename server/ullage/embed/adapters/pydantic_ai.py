@@ -17,7 +17,16 @@ from typing import Any
 
 import msgspec
 
-from ullage.embed.adapters.framework_messages import Given, Mirror, Shown, digest, own_id, text_of
+from ullage.embed.adapters.framework_messages import (
+    Given,
+    Mirror,
+    Shown,
+    chat_call,
+    chat_usage,
+    digest,
+    own_id,
+    text_of,
+)
 from ullage.embed.manager import ContextPool
 from ullage.formats.parsing import to_json
 from ullage.model.json_values import JsonObject, as_object, as_objects
@@ -43,8 +52,6 @@ def history_processor(pool: ContextPool) -> Callable[..., Any]:
 
 
 class _Piece:
-    """One part of a request, or a whole response."""
-
     def __init__(self, given: Given, message: Any, part: Any) -> None:
         self.given = given
         self.message = message
@@ -134,30 +141,17 @@ def _response_as_chat(raw: JsonObject) -> JsonObject:
         if part["part_kind"] != "tool-call"
     ]
     calls = [
-        {
-            "id": part["tool_call_id"],
-            "type": "function",
-            "function": {"name": part["tool_name"], "arguments": _arguments(part.get("args"))},
-        }
+        chat_call(part["tool_call_id"], part["tool_name"], part.get("args"))
         for part in parts
         if part["part_kind"] == "tool-call"
     ]
     return {"role": "assistant", "content": content, **({"tool_calls": calls} if calls else {})}
 
 
-def _arguments(arguments: Any) -> str:
-    return arguments if isinstance(arguments, str) else to_json(arguments or {})
-
-
 def _usage(raw: JsonObject) -> JsonObject | None:
     usage = as_object(raw.get("usage"))
-    if not usage.get("input_tokens"):
-        return None
-    return {
-        "prompt_tokens": usage["input_tokens"],
-        "completion_tokens": usage.get("output_tokens", 0),
-        "prompt_tokens_details": {"cached_tokens": usage.get("cache_read_tokens", 0)},
-    }
+    prompt, cached = usage.get("input_tokens"), usage.get("cache_read_tokens", 0)
+    return chat_usage(prompt, usage.get("output_tokens", 0), cached) if prompt else None
 
 
 def _as_messages(shown: Sequence[Shown], pieces: Sequence[_Piece]) -> list[Any]:
