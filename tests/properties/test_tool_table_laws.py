@@ -26,7 +26,7 @@ from ullage.agents.tools import (
 )
 from ullage.model.blocks import FileAction
 from ullage.model.message import Message, Role
-from ullage.proxy.turn_messages import CallState, Terminals
+from ullage.proxy.turn_messages import CallState
 from ullage.summary.composition import list_files
 from ullage.summary.summary_request import SummaryRequest
 
@@ -56,7 +56,7 @@ def recorded(told: dict[str, Any], result: str = SHOWN) -> list[Message]:
     call = call.with_update({"content": content})
     return [
         Message(id="u", role=Role.ASSISTANT, content=(call.use(),)),
-        Message(id="r", role=Role.USER, content=(call.result(Terminals()),)),
+        Message(id="r", role=Role.USER, content=(call.result({}),)),
     ]
 
 

@@ -209,13 +209,12 @@ class Successor(Agent):
         return None
 
     def _write(self, data: bytes) -> None:
-        """Sends the conductor a line for the successor."""
         frame = peek(data)
         if frame is None:
             # Not a message, so it can't be wrapped.
             return
         if frame.method is UNSET:
-            self._asked_by.discard(None if frame.id is UNSET else frame.id)
+            self._asked_by.discard(frame.known_id)
             self._client.insert(data)
         elif frame.method == _CANCEL:
             # Names the request on this connection, and is not wrapped.

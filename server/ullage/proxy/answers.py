@@ -13,13 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.api.wire import acp_error_object
-from ullage.jsonrpc.envelope import ErrorObject, ErrorResponse, RequestId, Response
+from ullage.jsonrpc.envelope import RequestId
 from ullage.jsonrpc.peer import cancelled
 from ullage.model.errors import UllageError
 from ullage.model.json_values import JsonObject, as_object, as_plain, as_text
-from ullage.proxy.connection import Connection, Pending
-from ullage.proxy.lines import Frame, Piece, fields, line
-from ullage.proxy.prompts_of_version_2 import IDLE, SentPrompt
+from ullage.proxy.connection import IDLE, Connection, Pending, SentPrompt
+from ullage.proxy.lines import Frame, Piece, fields
 from ullage.proxy.recording import record_update
 from ullage.proxy.session import Prompt, ProxiedSession
 from ullage.proxy.session_life import State
@@ -99,15 +98,15 @@ class AnswersToVersion1:
     def reply(self, session: ProxiedSession, prompt: Prompt, text: str) -> None:
         """Sends the text, then the answer."""
         send_text(session, text)
-        _answer(session.connection, prompt.id, {"stopReason": "end_turn"})
+        session.connection.answer(prompt.id, {"stopReason": "end_turn"})
 
     def cancel(self, session: ProxiedSession, prompt: Prompt) -> None:
         """Sends the answer."""
-        _answer(session.connection, prompt.id, {"stopReason": "cancelled"})
+        session.connection.answer(prompt.id, {"stopReason": "cancelled"})
 
     def refuse(self, session: ProxiedSession, prompt: Prompt, error: UllageError) -> None:
         """Sends the error."""
-        _refuse(session.connection, prompt.id, acp_error_object(error))
+        session.connection.refuse(prompt.id, error)
 
     def forward(self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds) -> Pending:
         """Returns the `Pending` that ends the turn at the agent's answer."""
@@ -149,20 +148,20 @@ class AnswersToVersion2:
         self.begin(session)
         message_id = uuid4().hex
         _show_prompt(session, message_id, prompt.content)
-        _answer(session.connection, prompt.id, {"messageId": message_id})
+        session.connection.answer(prompt.id, {"messageId": message_id})
         send_text(session, text)
         _settle(session, {"stopReason": "end_turn"})
 
     def cancel(self, session: ProxiedSession, prompt: Prompt) -> None:
         """Sends an error if the prompt is in no transcript, and the idle state."""
         if not prompt.is_in:
-            _refuse(session.connection, prompt.id, cancelled().error_object)
+            session.connection.refuse(prompt.id, cancelled().error_object)
         _settle(session, {"stopReason": "cancelled"})
 
     def refuse(self, session: ProxiedSession, prompt: Prompt, error: UllageError) -> None:
         """Sends the error, and the idle state."""
         if not prompt.is_in:
-            _refuse(session.connection, prompt.id, acp_error_object(error))
+            session.connection.refuse(prompt.id, error)
         _settle(session, _failed(error))
 
     def forward(self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds) -> Pending:
@@ -308,11 +307,3 @@ def _show_prompt(session: ProxiedSession, message_id: str, content: list[Any]) -
 def _show_state(session: ProxiedSession, said: JsonObject) -> None:
     session.foreground.state = said["state"]
     send_update(session, {"sessionUpdate": "state_update", **said, "_meta": {"ullage": {}}})
-
-
-def _answer(connection: Connection, prompt_id: RequestId | None, result: dict[str, Any]) -> None:
-    connection.client.insert(line(Response(id=prompt_id, result=result)))
-
-
-def _refuse(connection: Connection, prompt_id: RequestId | None, error: ErrorObject) -> None:
-    connection.client.insert(line(ErrorResponse(id=prompt_id, error=error)))

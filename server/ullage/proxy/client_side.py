@@ -13,13 +13,11 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from ullage.api.wire import acp_error_object
-from ullage.jsonrpc.envelope import ErrorResponse, Response
 from ullage.model.errors import AgentError, UllageError
 from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.proxy.agent_sessions import offered
 from ullage.proxy.connection import Connection, Pending, revive
-from ullage.proxy.lines import Frame, Piece, fields, line, peek, with_id, with_params
+from ullage.proxy.lines import Frame, Piece, fields, peek, with_id, with_params
 from ullage.proxy.opening import load, pending_new, reopen_lost
 from ullage.proxy.own_methods import PREFIX as OWN_PREFIX
 from ullage.proxy.own_methods import with_own_methods
@@ -74,7 +72,7 @@ def _take_answer(sessions: Sessions, piece: Piece, frame: Frame) -> bool:
     """Handles the client's answer to a request of an agent: stores the output of a command that the client runs for
     the agent, and forwards the answer to an agent that is not the first. Returns whether the answer must not be
     forwarded to the first agent: it is for another, or the agent that has asked has ended."""
-    request_id = None if frame.id is UNSET else frame.id
+    request_id = frame.known_id
     for connection in sessions.connection.agents:
         if request_id in connection.withdrawn:
             connection.withdrawn.discard(request_id)
@@ -162,8 +160,7 @@ async def _late(sessions: Sessions, session: ProxiedSession | None, piece: Piece
             await reopen_lost(session)
         _pass(sessions, session, piece, frame)
     except UllageError as error:
-        known = None if frame.id is UNSET else frame.id
-        connection.client.insert(line(ErrorResponse(id=known, error=acp_error_object(error))))
+        connection.refuse(frame.known_id, error)
 
 
 def _pass(sessions: Sessions, session: ProxiedSession | None, piece: Piece, frame: Frame) -> None:
@@ -174,7 +171,6 @@ def _pass(sessions: Sessions, session: ProxiedSession | None, piece: Piece, fram
 
 
 def _pending(sessions: Sessions, session: ProxiedSession | None, frame: Frame) -> Pending:
-    """Returns the `Pending` for a request that is forwarded: what to do when the agent answers it."""
     method = "" if frame.method is UNSET else frame.method
     match method:
         case "session/new" | "session/fork":
@@ -221,7 +217,6 @@ async def _closed(sessions: Sessions, session: ProxiedSession, piece: Piece, fra
 
 
 def _session_of(sessions: Sessions, frame: Frame) -> ProxiedSession | None:
-    """Returns the session whose id is in the params, or None if the client has no such session open."""
     return sessions.get(session_named(frame.params))
 
 
@@ -254,8 +249,7 @@ async def _list_answered(connection: Connection, piece: Piece, frame: Frame) -> 
     if shown == entries:
         connection.client.pass_on(piece)
         return
-    known_id = None if frame.id is UNSET else frame.id
-    connection.client.insert(line(Response(id=known_id, result={**result, "sessions": shown})))
+    connection.answer(frame.known_id, {**result, "sessions": shown})
 
 
 def rewritten(entries: list[JsonObject], attached: Iterable[AttachedSession], listed: set[str]) -> list[JsonObject]:
@@ -310,8 +304,7 @@ async def _delete(sessions: Sessions, session_id: str, others: Sequence[str], pi
     try:
         await revive(connection)
     except UllageError as error:
-        known_id = None if frame.id is UNSET else frame.id
-        connection.client.insert(line(ErrorResponse(id=known_id, error=acp_error_object(error))))
+        connection.refuse(frame.known_id, error)
         return
     deleted = await _delete_others(sessions, session_id, others)
     _forward_delete(sessions, session_id, piece, frame, deleted=deleted)
@@ -327,7 +320,6 @@ def _forward_delete(sessions: Sessions, session_id: str, piece: Piece, frame: Fr
 
 
 def _sessions_to_delete(workspace: Workspace | None, session_id: str) -> Sequence[str]:
-    """Returns the agent's ids of the other sessions of the conversation."""
     attached = workspace.ports.store.attached() if workspace else ()
     owner = next((one for one in attached if one.session_id == session_id), None)
     return [agent_id for agent_id in owner.agent_ids if agent_id != session_id] if owner else []
@@ -356,8 +348,7 @@ async def _delete_answered(sessions: Sessions, session_id: str, deleted: bool, p
     connection = sessions.connection
     refused = bool(memoryview(frame.error))
     if refused and deleted:
-        known_id = None if frame.id is UNSET else frame.id
-        connection.client.insert(line(Response(id=known_id, result={})))
+        connection.answer(frame.known_id, {})
     else:
         connection.client.pass_on(piece)
     if refused and not deleted:

@@ -314,7 +314,6 @@ def describe(session: ProxiedSession, continued: Continued) -> str:
 def _moved(
     session: ProxiedSession, record: SessionRecord, attached: AgentAttached, to: Connection
 ) -> tuple[AgentAttached | ModelChanged, ...]:
-    """Returns the events by which the conversation moves: to the agent, and to its model if that is another."""
     model = session.facts_at(to).model
     same = model in ("", record.conversation.transcript.model)
     return (attached,) if same else (attached, ModelChanged(model=model))
@@ -348,7 +347,6 @@ def _without_prompt(record: SessionRecord) -> Sequence[Message]:
 
 
 def _transcript_text(record: SessionRecord, messages: Sequence[Message], agent: str) -> str:
-    """Returns the messages as text for another agent, without secrets."""
     said = "\n\n".join(f"{message.role.value}: {text}" for message in messages if (text := _text(message)))
     safe = hide_text(redact(said), record.conversation.settings.private_patterns)
     # Text that the agent is sent.

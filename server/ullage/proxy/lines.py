@@ -100,6 +100,11 @@ class Frame(Struct, frozen=True):
     error: Raw = _NOTHING
 
     @property
+    def known_id(self) -> RequestId | None:
+        """The id, None for null and for a message without one."""
+        return None if self.id is UNSET else self.id
+
+    @property
     def says_something(self) -> bool:
         """Whether the object is a request, a notification or an answer: it has one of the fields of these."""
         named = self.method is not UNSET or self.id is not UNSET

@@ -10,10 +10,9 @@ one.
 from functools import partial
 from typing import Any
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
-from ullage.api.wire import acp_error_object
-from ullage.jsonrpc.envelope import ErrorResponse, Notification, RequestId, Response
+from ullage.jsonrpc.envelope import Notification, RequestId
 from ullage.model.edits import CompactionEdit, EditTrigger
 from ullage.model.errors import AgentError, UllageError
 from ullage.model.events import SessionCreated
@@ -64,7 +63,7 @@ async def load(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     `InvalidRequest` if the agent can't be started.
     """
     params, method = fields(frame.params), as_text(frame.method)
-    request_id = None if frame.id is UNSET else frame.id
+    request_id = frame.known_id
     session_id = as_text(params.get("sessionId"))
     # Version 2 has one method to open a session.
     replays = method == _LOAD or params.get("replayFrom") is not None
@@ -142,12 +141,12 @@ async def _on_loaded(sessions: Sessions, asked: _Load, piece: Piece, frame: Fram
 
 
 async def _begin(session: ProxiedSession, result: dict[str, Any], parent_id: str) -> None:
-    """Begins the record of a session that the agent has opened, or continues the record if there is one."""
     facts, result = session.facts, session.connection.shapes.opened(result)
     facts.take_opened(result)
     if session.state is State.OPENING:
         session.opened()
-    replayed, early = session.take_replayed(), session.take_early()
+    replayed, early = session.take_replayed(), tuple(session.early)
+    session.early.clear()
     attached = session.attachment(session.agent_id)
     created = SessionCreated(cwd=session.cwd, model=facts.model)
     # An option may name the model by an alias; the record of an existing session has the real name.
@@ -240,7 +239,6 @@ async def reopen_recorded(
 
     If `replays` is true, the client is sent the session's history before the answer. An error becomes the answer.
     """
-    client = session.connection.client
     async with session.holds.order:
         try:
             with session.held():
@@ -248,11 +246,11 @@ async def reopen_recorded(
                 if replays:
                     await send_history(session, record)
         except UllageError as error:
-            client.insert(line(ErrorResponse(id=request_id, error=acp_error_object(error))))
+            session.connection.refuse(request_id, error)
             return
     said = {name: value for name, value in opened.items() if name != "sessionId"}
     show_current_state(session)
-    client.insert(line(Response(id=request_id, result=session.connection.shapes.opened_again(said))))
+    session.connection.answer(request_id, session.connection.shapes.opened_again(said))
     list_commands(session)
     send_usage(session, record)
 
@@ -278,7 +276,7 @@ def agent_ended(sessions: Sessions, connection: Connection) -> FailPending:
         kept = "the conversation is kept, and the next prompt starts the agent again"
         error = AgentError(f"the agent {connection.agent_name} ended ({reason}); {kept}")
         for request_id in (known for known, pending in waiting.items() if not pending.is_in):
-            connection.client.insert(line(ErrorResponse(id=request_id, error=acp_error_object(error))))
+            connection.refuse(request_id, error)
         for session in working:
             answers_of(connection).fail(session, error)
 

@@ -7,7 +7,6 @@ import logging
 from functools import partial
 from typing import Any
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from ullage.agents.acp import occupancy_of_answer, refusal_of
@@ -17,6 +16,7 @@ from ullage.model.errors import UllageError
 from ullage.model.json_values import JsonObject, as_list, as_objects, as_text
 from ullage.proxy.agent_sessions import close_aside, copy_session, prompt_agent
 from ullage.proxy.answers import Refusal, TurnEnds, answers_of
+from ullage.proxy.compactions import NativeCompaction
 from ullage.proxy.handover import Move, continue_in, describe, find_agent, hand_over, tell_begun_again, undo
 from ullage.proxy.lines import Frame, Piece, fields, with_params
 from ullage.proxy.opening import reopen_held
@@ -41,9 +41,7 @@ _log = logging.getLogger(__name__)
 async def take_prompt(session: ProxiedSession, piece: Piece, frame: Frame) -> None:
     """Handles a `session/prompt` of a known session: forwards it at once if possible, otherwise starts a task that
     holds it. The prompt gets exactly one answer in every case."""
-    prompt = Prompt(
-        id=None if frame.id is UNSET else frame.id, line=piece.data, content=as_list(fields(frame.params).get("prompt"))
-    )
+    prompt = Prompt(id=frame.known_id, line=piece.data, content=as_list(fields(frame.params).get("prompt")))
     ours = _own_command(session, prompt) is not None
     if session.passes and not ours and not session.seed and not session.is_full:
         await _forward(session, prompt, session.mapped(piece))
@@ -146,7 +144,7 @@ async def _make_room(session: ProxiedSession) -> None:
     has ended.
     """
     record = await session.record()
-    session.compaction_tried(record.used)
+    session.tried_at = record.used
     try:
         if own := compacting_command(session):
             await _begin_native(session, EditTrigger.AUTOMATIC)
@@ -168,7 +166,7 @@ async def _begin_native(session: ProxiedSession, trigger: EditTrigger) -> None:
     record, reported = await session.record(), session.facts.reported
     used = record.used if reported is None else reported
     copy = await copy_session(session)
-    session.begin_compaction(used, trigger, copy)
+    session.compaction = NativeCompaction(used_before=used, trigger=trigger, asked=True, copy=copy)
     close_aside(session, copy)
 
 
@@ -189,7 +187,7 @@ async def _forward(
     if not records:
         return
     if session.state is State.OPENING:
-        session.hold_early(message)
+        session.early.append(message)
     else:
         await record_messages(session, (message,))
 
@@ -240,7 +238,6 @@ def _reply(session: ProxiedSession, prompt: Prompt, text: str) -> None:
 
 
 def _own_command(session: ProxiedSession, prompt: Prompt) -> SlashCommand | None:
-    """Returns the slash command in the prompt if the proxy handles it, otherwise None."""
     texts = (as_text(part.get("text")) for part in as_objects(prompt.content) if part.get("type") == "text")
     command = read_command(next(texts, ""))
     return command if command is not None and is_ours(session, command) else None

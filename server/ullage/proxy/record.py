@@ -188,7 +188,6 @@ class SessionRecord:
 
 
 def _answers(conversation: Conversation, most: int) -> list[Item]:
-    """Returns the last `most` assistant messages in the context, or all if there are fewer, oldest first."""
     found = [item for item in conversation.transcript.items if item.message.role is Role.ASSISTANT]
     return found[-most:]
 

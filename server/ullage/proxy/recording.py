@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ullage.agents.acp import compaction_call, occupancy_of_update
 from ullage.edits.compaction import Summary
 from ullage.model.blocks import ArtifactLedger
-from ullage.model.message import Message
+from ullage.model.message import Message, Role
 from ullage.proxy.agent_sessions import discard
 from ullage.proxy.compactions import Archiving, NativeCompaction, archive, has_messages
 from ullage.proxy.record import SessionRecord
@@ -45,7 +45,7 @@ async def record_messages(session: ProxiedSession, messages: Sequence[Message]) 
     async def job(record: SessionRecord) -> None:
         await record.add(messages)
 
-    session.count_rounds(messages)
+    session.rounds += sum(message.role is Role.ASSISTANT for message in messages)
     if messages:
         await session.put(job)
 

@@ -1,7 +1,7 @@
 """The proxied sessions, each with its messages, its record, its held prompts, and what its agent has reported."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -9,16 +9,14 @@ from msgspec import Struct
 from ullage.agents.acp import window_of_model
 from ullage.agents.agent import Occupancy
 from ullage.jsonrpc.envelope import RequestId
-from ullage.model.edits import EditTrigger
 from ullage.model.errors import StoreUnavailable
 from ullage.model.events import AgentAttached
 from ullage.model.json_values import as_list, as_object, as_objects, as_text
-from ullage.model.message import Message, Role
+from ullage.model.message import Message
 from ullage.proxy.compactions import NativeCompaction, ShownCompactions, watched
-from ullage.proxy.connection import Connection
+from ullage.proxy.connection import Connection, Foreground
 from ullage.proxy.lines import Piece, with_params
 from ullage.proxy.own_methods import OwnMethods
-from ullage.proxy.prompts_of_version_2 import Foreground
 from ullage.proxy.record import SessionRecord
 from ullage.proxy.session_life import PASSING, Event, SessionLife, State
 from ullage.proxy.turn_messages import Turn
@@ -131,11 +129,6 @@ class AgentFacts:
         self.reports_usage &= self._has_reported
         self._has_reported = False
 
-    def forget_occupancy(self) -> None:
-        """Sets `occupancy` to None, because the figure belongs to the agent's session that the conversation has
-        left."""
-        self.occupancy = None
-
 
 class Prompt(Struct, frozen=True, kw_only=True):
     """A prompt of the client: the id of the request, its line, and its content blocks in ACP's form. `changed` is true
@@ -218,6 +211,10 @@ class ProxiedSession(SessionLife):
     - `rounds`: the number of answers in the current turn so far; each was a request to the model.
     - `holds`: the prompts that the proxy holds.
     - `foreground`: the prompts that an agent of version 2 works on.
+    - `early`: the prompts that were sent before the session was open, and its record begun.
+    - `notices`: those that wait for the end of the agent's answer.
+    - `compaction`: the agent's own compaction that runs or has just ended, or None.
+    - `tried_at`: the tokens at which a compaction was last tried.
     - `shown_compactions`: shows the agent's compactions to a client that takes no updates of them.
     """
 
@@ -239,10 +236,10 @@ class ProxiedSession(SessionLife):
         self.holds = HeldPrompts(connection)
         self._turn = Turn()
         self._replayed: tuple[Message, ...] = ()
-        self._early: tuple[Message, ...] = ()
-        self._compaction: NativeCompaction | None = None
-        self._tried_at = 0
-        self._notices: list[str] = []
+        self.early: list[Message] = []
+        self.compaction: NativeCompaction | None = None
+        self.tried_at = 0
+        self.notices: list[str] = []
 
     # The life of the session: each method is an event of the table in `session_life.py`.
 
@@ -275,14 +272,15 @@ class ProxiedSession(SessionLife):
         if opened is not None and opened.commands is not None:
             self.facts.take_update(opened.commands)
         self.agent_id, self.seed = agent_id, seed
-        self.facts.forget_occupancy()
+        # The figure belongs to the agent's session that the conversation has left.
+        self.facts.occupancy = None
 
     def agent_ended(self) -> tuple[Message, ...]:
         """Marks the session as lost, because the agent's process has ended. Returns the remaining messages of the last
         turn, to be recorded."""
         self._prompts.clear()
         self.foreground.clear()
-        self._compaction = None
+        self.compaction = None
         return self._last(Event.AGENT_ENDED)
 
     def close(self) -> tuple[Message, ...]:
@@ -323,49 +321,20 @@ class ProxiedSession(SessionLife):
         replayed, self._replayed = (*self._replayed, *self.rest()), ()
         return replayed
 
-    def hold_early(self, message: Message) -> None:
-        """Stores a prompt that was sent before the session was open, because the session's record has not begun."""
-        self._early += (message,)
-
-    def take_early(self) -> tuple[Message, ...]:
-        """Returns, once, the prompts that were sent before the session was open."""
-        early, self._early = self._early, ()
-        return early
-
     def rest(self) -> tuple[Message, ...]:
         """Ends the turn and returns its remaining messages."""
         return tuple(self._turn.end())
 
-    def count_rounds(self, messages: Sequence[Message]) -> None:
-        """Adds the number of assistant messages among `messages` to `rounds`."""
-        self.rounds += sum(message.role is Role.ASSISTANT for message in messages)
-
-    def hold_notice(self, text: str) -> None:
-        """Stores a notice while the agent answers. `send_held_notices` sends it after the answer."""
-        self._notices.append(text)
-
-    def take_notices(self) -> Iterator[str]:
-        """Yields, once, the stored notices."""
-        notices, self._notices = self._notices, []
-        yield from notices
-
     # The agent's own compactions.
-
-    def begin_compaction(self, used: int, trigger: EditTrigger, copy: str) -> None:
-        """Stores that the agent's own compacting command is about to be sent, with `used` tokens in the context.
-
-        `copy` is the agent's id of a copy of the session, or "".
-        """
-        self._compaction = NativeCompaction(used_before=used, trigger=trigger, asked=True, copy=copy)
 
     def watch_compaction(self, update: dict[str, Any]) -> None:
         """Stores what a session update reports about a compaction of the agent's own. Ignores other updates."""
         used = self.facts.occupancy.used if self.facts.occupancy else 0
-        self._compaction = watched(self._compaction, update, used)
+        self.compaction = watched(self.compaction, update, used)
 
     def take_compaction(self) -> NativeCompaction | None:
         """Returns, once, the agent's own compaction in the turn that ends, or None."""
-        compaction, self._compaction = self._compaction, None
+        compaction, self.compaction = self.compaction, None
         return compaction
 
     def take_unasked_compaction(self) -> NativeCompaction | None:
@@ -374,7 +343,7 @@ class ProxiedSession(SessionLife):
 
         Returns None if there is none, or if it is not complete.
         """
-        compaction = self._compaction
+        compaction = self.compaction
         return self.take_compaction() if compaction and compaction.completed and not compaction.asked else None
 
     def mapped(self, piece: Piece) -> Piece:
@@ -441,11 +410,7 @@ class ProxiedSession(SessionLife):
         """Whether to compact before the next prompt: the context has reached the compaction threshold, and has grown by
         5 per cent since a compaction was last tried. False while the agent works for the client."""
         record = None if self.busy else self.written
-        return record is not None and record.is_full(self._tried_at * _TRY_AGAIN, self.facts.reported)
-
-    def compaction_tried(self, used: int) -> None:
-        """Stores that a compaction is tried at `used` tokens, for `is_full`."""
-        self._tried_at = used
+        return record is not None and record.is_full(self.tried_at * _TRY_AGAIN, self.facts.reported)
 
 
 class Sessions:

@@ -79,15 +79,15 @@ def send_notice(session: ProxiedSession, notice: Notice) -> None:
     if session.connection.shown.shows_notices:
         send_update(session, notice)
     elif session.busy:
-        session.hold_notice(notice.title)
+        session.notices.append(notice.title)
     else:
         send_text(session, f"{notice.title}\n")
 
 
 def send_held_notices(session: ProxiedSession) -> None:
     """Sends the client, as text, the notices that waited for the end of the agent's answer."""
-    for text in session.take_notices():
-        send_text(session, f"\n\n{text}\n")
+    while session.notices:
+        send_text(session, f"\n\n{session.notices.pop(0)}\n")
 
 
 def send_usage(session: ProxiedSession, record: SessionRecord) -> None:

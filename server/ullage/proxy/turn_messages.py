@@ -3,7 +3,7 @@
 Pure: the messages get their ids and times later.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -38,37 +38,6 @@ _ENDED = {"completed": False, "failed": True}
 # Where agents put the next piece of a command's output for a client that has said, in `_meta` of its capabilities, that
 # it draws terminals itself.
 _OUTPUTS = ("terminal_output", "terminal_output_delta")
-
-
-class Terminals:
-    """The output of each terminal of a turn, by the terminal's id.
-
-    Either the agent runs the command and sends the output in `_meta` of the tool call's updates, or the client runs it
-    and answers the agent's `terminal/output`.
-    """
-
-    def __init__(self) -> None:
-        self._pieces: dict[str, list[str]] = {}
-
-    def take(self, update: Mapping[str, Any]) -> None:
-        """Adds the output in `_meta` of a tool call's update. Ignores an update without any."""
-        meta = as_object(update.get("_meta"))
-        for name in _OUTPUTS:
-            piece = as_object(meta.get(name))
-            if data := as_text(piece.get("data")):
-                self._pieces.setdefault(as_text(piece.get("terminal_id")), []).append(data)
-
-    def show(self, terminal_id: str, output: str) -> None:
-        """Stores what a terminal of the client's shows now, in place of what it showed before."""
-        self._pieces[terminal_id] = [output]
-
-    def text(self, terminal_id: str) -> str:
-        """Returns the output of a terminal so far, "" if there is none or if the terminal is not known."""
-        return "".join(self._pieces.get(terminal_id, ()))
-
-    def clear(self) -> None:
-        """Drops all output."""
-        self._pieces.clear()
 
 
 def block_of(content: dict[str, Any]) -> Block:
@@ -154,7 +123,9 @@ class Turn:
         self._prompt = _Blocks()
         self._text = _Blocks()
         self._calls: dict[str, CallState] = {}
-        self._terminals = Terminals()
+        # The pieces of output of each terminal, by its id: the agent runs the command and sends them in `_meta` of the
+        # tool call's updates, or the client runs it and answers the agent's `terminal/output`.
+        self._terminals: dict[str, list[str]] = {}
 
     def take(self, update: dict[str, Any]) -> Iterator[Message]:
         """Takes one session update. Yields the messages that it completes."""
@@ -175,13 +146,17 @@ class Turn:
                     yield from self.end()
                 known = self._calls.get(call_id, CallState(id=call_id, fields={}))
                 self._calls[call_id] = known.with_update(update)
-                self._terminals.take(update)
+                meta = as_object(update.get("_meta"))
+                for piece in (as_object(meta.get(name)) for name in _OUTPUTS):
+                    if data := as_text(piece.get("data")):
+                        self._terminals.setdefault(as_text(piece.get("terminal_id")), []).append(data)
             case _:
                 pass
 
     def show_terminal(self, terminal_id: str, output: str) -> None:
-        """Stores what a terminal of the client's shows, for the tool calls that refer to it."""
-        self._terminals.show(terminal_id, output)
+        """Stores what a terminal of the client's shows now, in place of what it showed before, for the tool calls that
+        refer to it."""
+        self._terminals[terminal_id] = [output]
 
     def end(self) -> Iterator[Message]:
         """Ends the turn. Yields its remaining messages."""
@@ -208,7 +183,6 @@ class Turn:
         self._text.add(block)
 
     def _is_round_over(self) -> bool:
-        """Returns whether there are calls and all of them have ended."""
         return bool(self._calls) and all(call.ended for call in self._calls.values())
 
 
@@ -235,9 +209,9 @@ class CallState(Struct, frozen=True, kw_only=True):
         """Returns the tool call as a tool use block."""
         return ToolUseBlock(id=self.id, name=self._name(), input=self._input())
 
-    def result(self, terminals: Terminals) -> ToolResultBlock:
+    def result(self, terminals: Mapping[str, Sequence[str]]) -> ToolResultBlock:
         """Returns the tool call's result as a tool result block. `terminals` has the output of commands that the call
-        only refers to.
+        only refers to, by the terminal's id.
 
         A tool call that has not ended gets an error result with the output so far.
         """
@@ -278,12 +252,12 @@ class CallState(Struct, frozen=True, kw_only=True):
     def _diffs(self) -> list[dict[str, Any]]:
         return [part for part in as_objects(self.fields.get("content")) if part.get("type") == "diff"]
 
-    def _output(self, terminals: Terminals) -> str:
+    def _output(self, terminals: Mapping[str, Sequence[str]]) -> str:
         content = as_objects(self.fields.get("content"))
         shown = [as_text(as_object(part.get("content")).get("text")) for part in content]
         named = [as_text(part.get("terminalId")) for part in content if part.get("type") == "terminal"]
         # Some agents give the terminal the id of the call, and don't show it.
-        shown += [terminals.text(terminal) for terminal in dict.fromkeys((*named, self.id))]
+        shown += ["".join(terminals.get(terminal, ())) for terminal in dict.fromkeys((*named, self.id))]
         shown += [f"{as_text(diff.get('path'))}:\n{as_text(diff.get('newText'))}" for diff in self._diffs()]
         if text := "\n".join(part for part in shown if part):
             return text
