@@ -24,7 +24,7 @@ async def test_a_model_has_its_own_thresholds_and_strategies() -> None:
 @pytest.mark.parametrize(
     ("context", "fault"),
     [
-        ({"warnAt": 2}, r"\$\.warnAt cannot be used \(expected `float` < 1\.0\)"),
+        ({"warnAt": 2}, r"\$\.models\.gpt-4 cannot be used \(expected `float` < 1\.0 at `\$\.warnAt`\)"),
         ({"warmAt": 0.5}, "there is no setting 'warmAt'"),
         ({"warnAt": 0.95}, r"ullage\.models\.gpt-4: context\.warnAt \(0\.95\) must be at most context\.compactAt"),
     ],

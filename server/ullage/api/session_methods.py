@@ -131,33 +131,40 @@ def usable_settings(section: Any, before: Settings) -> tuple[Settings, tuple[str
 def _usable(given: Any, before: Any, path: tuple[str, ...], faults: list[str]) -> Any:
     """Returns the part of the settings at `path` as far as it can be used. What can't be is replaced by what it was
     `before`, or left out if that is `UNSET`, and explained in `faults`."""
-    fault, known = _fault(given, path), len(faults)
-    if fault and isinstance(given, dict):
-        old = as_object(before)
+    what, steps = _fault(given, path)
+    kept: Any = given
+    # A fault above this part is that there is no such setting, or that one is missing beside it. The latter is the
+    # whole's fault, and shows when all parts are together.
+    is_above = steps < len(path)
+    if what and isinstance(given, dict) and not is_above:
+        old, known = as_object(before), len(faults)
         parts = ((name, old.get(name, UNSET), value) for name, value in as_object(given).items())
         used = {name: _usable(value, was, (*path, name), faults) for name, was, value in parts}
-        given = {name: part for name, part in used.items() if part is not UNSET}
-        fault = _fault(given, path)
-        if not given or (fault and len(faults) > known):
+        kept = {name: part for name, part in used.items() if part is not UNSET}
+        what, _ = _fault(kept, path)
+        if len(faults) > known and (what or not kept):
             return before
-    what, _, place = fault.partition(" - at ")
-    # A field that is missing beside this part is the whole's fault, and shows when all parts are together.
-    if not fault or (what.startswith(_MISSING) and len(_STEP.findall(place)) < len(path)):
-        return given
+    if not what or (is_above and what.startswith(_MISSING)):
+        return kept
     unknown = _UNKNOWN.search(what)
     what = f"there is no setting {unknown[1]!r}" if unknown else what[:1].lower() + what[1:]
     faults.append(f"{'.'.join(('$', *path))} cannot be used ({what}). Correct it or remove it to get the default.")
     return before
 
 
-def _fault(given: Any, path: tuple[str, ...]) -> str:
+def _fault(given: Any, path: tuple[str, ...]) -> tuple[str, int]:
+    """Returns what is wrong with the settings if this part is all of them, "" if nothing is, and at which depth."""
     for name in reversed(path):
         given = {name: given}
     try:
         msgspec.convert(given, Settings)
     except msgspec.ValidationError as error:
-        return str(error)
-    return ""
+        what, _, place = str(error).partition(" - at ")
+        steps = _STEP.findall(place)
+        # A model's own context settings are checked by themselves: their place begins in them.
+        inner = steps and steps[-1] != "[" and steps[-1][1:] not in path
+        return f"{what} at {place}" if inner else what, len(steps)
+    return "", 0
 
 
 def _without_empty_lists(value: Any) -> Any:

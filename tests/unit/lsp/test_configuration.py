@@ -58,6 +58,8 @@ async def test_no_options_are_the_defaults(options: Any) -> None:
         ({"context": {"warnAt": 7}}, "$.context.warnAt"),
         ({"context": {"warnAt": "0.7"}}, "$.context.warnAt"),
         ({"context": {"warmAt": 0.7}}, "$.context.warmAt"),
+        ({"contxt": {"warnAt": 0.7, "compactAt": {"x": 1}}}, "$.contxt"),
+        ({"providers": {"mine": {}}}, "$.providers.mine"),
         ({"models": {"gpt-4o": {"window": -1}}}, "$.models.gpt-4o.window"),
         ({"providers": {"mine": {"baseUrl": "http://localhost"}}}, "$.providers.mine"),
         ({"context": 5}, "$.context"),
