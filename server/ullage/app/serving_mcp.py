@@ -11,7 +11,7 @@ from ullage import __version__
 from ullage.app.telemetry import request_span
 from ullage.jsonrpc.envelope import MAX_LINE, RpcError
 from ullage.mcp.mcp_server import McpServer, ReadsOwn
-from ullage.mcp.tool_table import CallToolParams, call_tool
+from ullage.mcp.tool_table import CallToolParams
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.service.ports.models import LookUpResult
 from ullage.system.process_tree import ancestors
@@ -87,6 +87,7 @@ class ConversationTools:
 
     async def __call__(self, session_id: str, tool: str, arguments: Mapping[str, Any], /) -> LookUpResult:
         # Imported on use, because few sessions are ever asked about.
+        from ullage.mcp.looking_up import call_tool  # noqa: PLC0415
         from ullage.mcp.own_session import Current  # noqa: PLC0415
 
         own = self._workspace.open(session_id)

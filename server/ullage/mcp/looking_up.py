@@ -8,28 +8,41 @@ searched and read in the same way. A result has at most 4 KB.
 import asyncio
 import re
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from itertools import groupby, islice
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from ullage.agents.discovery import is_in
 from ullage.api.wire import context_text, usage_result
+from ullage.jsonrpc.envelope import INVALID_PARAMS, RpcError
 from ullage.lost.brief import LONGEST, characters, write_brief
 from ullage.lost.left_out import LeftOut, left_out
-from ullage.mcp.tool_table import Asked
+from ullage.mcp.tool_table import (
+    PREFIX,
+    TOOLS,
+    Asked,
+    CallToolParams,
+    CallToolResult,
+    ContextInput,
+    LostInput,
+    OpenInput,
+    SearchInput,
+)
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.errors import InvalidRequest, MessageNotFound, SessionNotFound, UllageError
 from ullage.model.message import number_of
-from ullage.model.updates import UsageMeta
+from ullage.model.updates import TextContent, UsageMeta
 from ullage.model.usage import UsageSource
 from ullage.model.words import next_prompt
 from ullage.redaction.clean import clean
 from ullage.redaction.quoting import HISTORY, RECORD, cut, one_line, quoted, size_of
 from ullage.service.archive.search import block_lines, find_entry, message_lines, search
 from ullage.service.conversation.conversation import Conversation, Entry, read_entries, view_page
-from ullage.service.ports.store import ReadsTeam, SearchHit, TeamHit
+from ullage.service.ports.store import COPY_PREFIX, ReadsTeam, SearchHit, TeamHit
 
 # The most UTF-8 bytes of a result: about 1,000 tokens, so that looking something up cannot fill the room that a
 # compaction has made.
@@ -527,3 +540,59 @@ async def _biggest(own: Conversation) -> Iterator[str]:
         for entry in nlargest(_BIGGEST, page.entries, key=lambda entry: entry.tokens)
         if entry.tokens
     )
+
+
+async def _to_search(asked: Asked, given: SearchInput) -> str:
+    if given.scope == "team":
+        return await search_team(asked, given.query, given.limit)
+    own = {tool.name: frozenset(tool.arguments.__struct_fields__) for tool in TOOLS}
+    return await search_text(asked, given.query, given.limit, own, whole_project=given.scope == "project")
+
+
+async def _to_open(asked: Asked, given: OpenInput) -> str:
+    reference = read_reference(given.ref)
+    if reference.session.startswith(COPY_PREFIX):
+        return await open_shared(asked, given.ref, reference, given.page)
+    return open_text(asked, given.ref, given.page)
+
+
+async def _to_context(asked: Asked, _: ContextInput) -> str:
+    return await figure_text(asked.own)
+
+
+async def _to_lost(asked: Asked, given: LostInput) -> str:
+    return await lost_text(asked.own, given.kind)
+
+
+# By the tool's name, what returns the text of its result.
+_ANSWERS: dict[str, Callable[[Asked, Any], Awaitable[str]]] = {
+    "search": _to_search,
+    "open": _to_open,
+    "context": _to_context,
+    "lost": _to_lost,
+}
+_BY_NAME = {tool.name: tool for tool in TOOLS}
+# Bytes of an error's text: it may repeat what the caller gave.
+_LONGEST_ERROR = 600
+
+
+async def call_tool(params: CallToolParams, ask: Callable[[], Awaitable[Asked]]) -> CallToolResult:
+    """Returns the result of one call. The tool's name may be without `PREFIX`. `ask` returns what the tool needs, and
+    is called once the arguments are known to be right. An `UllageError` and wrong arguments become results, so that the
+    model can correct its call. Raises `RpcError` (-32602) if there is no such tool."""
+    tool = _BY_NAME.get(params.name.removeprefix(PREFIX))
+    if tool is None:
+        known = ", ".join(PREFIX + name for name in _BY_NAME)
+        raise RpcError(INVALID_PARAMS, f"There is no tool {cut(params.name, 80)!r}; the tools are {known}.", "NotFound")
+    try:
+        arguments = tool.read(params.arguments)
+    except msgspec.ValidationError as error:
+        return _failed(f"{tool.name}: {error}. Its arguments: {tool.usage}.")
+    try:
+        return CallToolResult(content=(TextContent(text=await _ANSWERS[tool.name](await ask(), arguments)),))
+    except UllageError as error:
+        return _failed(str(error))
+
+
+def _failed(reason: str) -> CallToolResult:
+    return CallToolResult(content=(TextContent(text=cut(" ".join(reason.split()), _LONGEST_ERROR)),), is_error=True)

@@ -25,7 +25,7 @@ from ullage.jsonrpc.envelope import (
     RpcError,
 )
 from ullage.jsonrpc.peer import Dialect
-from ullage.mcp.tool_table import Asked, CallToolParams, CallToolResult, ListedTool, call_tool, listed_tools
+from ullage.mcp.tool_table import Asked, CallToolParams, CallToolResult, ListedTool, listed_tools
 from ullage.model.json_values import encode_json
 from ullage.redaction.quoting import cut
 
@@ -407,6 +407,9 @@ class McpServer:
         return ListToolsResult(tools=listed_tools(has_team=self._has_team()))
 
     async def _call_tool(self, params: CallToolParams) -> CallToolResult:
+        # Imported on use: the answer to `initialize` needs neither the search nor the patterns of secrets.
+        from ullage.mcp.looking_up import call_tool  # noqa: PLC0415
+
         return await call_tool(params, partial(self._ask, params.meta))
 
     async def _list_resources(self, params: ListParams) -> ListResourcesResult:

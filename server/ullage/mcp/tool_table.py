@@ -1,17 +1,14 @@
-"""The tools: what a client lists, and what a call of each returns. All of them only read."""
+"""The tools: what a client lists, and what the arguments of a call are. All of them only read."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
-from ullage.jsonrpc.envelope import INVALID_PARAMS, RpcError
-from ullage.model.errors import UllageError
 from ullage.model.json_values import JsonObject
 from ullage.model.updates import TextContent
-from ullage.redaction.quoting import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +18,6 @@ if TYPE_CHECKING:
 # The beginning of the tools' names as clients list them. Not every client adds the server's name to that of a tool, and
 # other servers have tools that are called "search" and "open", too.
 PREFIX = "ullage_"
-# Bytes of an error's text: it may repeat what the caller gave.
-_LONGEST_ERROR = 600
 _MOST_PAGES = 100_000
 
 
@@ -118,14 +113,13 @@ class CallToolParams(Struct, frozen=True, kw_only=True):
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """A tool: how it is listed, the type of its arguments, and the function that returns the text of its result. Its
-    name is without `PREFIX`."""
+    """A tool: how it is listed, and the type of its arguments. `ANSWERS` of `looking_up` has the function that returns
+    the text of its result. Its name is without `PREFIX`."""
 
     name: str
     title: str
     description: str
     arguments: type[Struct]
-    run: Callable[[Asked, Any], Awaitable[str]]
 
     @property
     def listed(self) -> ListedTool:
@@ -170,45 +164,6 @@ class Tool(Struct, frozen=True, kw_only=True):
         return value.removesuffix("s") if is_plural and value.removesuffix("s") in self._choices(name) else value
 
 
-async def _search(asked: Asked, given: SearchInput) -> str:
-    # Imported on use, as below: the answer to `initialize` needs neither the search nor the patterns of secrets.
-    if given.scope == "team":
-        from ullage.mcp.looking_up import search_team  # noqa: PLC0415
-
-        return await search_team(asked, given.query, given.limit)
-    from ullage.mcp.looking_up import search_text  # noqa: PLC0415
-
-    own = {tool.name: frozenset(tool.arguments.__struct_fields__) for tool in TOOLS}
-    return await search_text(asked, given.query, given.limit, own, whole_project=given.scope == "project")
-
-
-async def _open(asked: Asked, given: OpenInput) -> str:
-    from ullage.mcp.looking_up import read_reference  # noqa: PLC0415
-    from ullage.service.ports.store import COPY_PREFIX  # noqa: PLC0415
-
-    reference = read_reference(given.ref)
-    if reference.session.startswith(COPY_PREFIX):
-        from ullage.mcp.looking_up import open_shared  # noqa: PLC0415
-
-        return await open_shared(asked, given.ref, reference, given.page)
-    from ullage.mcp.looking_up import open_text  # noqa: PLC0415
-
-    return open_text(asked, given.ref, given.page)
-
-
-async def _context(asked: Asked, given: ContextInput) -> str:
-    from ullage.mcp.looking_up import figure_text  # noqa: PLC0415
-
-    del given
-    return await figure_text(asked.own)
-
-
-async def _lost(asked: Asked, given: LostInput) -> str:
-    from ullage.mcp.looking_up import lost_text  # noqa: PLC0415
-
-    return await lost_text(asked.own, given.kind)
-
-
 TOOLS = (
     Tool(
         name="search",
@@ -218,7 +173,6 @@ TOOLS = (
         "the best passages, each with a reference for `ullage_open`. Use it before you ask the user again, or read, "
         "run or work out again what was there before.",
         arguments=SearchInput,
-        run=_search,
     ),
     Tool(
         name="open",
@@ -226,7 +180,6 @@ TOOLS = (
         description="Returns a message by its reference (#85), or a stretch of up to 50 messages (#80-90), as it was "
         "said: texts, tool calls and their results. Long ones come in pages.",
         arguments=OpenInput,
-        run=_open,
     ),
     Tool(
         name="context",
@@ -234,7 +187,6 @@ TOOLS = (
         description="Returns how many tokens your context holds, of which window, how that is known, where it is "
         "compacted, how many calls are left until then, and which messages are the biggest.",
         arguments=ContextInput,
-        run=_context,
     ),
     Tool(
         name="lost",
@@ -243,28 +195,8 @@ TOOLS = (
         "open tasks and problems, checks, the last commit, changed files, and what you told the user, each with the "
         "number of its message. Call it once after a compaction, before you go on.",
         arguments=LostInput,
-        run=_lost,
     ),
 )
-_BY_NAME = {tool.name: tool for tool in TOOLS}
-
-
-async def call_tool(params: CallToolParams, ask: Callable[[], Awaitable[Asked]]) -> CallToolResult:
-    """Returns the result of one call. The tool's name may be without `PREFIX`. `ask` returns what the tool needs, and
-    is called once the arguments are known to be right. An `UllageError` and wrong arguments become results, so that the
-    model can correct its call. Raises `RpcError` (-32602) if there is no such tool."""
-    tool = _BY_NAME.get(params.name.removeprefix(PREFIX))
-    if tool is None:
-        known = ", ".join(PREFIX + name for name in _BY_NAME)
-        raise RpcError(INVALID_PARAMS, f"There is no tool {cut(params.name, 80)!r}; the tools are {known}.", "NotFound")
-    try:
-        arguments = tool.read(params.arguments)
-    except msgspec.ValidationError as error:
-        return _failed(f"{tool.name}: {error}. Its arguments: {tool.usage}.")
-    try:
-        return CallToolResult(content=(TextContent(text=await tool.run(await ask(), arguments)),))
-    except UllageError as error:
-        return _failed(str(error))
 
 
 def listed_tools(*, has_team: bool) -> tuple[ListedTool, ...]:
@@ -290,7 +222,3 @@ def _without_null(schema: JsonObject) -> JsonObject:
     if len(kinds) != 1:
         return schema
     return {**kinds[0], **{key: value for key, value in schema.items() if key not in ("anyOf", "default")}}
-
-
-def _failed(reason: str) -> CallToolResult:
-    return CallToolResult(content=(TextContent(text=cut(" ".join(reason.split()), _LONGEST_ERROR)),), is_error=True)
