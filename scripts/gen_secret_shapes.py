@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import fill
 from zipfile import ZipFile
 
 from generators.secret_rules import NoShape, Shape, merged, shapes_of
@@ -121,8 +122,14 @@ def read_services(data: bytes) -> list[str]:
 def module(shapes: Sequence[Shape], services: Sequence[str]) -> str:
     """Returns the text of the generated module."""
     rows = [f'    ("{s.prefix}", "{_class(s.alphabet)}", {s.shortest}, {s.longest}),\n' for s in shapes]
-    words = [f'    "{word}",\n' for word in services]
-    return "".join((HEAD, *rows, ")\n\nSERVICES = (\n", *words, ")\n"))
+    words = fill(
+        ", ".join(f'"{word}"' for word in services),
+        118,
+        break_on_hyphens=False,
+        initial_indent="    ",
+        subsequent_indent="    ",
+    )
+    return "".join((HEAD, *rows, f")\n\nSERVICES = (\n{words},\n)  # fmt: skip\n"))
 
 
 def _class(alphabet: str) -> str:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from ullage.redaction.issuers import ISSUED
 from ullage.redaction.scan import WordSearch, lowered
 
-_PASSWORD = re.compile(r"(?i)pass|pwd|\bpin\b|secret|credential")
+_PASSWORD = re.compile(r"(?i)pass|pwd|masterauth|\bpin\b|secret|credential")
 # Words in the place of a password or token that are not one: types, states, placeholders, the name repeated.
 _WORDS = re.compile(
     r"(?i)(?:(?:my|your|the|some|new|old|user|test|fake|dummy|default|sample|db)[-_ ]?){0,2}"
@@ -26,7 +26,7 @@ _WORDS = re.compile(
     r"|expired"
     r"|any|object|number|integer|boolean|bool|char|varchar|bearer|basic|digest|jwt|oauth|csrf"
     r"|session|cookie|hash|bcrypt"
-    r"|include|omit|same-origin"
+    r"|include|omit|same-origin|options?|flags?|fields?|prompt|arguments?|parameters?"
     r"|admin|user|username|env|vault|here|changeme|change[-_]me|redacted|masked|encrypted|placeholder|example|todo)"
     r"(?:[-_ ]?(?:here|value|name|string|goes[-_ ]here|\d{1,2}))?"
 )
@@ -41,11 +41,11 @@ _CODE = re.compile(
     r"|[A-Za-z_$][\w$.:!]*[(\[{<].*"  # calls, subscripts, types
     r"|(?:u?int|float|double|i|u|f|uint|varchar|char|text|utf-?|base|sha-?|md|aes-?|rsa-?|[hrep]s|oauth|http|v"
     r"|p)\d{1,4}(?:_t|be|le)?"
-    r"|[./~][\w./@+-]*/[\w./@+-]*\w|\w+://.*|[\w-]+\.(?:py|ts|js|json|ya?ml|toml|md|txt|rs|go|java|cs|sh|env"
+    r"|\??\.[A-Za-z_]\w*|\([a-z_]\w*|[./~][\w./@+-]*/[\w./@+-]*\w|\w+://.*|[\w-]+\.(?:py|ts|js|json|ya?ml|toml|md|txt|rs|go|java|cs|sh|env"
     r"|pem|key|crt)"
 )
 _IDENTIFIER = re.compile(
-    r"[A-Za-z_][a-z_]*(?:_?\d{1,2})?|[A-Z][A-Z_]*(?:_?\d{1,2})?|[a-z]+(?:[A-Z][a-z]+)+\d?|[A-Za-z_]+"
+    r"[A-Za-z_][a-z_]*(?:_?\d{1,2})?|[A-Z][A-Z_]*(?:_?\d{1,2})?|[a-z]+\d{0,2}(?:[A-Z][a-z]+)+\d?|[A-Za-z_]+"
 )
 # A constant, a function or a file of code: words with a number at most.
 _NAME_OF_CODE = re.compile(r"_?[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)+_?|_*[A-Za-z]+\d{0,2}(?:[_-][A-Za-z]+\d{0,2})+|\*.*")
@@ -90,11 +90,17 @@ def is_strong(name: str, value: str, *, is_apart: bool = True) -> bool:
     return is_drawn(value) or is_random(value) or (_PASSWORD.search(name) is not None and _is_chosen(value, is_apart))
 
 
+def unpunctuated(value: str) -> str:
+    """Returns a value without the signs that end a sentence; `!` is often the last of a password with a digit."""
+    return value.rstrip(".?:" if any(map(str.isdigit, value)) else ".!?:")
+
+
 def _is_chosen(value: str, is_apart: bool) -> bool:
     """Returns whether a person may have chosen a value for a password: letters, and a digit or a sign of those that
     forms ask for. Paths, options, addresses and versions are none."""
     signs = {char for char in value if not char.isalnum()}
-    if not any(map(str.isalpha, value)) or signs & set("/\\=()[]{}<>") or value[0] in "-.:" or value[-1] in ":.":
+    is_named = _WORDS.fullmatch(value.strip("*_:&")) is not None
+    if is_named or signs & set("/\\=()[]{}<>") or value[0] in "-.:&@?" or value[-1] in ":." or value.isdecimal():
         return False
     has_digit, has_sign = any(map(str.isdigit, value)), bool(signs & set("!@#$%^&*+?~"))
     if is_apart:
@@ -153,18 +159,18 @@ def _entropy(value: str) -> float:
 
 
 # In names of passwords, tokens and keys.
-NAMES = frozenset(("pass", "pwd", "secret", "token", "credential", "key", "_auth", "_pw", "sig"))
+NAMES = frozenset(("pass", "pwd", "secret", "token", "credential", "key", "_auth", "_pw", "sig", "masterauth"))
 # For a password in other languages; `named_values.py` has those that are not ASCII.
 SPOKEN = frozenset((
     "passwort", "kennwort", "mot de passe", "clave de acceso", "senha", "parola", "wachtwoord", "adgangskode",
-    "salasana", "heslo",
+    "salasana", "heslo", "mdp", "clave", "ordine",
 ))  # fmt: skip
 # Before the token in a header or a command.
 SCHEMES = frozenset(("bearer ", "basic ", "token ", "digest ", "apikey ", "negotiate "))
 ADDRESS, AUTHORIZATION, COOKIE = "://", "authorization", "cookie"
 # Before a password in a statement, and in a call that has the user's name first.
 IDENTIFIES = "identified by"
-LOGINS = frozenset(("login(", "log_in(", "signin(", "sign_in(", "connect(", "authenticate("))
+LOGINS = frozenset(("auth(", "auth=(", "login(", "log_in(", "signin(", "sign_in(", "connect(", "authenticate("))
 # In secrets that have a form of their own.
 PUTTY, PRIVATE_KEY, BOT, HOOK, WEB_TOKEN = "putty-user", "private key", ":aa", "hook", "eyj"
 # Before the colon and what the speaker says.
@@ -195,7 +201,16 @@ _WITH_OPTION = {
 _OPTION = re.compile(r"-(?<=\s-)(?:[upaP]|-user|-proxy-user|-auth)")
 # Programs that take a password without one of those.
 _WITHOUT_OPTION = {
-    "openssl": r"[^\n|;]{0,300}?\spass:",
+    "openssl": r"[^\n|;]{0,300}?\s(?:pass:|-k\s)",
+    "ssh-keygen": r"[^\n|;]{0,200}?\s-N\s",
+    "ldapsearch": r"[^\n|;]{0,200}?\s-w\s",
+    "useradd": r"[^\n|;]{0,200}?\s-p\s",
+    "doctl auth init": r"[^\n|;]{0,80}?\s-t\s",
+    "net user": r"\s[\w.-]{1,60}\s(?!/)",
+    "smbclient": r"[^\n|;]{0,200}?\s-U\s[^\s%]{1,60}%",
+    "bundle config": r"\s\S{1,100}\s\w{1,60}:",
+    "mc alias set": r"\s\S{1,60}\s\S{1,100}\s\S{1,60}\s",
+    "::add-mask": "::",
     "htpasswd": r"\s+-\w{0,20}?b\w{0,20}\s+\S+\s+\S+\s+",
     "login ": r"\S+\s+password\s+",  # .netrc
     "thin:": r"[^\s/]{1,60}/",  # Oracle over JDBC
@@ -238,6 +253,8 @@ _MORE_PREFIXES = (
 # So many random characters after a prefix are a token, even if its length is wrong: cut off, or of a newer kind.
 _ENOUGH = 16
 LONGEST_RUN = 1_200
+# Letters and digits before a token that an escape (`\n`, `%22`, `\u0022`) or a colour (`[1m`, `[32m`) ends with.
+_SKIPPED = (0, 1, 2, 3, 5)
 # Signs before which, and after which, a part of a word begins.
 _PARTED = str.maketrans({sign: " " for sign in map(chr, range(128)) if not sign.isalnum() and sign != "_"})
 # Signs that part the words of `scan.LONG_WORDS`.
@@ -323,13 +340,11 @@ def _by_start() -> dict[str, tuple[str, ...]]:
 
 def prefixes_in(words: str) -> Iterator[str]:
     """Yields the prefixes that are in a text's long words, but for those of tokens that a sign can part. A token begins
-    where a word or a part of one begins, or after the letter of an escape such as that of a line break, so that few
-    prefixes need a search."""
+    where a word or a part of one begins, or after the letters of an escape, so that few prefixes need a search."""
     by_start = _by_start()
     # Letters that are not ASCII part a word as well.
     parts = words.encode("ascii", "replace").decode().translate(_PARTED).split()
-    starts = {part[:2] for part in parts}
-    starts.update([part[1:3] for part in parts])
+    starts = {part[skipped : skipped + 2] for part in parts for skipped in _SKIPPED}
     for start in by_start.keys() & starts:
         for prefix in by_start[start]:
             if prefix in words:

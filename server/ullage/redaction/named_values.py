@@ -7,41 +7,47 @@ proves little, the value itself has to show more.
 import re
 from collections.abc import Iterable, Iterator
 
-from ullage.redaction.known_words import is_secret, is_strong
+from ullage.redaction.known_words import is_secret, is_strong, unpunctuated
 from ullage.redaction.scan import FewWithin, places_of
 
-# A colour that a terminal shows.
-_COLOUR = r"(?:\x1b\[[\d;]{0,12}m){0,3}"
+# A colour that a terminal shows, or a link.
+_COLOUR = r"(?:\x1b\[[\d;]{0,18}m){0,3}"
+# A quote, as data within data writes it: escaped, and in the notations of JSON, of addresses and of HTML.
+QUOTE = r"(?:\\{0,7}(?:[\"'`]|u002[27])|%2[27]|&(?:quot|apos|#3[49]);)"
+# Blanks, also written as escapes.
+_BLANK = r"(?:\s|\\{1,3}[nrt])"
 # What may be around a literal: the prefix of a string, and a call that takes nothing but it.
 _CALL = (
-    r"(?:(?:Some|Ok|Just|String|string|str|bytes|Secret\w{0,10}|Buffer\.from|String::from|OsString::from)\(\s?){0,2}"
+    r"(?:(?:Some|Ok|Just|String|string|str|bytes|\[\]byte|Secret\w{0,10}|Buffer\.from|(?:Os)?String::from)[({]\s?){0,2}"
 )
-_QUOTED = rf"{_CALL}[bBrRfFuU@]?\\{{0,3}}(?P<quote>[\"'`])(?P<literal>[^\n]{{0,400}}?)\\{{0,3}}(?P=quote)"
+_QUOTED = rf"{_CALL}[bBrRfFuUN@]?(?P<quote>{QUOTE})(?P<literal>[^\n]{{0,400}}?)(?P=quote)"
 _BARE = r"(?P<bare>[^\s\"'`,;)}\]&<>|│\x1b]{4,400})"
 # What may end a name: quotes (escaped too), a subscript's bracket, a colour.
-_END = rf"{_COLOUR}\\{{0,3}}[\"'`]?\]?\)?{_COLOUR}"
-# A type, the assignment sign, the sign of a block in YAML.
+_END = rf"{_COLOUR}{QUOTE}?\]?\)?{_COLOUR}"
+# A type, the assignment sign, the sign of a block or the name of an anchor in YAML.
 _ASSIGNED = re.compile(
-    rf"{_END}(?::\s{{0,2}}&?[\w.\[\]|?]{{1,30}}(?=\s{{0,2}}=[^=]))?\s{{0,8}}(?P<sign>=>|:=|[:=]=?|%3[Dd]){_COLOUR}\s{{0,24}}"
-    rf"(?:[>|][-+]?\s+)?{_COLOUR}(?:{_QUOTED}|{_BARE})"
+    rf"{_END}"
+    rf"(?:(?::\s{{0,2}}&?[\w.\[\]|?]{{1,30}}|\s\w{{1,12}}\(\w{{1,5}}\)|\s?\{{[\w; ]{{1,30}}\}})(?=\s{{0,2}}=[^=]))?"
+    rf"\s{{0,8}}(?P<sign>=>|:=|[:=]=?|%3[ADad]|\\u003[ad]){_COLOUR}{_BLANK}{{0,24}}"
+    rf"(?:[>|][-+]?\s+|[&!]\w{{1,30}}\s+)?{_COLOUR}(?:{_QUOTED}|{_BARE})"
 )
 _CALLED = re.compile(
-    r"\\{0,3}[\"'],\s{0,3}\\{0,3}(?P<quote>[\"'])(?P<literal>[^\"'\n\\]{4,400})\\{0,3}(?P=quote)(?!\s{0,3}:)"
+    r"\\{0,3}[\"'],\s{0,3}\\{0,3}(?P<quote>[\"'])(?P<literal>[^\"'\n\\]{4,400})\\{0,3}(?P=quote)(?!\s{0,3}[:,])"
 )
 # What a program takes if the name has no value.
 _OTHERWISE = re.compile(
-    rf"{_END}\s{{0,2}}(?:\?\?|\|\||\bor\b|\?:)\s{{0,2}}{_CALL}\\{{0,3}}[\"'`](?P<literal>[^\n\"'`\\]{{4,400}})"
+    rf"{_END}(?:\s{{0,2}}(?:\?\?|\|\||\bor\b|\?:)\s{{0,2}}|\.\w{{1,24}}\(){_CALL}\\{{0,3}}[\"'`](?P<literal>[^\n\"'`\\]{{4,400}})"
     r"\\{0,3}[\"'`](?!\s{0,3}:)"
 )
 # One key has the name, and another the value; a few may be between them.
 _KEY = r"\\{0,3}[\"']?"
 _LISTED = re.compile(
-    rf"{_KEY}(?:\\n|[,;\s]){{1,40}}(?:{_KEY}\w{{1,20}}{_KEY}\s?[:=]\s{{0,3}}{_KEY}[\w.-]{{0,40}}{_KEY}(?:\\n|[,;\s]){{1,40}}){{0,3}}"
-    rf"{_KEY}value{_KEY}\s?[:=]\s{{0,3}}{_KEY}(?P<literal>[^\s\"',;}}\\]{{4,400}})",
+    rf"{_KEY}(?:\\n|[:,;{{\s]){{1,40}}(?:{_KEY}\w{{1,20}}{_KEY}\s{{0,8}}[:=]\s{{0,3}}{_KEY}[\w.-]{{0,40}}{_KEY}(?:\\n|[,;\s]){{1,40}}){{0,3}}"
+    rf"{_KEY}(?:\w{{0,20}}value|default){_KEY}\s?[:=]\s{{0,3}}{_KEY}(?P<literal>[^\s\"',;}}\\]{{4,400}})",
     re.IGNORECASE,
 )
 _ELEMENT = re.compile(
-    r"(?:[\"']?\s{0,3}>|</\w{1,20}>\s{0,20}<\w{1,20}>)\s{0,3}(?P<literal>[^<\s]{4,400})\s{0,3}</"
+    r"(?:[\"']?\s{0,3}>|</\w{1,20}>\s{0,20}<\w{1,20}>)(?:\s{0,3}<\w{1,12}>)?\s{0,3}(?P<literal>[^<\s]{4,400})\s{0,3}</"
     r"|[\"']\s{1,20}(?:\w{1,20}=[\"'][\w.-]{0,40}[\"']\s{1,4}){0,3}value=[\"'](?P<literal2>[^\"'<\s]{4,400})",
     re.IGNORECASE,
 )
@@ -61,9 +67,12 @@ _BROKEN = re.compile(
 AFTER = (_BROKEN, _ASSIGNED, _CALLED, _OTHERWISE, _LISTED, _ELEMENT, _SPOKEN)
 # Between the name and a value that must show by itself that it is one: nothing but blanks, or a cell's border.
 _APART = re.compile(
-    rf"{_END}(?:[ \t]{{1,4}}(?:--?(?:body|value|data|v|b)|<<<)[ =]|[ \t]{{0,40}}[|│┃][ \t]{{0,8}}|[ \t]{{1,40}})"
-    rf"(?:`(?P<code>[^`\s]{{6,400}})`|[\"'](?P<literal>[^\"'\s]{{6,400}})[\"']|(?P<bare>[^\s\"'`,;|│()<>{{}}\x1b]{{6,400}}))"
-    r"(?=$|[\s|│;])",
+    rf"{_END}"
+    rf"(?:[ \t]{{1,4}}(?:--?(?:body|value|data|v|b)|(?:--?[\w=-]{{1,20}}[ \t])?<<<)[ =]"
+    rf"|[ \t]{{0,40}}[|│┃║][ \t]{{0,8}}|(?:[ \t]|\\t){{1,40}})"
+    rf"{_COLOUR}(?:`(?P<code>[^`\s]{{6,400}})`|[\"'](?P<literal>[^\"'\s]{{6,400}})[\"']"
+    rf"|(?P<bare>[^\s\"'`,;|│()<>{{}}\x1b]{{6,400}}))"
+    r"(?=$|[\s|│;\x1b]|\\n)",
 )
 _PASSED = re.compile(r"\([\"'](?P<literal>[^\"'\s]{6,400})[\"']\)")
 _NEXT_LINE = re.compile(r":[ \t]{0,8}\n[ \t]{1,20}(?P<bare>[^\s\"'`,;:=(){}<>]{6,400})[ \t]{0,8}(?=$|\n)")
@@ -86,9 +95,14 @@ def is_public(name: str) -> bool:
 
 # Any word that can be a value, and what may be between it and the name: signs and blanks, or a few short words.
 _WORD = re.compile(r"(?<![^\s\"'`,;:=()\[\]{}<>|│«»“”「」/.-])[^\s\"'`,;:=()\[\]{}<>|│«»“”「」\x1b]{6,400}")
-_SIGNS = re.compile(rf"(?:{_COLOUR}[^\w\n]{{0,12}}){{1,2}}(?:!!\w{{1,6}}\s)?")
+_SIGNS = re.compile(rf"(?:\s?\(\w{{1,20}}\))?(?:{_COLOUR}[^\w\n]{{0,12}}){{1,2}}(?:!!\w{{1,6}}\s)?")
 _FEW_WORDS = re.compile(r"[^\w\n]{0,4}(?:[^\W\d_]{1,12}[^\w\n]{1,4}){0,6}")
 _LONGEST_GAP = 60
+# Between a name that ends its line and the line with the value: a blank line, a fence, or who answers.
+_BELOW = re.compile(
+    r"[ \t\r?\"'`*]{0,8}(?:(?::| below)[ \t\r*]{0,8}\n(?:[ \t\r]{0,12}(?:```\w{0,12})?\n)?"
+    r"|\r?\n(?:(?:A|Out\[\d{1,4}\]): |(?:# -|=)> |\$\d{1,4} = )?)"
+)
 
 
 def near_value(text: str, name: str, end: int) -> tuple[int, int] | None:
@@ -96,12 +110,13 @@ def near_value(text: str, name: str, end: int) -> tuple[int, int] | None:
     next one if the name ends its line. A word that is drawn may follow after a few others, one that a person may have
     chosen only with signs between them, or if it mixes more kinds of characters than words of code do."""
     stop = text.find("\n", end, end + _LONGEST_GAP)
-    if stop >= 0 and not text[end:stop].strip(" \t\r:\"'"):
-        stop = text.find("\n", stop + 1, stop + 1 + 400)
+    if stop >= 0 and (below := _BELOW.match(text, end)):
+        end = below.end()
+        stop = text.find("\n", end, end + 400)
         stop = len(text) if stop < 0 else stop
     last = end + 500 if stop < 0 else stop
     for match in _WORD.finditer(text, end, last):
-        gap, value = text[end : match.start()], match[0].rstrip(".!?")
+        gap, value = text[end : match.start()], unpunctuated(match[0])
         if len(gap) > _LONGEST_GAP:
             return None
         # Letters alone are never strong. What is between another word and the name is then looked at.
@@ -120,7 +135,8 @@ def near_value(text: str, name: str, end: int) -> tuple[int, int] | None:
 WRAPPED = re.compile(r"\\?\r?\n[ \t]{0,12}(?=[\w+/=-]{0,40}\d)[\w+/=-]{8,200}(?=[\s\"']|$)")
 # Before a value that is in the next row of a table.
 _RULE = re.compile(r"[-+=|:│┼─═╪\s]{3,400}")
-_BORDERS = "\t|│┃;,"
+_HEAD = re.compile(r"(?:[\w.-]{1,20} ){0,2}")
+_BORDERS = "\t|│┃║;,"
 _MOST_ROWS = 20
 # Characters of a line and of all rows that are looked through.
 _LONGEST_LINE, _LONGEST_TABLE = 400, 4_000
@@ -134,26 +150,32 @@ def column_values(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     if stop < 0:
         return
     head = text[begin:stop]
-    border = next((one for one in _BORDERS if one in head), "")
-    at = text[begin:start].count(border) if border else 0
-    cells = head.split(border) if border else [head]
-    if cells[at].strip(" \"'`\r") != text[start:end]:
+    border = next((one for one in _BORDERS if one in head), "  " if "  " in head.strip() else "")
+    cells = _cells(head, border)
+    at = next((index for index, cell in enumerate(cells) if cell.start() <= start - begin < cell.end()), 0)
+    if not cells or not _HEAD.fullmatch(cells[at][0].strip(" \"'`\r").removesuffix(text[start:end])):
         return
     is_ruled = False
     for row_start, row in _rows(text, stop + 1):
         if _RULE.fullmatch(row):
             is_ruled = True
             continue
-        parts = row.split(border) if border else [row]
+        parts = _cells(row, border)
         if not row.strip() or len(parts) != len(cells) or not (border or is_ruled):
             return
-        value = parts[at].strip(" \"'`\r")
+        value = parts[at][0].strip(" \"'`\r")
         # It is a head itself, under which the rest is looked through.
         if value == text[start:end]:
             return
         if value:
-            place = row_start + sum(len(part) + 1 for part in parts[:at]) + parts[at].index(value)
+            place = row_start + parts[at].start() + parts[at][0].index(value)
             yield place, place + len(value)
+
+
+def _cells(row: str, border: str) -> list[re.Match[str]]:
+    """Returns the cells of a row; a border of two blanks stands for any more of them."""
+    cell = r"\S+(?: \S+)*" if border == "  " else rf"(?:^|(?<={re.escape(border)}))[^{border}]*" if border else ".+"
+    return list(re.finditer(cell, row))
 
 
 def _rows(text: str, start: int) -> Iterator[tuple[int, str]]:
@@ -175,7 +197,7 @@ _SPOKEN_NAMES = (
 )  # fmt: skip
 # A few short words, or none, and then the value.
 _SAID = re.compile(
-    r"\w{0,4}(?:\s{0,2}[:：=]\s{0,3}|\s{0,2}[是は为為은는이가]\s{0,3}|(?:\s[^\W\d_]{1,12}){0,5}\s?[:：]?\s{1,3})"
+    r"\w{0,4}(?:\s{0,2}[:：=—–]\s{0,3}|\s{0,2}[是は为為은는이가]\s{0,3}|(?:\s[^\W\d_]{1,12}){0,5}\s?[:：]?\s{1,3})"
     r"[\"'`«„“「]?\s?(?P<bare>[^\s\"'`,;)»“”」。]{6,400})"
 )
 
@@ -193,30 +215,31 @@ def spoken_values(text: str, names: Iterable[str]) -> Iterator[tuple[int, int]]:
             match = _SAID.match(text, at + len(name)) if few.tries(at) else None
             if match:
                 few.reaches(match.end())
-                if is_strong("password", match["bare"].rstrip(".!?:")):
-                    yield match.start("bare"), match.start("bare") + len(match["bare"].rstrip(".!?:"))
+                if is_strong("password", unpunctuated(match["bare"])):
+                    yield match.start("bare"), match.start("bare") + len(unpunctuated(match["bare"]))
 
 
-# A password before its name, in a call with the user's name, or after a statement's keyword.
+# Between a value and the name after it: `use … as the password`, `echo … | gh secret set DEPLOY_KEY`, an attribute.
 _BEFORE = re.compile(
-    r"\b(?:use|with|enter|type)\s{1,2}[\"'`]?(?P<inside>[^\s\"'`]{6,200})[\"'`]?\s{1,2}(?:as|for)\s(?:\w{1,12}\s){0,3}$",
+    r"(?<![^\s\"'`(=:])(?P<inside>[^\s\"'`,;()=|>]{6,200}+)[\"'`]?(?:,?\s{1,2}(?:as|for|the|is)\s(?:\w{1,12}\s){0,3}|,\s(?:the|my)\s(?:\w{1,12}\s)?"
+    r"|\s?[|>]{1,2}\s?(?:[\w~./-]{1,12}\s){0,3}[\w~./-]{0,12}|\s\((?:\w{1,12}\s)?|\sname=[\"'])$",
     re.IGNORECASE,
 )
+# A password in a call with the user's name, or after a statement's keyword.
 LOGIN = re.compile(
-    r"\w{1,20}\(\s?[\"'][^\"'\n]{1,80}[\"'],\s?[\"'](?P<inside>[^\"'\n]{4,200})[\"']",
+    r"\w{1,20}=?\(\s?[\"'][^\"'\n]{1,80}[\"'],\s?[\"'](?P<inside>[^\"'\n]{4,200})[\"']",
     re.IGNORECASE,
 )
 IDENTIFIED = re.compile(r"identified by\s{1,3}[\"'](?P<inside>[^\"'\n]{4,200})[\"']", re.IGNORECASE)
+_DIGIT = re.compile("[0-9]")
 _INSERTED = re.compile(r"\)\s{0,3}values\s{0,3}\(", re.IGNORECASE)
 
 
-def value_before(text: str, start: int) -> tuple[int, int] | None:
-    """Returns the span of a password that a sentence has before its name at `start`: `use … as the password`."""
-    near = text[max(0, start - 40) : start]
-    if " as " not in near and " for " not in near:
-        return None
-    found = _BEFORE.search(text, max(0, start - 260), start)
-    return found.span("inside") if found and is_strong("password", found["inside"]) else None
+def value_before(text: str, name: str, start: int) -> tuple[int, int] | None:
+    """Returns the span of a value that a line has before its name at `start`: `use … as the password`."""
+    line = max(text.rfind("\n", max(0, start - 140), start) + 1, start - 140, 0)
+    found = _BEFORE.search(text, line, start) if _DIGIT.search(text, line, start) else None
+    return found.span("inside") if found and is_strong(name, found["inside"], is_apart=False) else None
 
 
 def inserted_value(text: str, start: int, end: int) -> tuple[int, int] | None:

@@ -40,6 +40,7 @@ from ullage.redaction.known_words import (
     prefixes_in,
     programs_in,
     shapes_by_prefix,
+    unpunctuated,
     words_in,
 )
 from ullage.redaction.named_values import (
@@ -48,6 +49,7 @@ from ullage.redaction.named_values import (
     ARGUMENT,
     IDENTIFIED,
     LOGIN,
+    QUOTE,
     WRAPPED,
     column_values,
     inserted_value,
@@ -61,8 +63,8 @@ from ullage.redaction.scan import LONG_WORDS, CharRuns, FewWithin, cut, lowered,
 _LABEL = r"[A-Z0-9 ]{0,40}(?:PRIVATE KEY|OPENSSH PRIVATE KEY)(?: BLOCK)?"
 _WORD = re.compile(rf"[\w.~+/=:-]{{1,{LONGEST_RUN}}}")
 _WEB_TOKEN = re.compile(r"eyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{4,1000}")
-# Text that ends inside a word, so that no token begins after it. The letter of an escape (`\n`) doesn't count.
-_INSIDE = re.compile(r"(?:^|[^\\])[A-Za-z0-9_]\Z|[A-Z0-9_]\Z")
+# What ends with a letter or digit and yet not inside a word: an escape (`\n`, `%22`), the sign of a colour.
+_ESCAPE = re.compile(r"(?:\\(?:[a-z]|u00[0-9a-f]{2})|%[0-9A-F]{2}|\x1b\[[\d;]{0,18}m)\Z")
 _BOT = re.compile(r"\b\d{8,10}:AA[\w-]{30,40}")  # Telegram
 _PEM = re.compile(
     rf"-----BEGIN {_LABEL}-----(?:.{{0,8000}}?-----END {_LABEL}-----|.{{0,8000}})",
@@ -78,10 +80,10 @@ _HOOKS = re.compile(
     r"(https://hooks\.slack\.com/(?:services|workflows|triggers)/|https://(?:\w+\.)?discord(?:app)?\.com/api/webhooks/"
     r"|https://[\w.-]{1,80}webhook\.office\.com/webhookb2/|https://hooks\.zapier\.com/hooks/catch/)[\w/@.-]{8,300}"
 )
-_CRYPT = re.compile(r"\$(?:2[abxy]|apr1|argon2(?:id?|d)|scrypt|pbkdf2-sha\d+|[156y])\$[^\s:\"'<>]{12,300}")
+_CRYPT = re.compile(r"\$(?:2[abxy]|apr1|argon2(?:id?|d)|scrypt|pbkdf2-sha\d+|[156y])\$[^\s:\"'<>%]{12,300}")
 _LONG = CharRuns("_.+/-", 24)
 # A run of at least 24 characters. The lookbehinds exclude runs after a sign of a public digest or of a longer word.
-_RUN = re.compile(r"[A-Za-z0-9](?<![\w+/.%-].)(?<![\W_]=.)(?<!h1:.)[A-Za-z0-9_.+/-]{23,}={0,2}(?![\w%])")
+_RUN = re.compile(r"[A-Za-z0-9](?<![\w+/.%-].)(?<![\W_]=.)(?<!h1:.)[A-Za-z0-9_.+/-]{23,}={0,2}(?![\w%(])")
 # Base64 whose first characters hold a printable one of ASCII and half of the next.
 _BASE64 = re.compile(r"[I-Za-f][C-HS-Xi-nyz0-3][A-Za-z0-9+/_-]{22,}={0,2}")
 # Beginnings of ids from model APIs, of digests from package managers and of public keys of SSH (`AAAA`). They are
@@ -91,6 +93,8 @@ _ID = re.compile(
     r"|(?:sha\d{3}|md5|h1|integrity)[-:=]|AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNh|GnNrLX)",
     re.IGNORECASE,
 )
+# What is public although it is random. A private key in it would begin with five hyphens.
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(?:-{0,4}[^-]){1,16000}?-----END CERTIFICATE-----")
 # At least three digits.
 _DIGITS = re.compile(r"(?:[^0-9]*[0-9]){3}")
 # Characters. Longer base64 is not decoded.
@@ -155,7 +159,9 @@ def _end_of_word(text: str, at: int) -> int:
 
 
 def _is_inside(text: str, at: int) -> bool:
-    return _INSIDE.search(text[max(0, at - 2) : at]) is not None
+    """Returns whether a word of ASCII begins before a place and goes on there."""
+    last = text[max(0, at - 1) : at]
+    return last.isascii() and (last.isalnum() or last == "_") and not _ESCAPE.search(text, max(0, at - 21), at)
 
 
 def _unwrapped(text: str, end: int) -> int:
@@ -178,7 +184,10 @@ def _secret_runs(text: str) -> Iterator[tuple[int, int]]:
     """Yields the places of long runs of characters that look random, and of base64 whose decoded text contains a
     secret."""
     known: dict[str, bool] = {}
+    public = [one.span() for one in _CERTIFICATE.finditer(text)] if "-BEGIN CERT" in text else []
     for start, _ in _LONG.of(text):
+        if any(begin <= start < end for begin, end in public):
+            continue
         if run := _RUN.match(text, start):
             if run[0] not in known:
                 known[run[0]] = _is_random_run(run[0]) or _hides_secret(run[0])
@@ -216,8 +225,8 @@ _QUERY = re.compile(
 )
 _SCHEME = re.compile(r"[A-Za-z]{5,9}\s{1,3}(?P<inside>[A-Za-z0-9+/_.=~:-]{16,2000})")
 _AUTHORIZATION = re.compile(
-    r"authorization\\{0,3}[\"'`]?\s{0,3}(?:[:=]|=>|,)\s{0,3}\\{0,3}[\"'`]?(?:[A-Za-z][\w-]{1,20}\s{1,3})?"
-    r"(?P<inside>[^\s\"'\\,;:][^\s\"'\\,;]{5,2000})",
+    rf"authorization{QUOTE}?\s{{0,3}}(?:(?:[:=]|=>)\s{{0,3}}{QUOTE}?|,\s{{0,3}}{QUOTE}(?!\w*-?authorization))(?:[A-Za-z][\w-]{{1,20}}(?:\s|%20){{1,3}})?"
+    r"(?P<inside>[^\s\"'\\,;:`][^\s\"'\\,;`]{5,2000}+)(?!\s[\"'`])",
     re.IGNORECASE,
 )
 _COOKIES = re.compile(
@@ -232,8 +241,8 @@ _PGPASS = re.compile(
     r"(?m)(?:^|(?<=[\s\"']))[\w.*-]{1,80}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<inside>[^\s:\"'\\]{4,200})(?=$|[\s\"'\\])"
 )
 _NAME = re.compile(
-    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credential|key|_auth|_pw|sig(?:nature)?)"
-    r"(?:s|_?\d{1,3}|[_-](?:value|base|b64|base64|raw|plain|text|prod|production|dev|test|staging|live|old|new|v\d))?"
+    r"(?:pass(?:word|wd|phrase|code)?|masterauth|pwd|secret(?:[_ -]?key)?|token|credential|key|_auth|_pw"
+    r"|sig(?:nature)?)(?:s|_?\d{1,3}|[_-](?:value|base|b64|base64|raw|plain|text|prod|production|dev|test|staging|live|old|new|v\d))?"
     r"(?![A-Za-z])",
     re.IGNORECASE,
 )
@@ -242,6 +251,7 @@ _KEY_OF = re.compile(
     r"|consumer|client|webhook|hmac|jwt|role|app|admin|data|cookie|session)[_ .-]?$",
     re.IGNORECASE,
 )
+_PASS_OF = re.compile(r"(?:[_-]|(?:smtp|mail|ftp|db|admin|root|user|wifi|require|store|key)[ .]?)$", re.IGNORECASE)
 _FLAG = re.compile(r"(?<![\w-])--?(?:[A-Za-z0-9]+-){0,3}$")
 _BEFORE = re.compile(r"[\w.-]*$")
 _LONGEST_NAME = 40
@@ -375,14 +385,14 @@ def _means_secret(word: str, before: str) -> bool:
     """Returns whether a word (lower case) of `_NAME` shows that the name around it means a secret. `before` is the text
     before the word.
 
-    `key` counts only after a word like `api`, `pass` only after an underscore, and `sig` only if no letter or digit
-    precedes it. Every other word counts always.
+    `key` counts only after a word like `api`, `pass` only at the end of a name or after the name of an account, and
+    `sig` only if no letter or digit precedes it. Every other word counts always.
     """
     if word.startswith("key"):
         return _KEY_OF.search(before[-_LONGEST_OF:]) is not None
     if word.startswith("sig"):
         return not before[-1:].isalnum()
-    return word != "pass" or before.endswith("_")
+    return word != "pass" or _PASS_OF.search(before) is not None
 
 
 def _whole_name(before: str, word: str) -> str:
@@ -408,7 +418,7 @@ def _values_of(text: str, name: str, start: int, end: int, is_flag: bool) -> tup
             group = next(group for group, value in match.groupdict().items() if value is not None)
             if is_strong(name, match[group]):
                 return [match.span(group)], reach
-    one = value_before(text, start) or near_value(text, name, end)
+    one = value_before(text, name, start) or near_value(text, name, end)
     return [one] if one else [], reach
 
 
@@ -445,7 +455,7 @@ def _span_if_secret(match: re.Match[str], name: str, is_argument: bool) -> tuple
     start, end = match.span(group)
     value = match.string[start:end]
     if not quoted and groups.get("sign") != "=":
-        end -= len(value) - len(value.rstrip(".!?:"))
+        end -= len(value) - len(unpunctuated(value))
     if groups.get("sign") == "==" and not quoted:
         return None
     # True for `DB_PASSWORD=letmein` and `--password letmein`.

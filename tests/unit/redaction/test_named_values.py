@@ -5,6 +5,7 @@ import pytest
 from ullage.redaction.clean import redact
 
 PERSONAL, DRAWN, ID = "Corvette1969", "4f0e9b7c2d1a8e6f3b5c7d9e1f2a4b6c", "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+CERTIFICATE = "MIIB9jCCAV+gAwIBAgIBAjANBgkqhkiG9w0BAQsFADAYMRYwFAYDVQQDDA1DYWRk"
 FORMS = (
     "SOME_PASSWORD:          {}",
     "ADMIN_PASSWORD       {}",
@@ -29,6 +30,27 @@ FORMS = (
     'login("bob", "{}")',
     "Your password has been set to {}",
     '(setq db-password "{}")',
+    "%22dbPassword%22%3A%22{}%22",
+    '"password\\u0022:\\u0022{}\\u0022"',
+    "&quot;dbPassword&quot;:&quot;{}&quot;",
+    'variable "db_password" {{\n  type    = string\n  default = "{}"\n}}',
+    'password: &anchor "{}"',
+    "- **db password:** {}",
+    "DECLARE @password NVARCHAR(40) = N'{}';",
+    'public string Password {{ get; set; }} = "{}";',
+    'env::var("DB_PASSWORD").unwrap_or("{}".into())',
+    'requests.get(url, auth=("bob", "{}"))',
+    "smbclient //host/share -U bob%{}",
+    "ldapsearch -D cn=admin -w {} -b dc=example",
+    "USER  DB_PASSWORD\nbob   {}\n",
+    "| user | db password |\n|---|---|\n| bob | {} |",
+    "║ password ║ {} ║",
+    "the password:\n```\n{}\n```",
+    "$ echo $DB_PASSWORD\n{}\n$ ",
+    'printf "%s" "{}" | gh secret set DB_PASSWORD',
+    "<input value='{}' name='password' type='hidden'>",
+    "\x1b[38;5;12mdb_password\x1b[0m \x1b[38;2;1;2;3m{}\x1b[0m",
+    "smtp pass: {}",
 )
 SPOKEN = (
     "Das Passwort für den Server lautet: {}",
@@ -42,6 +64,8 @@ SPOKEN = (
     "비밀번호는 {} 입니다",
     "moje hasło to {}",
     "het wachtwoord is {}",
+    "Пароль — {}",
+    "mdp : {}",
 )
 
 
@@ -65,6 +89,16 @@ def test_both_halves_of_a_secret_that_was_wrapped_are_redacted(text: str) -> Non
     assert "3b5c7d9e1f2a4b6c" not in shown
 
 
+@pytest.mark.parametrize("before", ["%22", "\\u0022", "\x1b[1m", "\\n"])
+def test_a_token_is_redacted_after_the_letters_of_an_escape(before: str) -> None:
+    assert redact(before + "ghp_" + "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA3cD6") == f"{before}[redacted]"
+
+
+def test_a_private_key_inside_a_certificate_is_redacted() -> None:
+    key = f"-----BEGIN PRIVATE KEY-----\n{CERTIFICATE}\n-----END PRIVATE KEY-----"
+    assert CERTIFICATE not in redact(f"-----BEGIN CERTIFICATE-----\n{key}\n-----END CERTIFICATE-----")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -78,6 +112,15 @@ def test_both_halves_of_a_secret_that_was_wrapped_are_redacted(text: str) -> Non
         "user,password\n\nbob,Corvette1969",
         "Das Passwort ist falsch.",
         "密码错误，请重试",
+        'val password = "password".toCharArray()',
+        "password = (unsigned char *)get_user_data(ui);",
+        "`Set-Cookie`, `Authorization`, and `Proxy-Authorization`.",
+        'name.equals("Authorization", ignoreCase = true)',
+        "['prop', 'pwd', 'quickcheck', 'refute']",
+        "server := testH2ToH1ChunkedResponseServeH1(t)",
+        f"-----BEGIN CERTIFICATE-----\n{CERTIFICATE}\n-----END CERTIFICATE-----",
+        "the password is reset.\n@staticmethod",
+        "--username and --password options",
     ],
 )
 def test_what_follows_a_name_and_is_no_secret_stays(text: str) -> None:
