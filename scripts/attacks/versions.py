@@ -17,6 +17,7 @@ from ullage.cli.health_checks import silent_hooks
 from ullage.model.events import SessionCreated
 from ullage.store import open_store
 from ullage.store.sqlite.migrations import VERSION
+from ullage.store.sqlite.store_file import copy_before
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SESSION, _PATIENCE = "s", 300
@@ -59,6 +60,8 @@ def versions(ground: Ground) -> Outcome:
             append_batch(opened, _SESSION, "newer")
         if before != now:
             faults.append(f"version {version}: {before} records became {now}")
+        if not copy_before(store, version).exists():
+            faults.append(f"version {version}: no copy from before the upgrade")
         after = _python(older, READER, str(store))
         if after.stdout.split()[:1] != ["told"]:
             faults.append(f"version {version} on a newer store: {(after.stdout + after.stderr).splitlines()[-1:]}")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -130,6 +131,73 @@ def test_an_older_store_is_migrated_and_keeps_its_rows(tmp_path: Path) -> None:
         migrate(connection, (*MIGRATIONS, ("ALTER TABLE sessions ADD COLUMN note TEXT DEFAULT 'new'",)))
         assert connection.execute("SELECT session_id, note FROM sessions").fetchall() == [("s", "new")]
         assert connection.execute("PRAGMA user_version").fetchone() == (VERSION + 1,)
+
+
+def older_store(path: Path) -> Path:
+    written_store(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION - 1}")
+    return path
+
+
+def test_a_store_with_additions_that_this_version_does_not_know_is_read_and_written(tmp_path: Path) -> None:
+    path, added = written_store(tmp_path / "s.db"), VERSION + 1
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, (*MIGRATIONS, ("CREATE TABLE later (one TEXT)",)), frozenset({added}))
+        (number,) = connection.execute("PRAGMA user_version").fetchone()
+    with open_store(path) as store:
+        assert store.read("s") == conversation("one")
+        store.create("other", conversation("two"))
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (number,)
+        assert connection.execute("SELECT * FROM later").fetchall() == []
+
+
+@pytest.mark.parametrize("number", [VERSION + 1, (VERSION + 1) * 1000 + VERSION + 2])
+def test_a_store_that_needs_a_newer_version_is_refused(tmp_path: Path, number: int) -> None:
+    path = written_store(tmp_path / "s.db")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {number}")
+    with pytest.raises(StoreTooNew, match=f"has version {number % 1000}"):
+        open_store(path)
+
+
+def test_a_store_is_copied_before_an_upgrade_and_the_older_version_is_told_of_the_copy(tmp_path: Path) -> None:
+    path = older_store(tmp_path / "s.db")
+    copy = tmp_path / f"s.db.version-{VERSION - 1}"
+    with open_store(path) as store:
+        store.create("newer", conversation("two"))
+    with closing(sqlite3.connect(copy)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (VERSION - 1,)
+        assert connection.execute("SELECT session_id FROM sessions").fetchall() == [("s",)]
+    copy.rename(tmp_path / f"s.db.version-{VERSION}")
+    make_too_new(path)
+    with pytest.raises(StoreTooNew, match=rf"its copy from before the upgrade, .*s\.db\.version-{VERSION}"):
+        open_store(path)
+
+
+def test_one_copy_is_kept_and_none_when_something_is_deleted(tmp_path: Path) -> None:
+    path = older_store(tmp_path / "s.db")
+    (tmp_path / "s.db.version-1").write_bytes(b"older")
+    with open_store(path) as store:
+        assert [file.name for file in tmp_path.glob("*version*")] == [f"s.db.version-{VERSION - 1}"]
+        store.delete("s")
+        store.erase_deleted()
+    assert not list(tmp_path.glob("*version*"))
+
+
+def test_a_store_for_whose_copy_there_is_no_room_is_upgraded_without_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = older_store(tmp_path / "s.db")
+
+    def nearly_full(_: Path) -> SimpleNamespace:
+        return SimpleNamespace(total=10, used=9, free=1)
+
+    monkeypatch.setattr(shutil, "disk_usage", nearly_full)
+    with open_store(path) as store:
+        assert store.read("s") == conversation("one")
+    assert not list(tmp_path.glob("*version*"))
 
 
 def test_a_store_that_is_up_to_date_is_not_migrated_again(sqlite_store: SqliteStore) -> None:

@@ -1,17 +1,21 @@
 """Connections to the store's file, and transactions on it."""
 
+import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Literal
 
 from ullage.store.sqlite.journal import lacks_shared_memory, leave_log, set_journal, set_synchronous
-from ullage.store.sqlite.migrations import VERSION, migrate
+from ullage.store.sqlite.migrations import VERSION, migrate, numbers
 from ullage.store.sqlite.sqlite_errors import BUSY_TIMEOUT, reporting, unavailable
-from ullage.store.sqlite.store_file import check_file, make_file
+from ullage.store.sqlite.store_file import check_file, copy_before, make_file
 
 # Times that the write-ahead log is tried to be emptied, each for as long as a transaction is waited for.
 _CHECKPOINTS = 6
+# Bytes of the largest store that is copied before its tables change.
+_LARGEST_COPY = 1 << 30
 
 
 def default_path() -> Path:
@@ -26,7 +30,7 @@ def connect(path: Path) -> sqlite3.Connection:
     brings its tables up to date."""
     check_file(path)
     make_file(path)
-    return connected(path, _prepare)
+    return connected(path, lambda connection: _prepare(connection, path))
 
 
 def reconnect(path: Path) -> sqlite3.Connection:
@@ -68,20 +72,52 @@ def _ready(path: Path, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3
     return connection
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
-    if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    if _version(connection) < VERSION:
         with transaction(connection, "IMMEDIATE"):
+            if 0 < _version(connection) < VERSION:
+                _keep_copy(connection, path)
             migrate(connection)
 
 
+def _version(connection: sqlite3.Connection) -> int:
+    return numbers(connection.execute("PRAGMA user_version").fetchone()[0])[1]
+
+
+def _keep_copy(connection: sqlite3.Connection, path: Path) -> None:
+    """Copies a store that nobody else writes, as a way back to the Ullage that wrote it, and removes an older copy. A
+    store that is too large, or for which the disk lacks room, is not copied."""
+    copy, made = copy_before(path, _version(connection)), path.with_name(f"{path.name}.copying")
+    size = path.stat().st_size
+    _remove_copies(path)
+    if size > _LARGEST_COPY or shutil.disk_usage(path.parent).free < 3 * size:
+        return
+    try:
+        make_file(made)
+        # A connection of its own sees what is committed, also in the log.
+        with closing(reconnect(path)) as source, closing(sqlite3.connect(made)) as target:
+            source.backup(target)
+        made.replace(copy)
+    except (OSError, sqlite3.Error):
+        _remove_copies(path)
+
+
+def _remove_copies(path: Path) -> None:
+    for old in (*path.parent.glob(f"{path.name}.version-*"), path.with_name(f"{path.name}.copying")):
+        with suppress(OSError):
+            old.unlink()
+
+
 def overwrite_deleted(path: Path, what: str = "session store", *, rewrite: bool) -> None:
-    """Empties the write-ahead log of a file, where deleted rows may still be. With `rewrite`, writes the whole file
-    again before that: what was deleted by a connection without `secure_delete` may be anywhere between its rows.
+    """Empties the write-ahead log of a file, where deleted rows may still be, and removes its copy from before an
+    upgrade. With `rewrite`, writes the whole file again before that: what was deleted by a connection without
+    `secure_delete` may be anywhere between its rows.
 
     Blocks, on a connection of its own. Raises `StoreUnavailable` if another process keeps the log in use for longer
     than a transaction takes.
     """
     with reporting(path, what):
+        _remove_copies(path)
         connection = reconnect(path)
         try:
             if rewrite:

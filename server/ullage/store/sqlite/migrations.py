@@ -1,6 +1,10 @@
 """The tables of a session store, and their changes version by version.
 
 `PRAGMA user_version` is the number of migrations that a file has seen. A migration that was released never changes.
+
+A migration may be an addition: an older Ullage reads and writes the file as before, and what it leaves out, such as an
+index, the newer one fills again from the log. After additions the number is 1,000 times that of the last migration that
+is none, and the number of all: 6,008 is a file of version 8 that Ullage 6 and 7 use, too.
 """
 
 import sqlite3
@@ -93,15 +97,29 @@ _V6: tuple[str, ...] = ()
 
 MIGRATIONS = (_V1, _V2, _V3, _V4, _V5, _V6)
 VERSION = len(MIGRATIONS)
+# Versions whose migrations are additions. Those up to 6 are in files that have the plain number.
+ADDITIONS = frozenset[int]()
+_FACTOR = 1_000
 
 
-def migrate(connection: sqlite3.Connection, migrations: tuple[tuple[str, ...], ...] = MIGRATIONS) -> None:
+def numbers(user_version: int) -> tuple[int, int]:
+    """Returns the lowest version of Ullage's store that can use a file, and the version that the file has."""
+    return (user_version, user_version) if user_version < _FACTOR else (user_version // _FACTOR, user_version % _FACTOR)
+
+
+def migrate(
+    connection: sqlite3.Connection,
+    migrations: tuple[tuple[str, ...], ...] = MIGRATIONS,
+    additions: frozenset[int] = ADDITIONS,
+) -> None:
     """Runs the migrations that the store's file has not seen, and records its new version. The caller must hold a write
     transaction, so that either all of them run or none."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    _, version = numbers(connection.execute("PRAGMA user_version").fetchone()[0])
     if version >= len(migrations):
         return
     for statements in migrations[version:]:
         for statement in statements:
             connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {len(migrations)}")
+    needed = max({*range(len(migrations) + 1)} - additions)
+    number = len(migrations) if needed == len(migrations) else needed * _FACTOR + len(migrations)
+    connection.execute(f"PRAGMA user_version = {number}")

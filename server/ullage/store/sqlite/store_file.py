@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from ullage.model.errors import StoreTooNew
 from ullage.store.sqlite.journal import lacks_shared_memory
-from ullage.store.sqlite.migrations import APPLICATION_ID, VERSION
+from ullage.store.sqlite.migrations import APPLICATION_ID, VERSION, numbers
 from ullage.store.sqlite.sqlite_errors import unavailable
 
 # Bytes. A shorter file is no database (https://www.sqlite.org/fileformat2.html#the_database_header).
@@ -53,11 +53,19 @@ def check_file(path: Path) -> None:
         return
     if stamp.application_id != APPLICATION_ID:
         raise unavailable(path, "is another program's database: choose another file")
-    if stamp.user_version > VERSION:
+    needed, version = numbers(stamp.user_version)
+    if needed > VERSION:
+        kept = copy_before(path, VERSION)
+        other = f"choose its copy from before the upgrade, {kept}" if kept.exists() else "choose another file"
         raise StoreTooNew(
-            f"session store {path} has version {stamp.user_version}, this Ullage knows up to {VERSION}: "
-            "update Ullage, or choose another file; nothing was changed"
+            f"session store {path} has version {version}, this Ullage knows up to {VERSION}: "
+            f"update Ullage, or {other}; nothing was changed"
         )
+
+
+def copy_before(path: Path, version: int) -> Path:
+    """Returns the path of the copy that is made of a store of a version before a newer Ullage changes its tables."""
+    return path.with_name(f"{path.name}.version-{version}")
 
 
 def _read_stamp(path: Path) -> _Stamp:
