@@ -2,9 +2,13 @@
 
 import re
 from functools import lru_cache
+from unicodedata import normalize
 
 from msgspec import Struct
 
+# A drive as Windows and as WSL have it, and what Windows has before a folder of WSL.
+_DRIVE = re.compile(r"(?://[?.]/)?([A-Za-z]):(?=/|$)|/mnt/([A-Za-z])(?=/|$)")
+_IN_WSL = re.compile(r"^//wsl(?:\$|\.localhost)/[^/]+(?=/)", re.IGNORECASE)
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 # The path under which the rows of one conversation in a database are kept: the database's, then the id.
@@ -97,10 +101,15 @@ def _slashed(path: str) -> str:
     return path.replace("\\", "/")
 
 
+@lru_cache(1_000)
 def _compared(path: str) -> str:
-    """Returns a path in the form in which paths are compared: with forward slashes and, on Windows, in lower case."""
-    slashed = path.replace("\\", "/")
-    return slashed.lower() if slashed[1:2] == ":" else slashed
+    """Returns a path in the form in which paths are compared: with forward slashes, whole letters where macOS has a
+    letter and its accent, and in lower case on a drive of Windows or a Mac's disk. WSL's and Windows' names of a folder
+    become the same."""
+    slashed = _IN_WSL.sub("", _slashed(path if path.isascii() else normalize("NFC", path)))
+    if drive := _DRIVE.match(slashed):
+        slashed = f"{drive[1] or drive[2]}:{slashed[drive.end() :]}"
+    return slashed.lower() if drive or slashed.startswith("/Users/") else slashed
 
 
 class Wanted(Struct, frozen=True, kw_only=True):

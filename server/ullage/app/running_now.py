@@ -6,12 +6,13 @@ from pathlib import Path
 import msgspec
 
 from ullage.agents.table import AGENTS
+from ullage.host import here
 from ullage.model.figure import FollowedRow, LiveSessions
 from ullage.store.sqlite.known_catalogue import FollowedNow
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.next_to_store import replace_file
 from ullage.watch.finder import this_machine
-from ullage.watch.processes import find_processes, is_running
+from ullage.watch.processes import find_processes
 
 
 class LiveRowsShown:
@@ -68,7 +69,7 @@ class FollowedRows:
         if said := self._now.read():
             self._follower, self._rows = said.follower, {row.session_id: row for row in said.sessions}
         row = self._rows.get(session_id)
-        return row if row and is_running(self._follower) else None
+        return row if row and here.runs(self._follower) else None
 
     def close(self) -> None:
         """Closes what is kept open to notice changes."""
@@ -78,4 +79,4 @@ class FollowedRows:
 def live_now(place: StorePlace | None) -> LiveSessions | None:
     """Returns what a process that follows now shows; None if no process follows into the store at `place`."""
     live = FollowedNow(local_path(place)).read()
-    return live if live and is_running(live.follower) else None
+    return live if live and here.runs(live.follower) else None

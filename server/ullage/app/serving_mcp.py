@@ -9,12 +9,12 @@ from typing import Any
 
 from ullage import __version__
 from ullage.app.telemetry import request_span
+from ullage.host import here
 from ullage.jsonrpc.envelope import MAX_LINE, RpcError
 from ullage.mcp.mcp_server import McpServer, ReadsOwn
 from ullage.mcp.tool_table import CallToolParams
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.service.ports.models import LookUpResult
-from ullage.system.process_tree import ancestors
 from ullage.system.stdio import serve_stdio
 
 TYPE_CHECKING = False
@@ -55,7 +55,7 @@ def make_mcp_server(
         around = Surroundings(
             environment=os.environ,
             folder=Path.cwd(),
-            parents=ancestors(os.getpid()),
+            parents=here.ancestors(os.getpid()),
             session=session,
             processes=running_agents,
             followed=partial(followed_now, place),

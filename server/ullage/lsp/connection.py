@@ -15,7 +15,6 @@ Invalid settings never stop the server. The settings in force are kept, and one 
 
 import asyncio
 import logging
-import os
 import re
 import uuid
 from collections.abc import AsyncGenerator, Callable
@@ -31,9 +30,9 @@ from pygls.protocol import default_converter
 
 from ullage.api.engine import Handler, ReadParams, RequestEngine
 from ullage.api.session_methods import usable_settings
+from ullage.host import here
 from ullage.jsonrpc.envelope import INVALID_PARAMS, MAX_BODY, BadReply, FrameParser, RpcError, read_params
 from ullage.jsonrpc.peer import Dialect
-from ullage.limits import OWN_FILE, read_plain
 from ullage.model.errors import StoreError
 from ullage.model.settings import Settings
 
@@ -82,7 +81,7 @@ class LspConnection(RequestEngine):
         Does nothing on Windows, or if the process can't be seen, for example because it is in another container or on
         another machine.
         """
-        if os.name == "posix" and _is_alive(pid):
+        if here.sees_processes and here.runs(pid):
             self.spawn(self._await_death(pid))
 
     def _wire(self, params: object) -> object:
@@ -106,7 +105,7 @@ class LspConnection(RequestEngine):
         self.cancel_others()
 
     async def _await_death(self, pid: int) -> None:
-        while _is_alive(pid):
+        while here.runs(pid):
             await asyncio.sleep(WATCH)
         log.warning("The client's process %d is gone.", pid)
         self.stop(0)
@@ -118,25 +117,6 @@ def _describe(error: BaseValidationError) -> str:
     fault, _, path = transform_error(error)[0].partition(" @ ")
     field = re.sub(r"_(\w)", lambda match: match[1].upper(), path.removeprefix("$."))
     return f"{fault} - at `{field}`"
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (ProcessLookupError, OverflowError):
-        return False
-    return not _is_zombie(pid)
-
-
-def _is_zombie(pid: int) -> bool:
-    """Returns whether a process has ended and its parent has not asked how. Only Linux says so; elsewhere False."""
-    try:
-        # The state is the first field after the program's name, which is in parentheses and may have some itself.
-        return read_plain(f"/proc/{pid}/stat", OWN_FILE).rpartition(b")")[2].split()[0] in (b"Z", b"X")
-    except (OSError, IndexError):
-        return False
 
 
 # Seconds. The work waits for the token, so a client that takes longer to create it gets no progress bar.

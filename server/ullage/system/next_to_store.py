@@ -1,10 +1,8 @@
 """Files that several processes share: one is replaced at once as a whole, one is locked by one of them."""
 
-import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
+from ullage.host import write_whole
 from ullage.model.errors import StoreUnavailable
 
 
@@ -12,16 +10,7 @@ def replace_file(path: Path, data: bytes) -> None:
     """Replaces a file at once as a whole by one that only the user may read. Raises `StoreUnavailable`; the old file is
     then kept."""
     try:
-        # `mkstemp` makes a file that only the user may read.
-        handle, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            Path(name).replace(path)
-        except BaseException:
-            with suppress(OSError):
-                Path(name).unlink()
-            raise
+        write_whole(str(path), data)
     except OSError as error:
         # On Windows a file can't be replaced while another process reads it.
         raise StoreUnavailable(f"cannot write {path}: {error.strerror or error}") from error

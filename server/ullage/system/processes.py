@@ -31,11 +31,12 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import FrameType
-from typing import IO, Any, TypedDict
+from typing import IO, Any
 from weakref import WeakSet
 
 from msgspec import Struct
 
+from ullage.host import here
 from ullage.model.errors import InvalidRequest
 from ullage.service.ports.world import CommandOutcome
 from ullage.system.stdio import CHUNK, DescriptorWriter, Source, open_source
@@ -45,6 +46,8 @@ _TASKKILL = 5.0
 # Seconds that the children may take to end after SIGTERM, before they are killed, and between two looks at them.
 _CHILDREN_GRACE = 1.0
 _PAUSE = 0.02
+# `signal.CTRL_BREAK_EVENT`, which Python has on Windows alone.
+_CTRL_BREAK = 1
 # Seconds that an agent may take to end after its input is closed, and again after SIGTERM.
 GRACE = 3.0
 # Waits for the end of input. Then gives a process group as long to end by itself as `AgentProcess.stop`, sends it
@@ -83,38 +86,19 @@ _PASSED_ON = (
 _MOST_OUTPUT = 65_536
 
 
-class GroupOptions(TypedDict, total=False):
-    """The keyword arguments of `asyncio.create_subprocess_exec` that put a child into a group of its own."""
-
-    start_new_session: bool
-    creationflags: int
-
-
-def own_group() -> GroupOptions:
-    """Returns the keyword arguments that make a child the leader of its own process group, which differ by operating
-    system."""
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    return {"start_new_session": True}
-
-
 def ask_to_end(process: asyncio.subprocess.Process) -> None:
     """Asks the child's process group to end: by SIGTERM, or on Windows by Ctrl+Break, which only reaches console
     programs. Returns at once."""
     with suppress(OSError):
-        if sys.platform == "win32":
-            process.send_signal(signal.CTRL_BREAK_EVENT)
-        else:
-            os.killpg(process.pid, signal.SIGTERM)
+        if not here.end(process.pid):
+            process.send_signal(_CTRL_BREAK)
 
 
 async def kill_group(process: asyncio.subprocess.Process) -> None:
     """Kills the child with every process it has started, and waits for the child's end."""
-    if sys.platform == "win32":
-        await _kill_tree(process)
-    else:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        if not here.end(process.pid, at_once=True):
+            await _kill_tree(process)
     await process.wait()
 
 
@@ -141,12 +125,12 @@ async def start_with_us(*command: str, **options: Any) -> asyncio.subprocess.Pro
     keeps it, but for SIGINT, whose handler is called afterwards. On Windows, and outside the main thread, where Python
     handles no signals, the child is only started.
     """
-    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
-        return await asyncio.create_subprocess_exec(*command, **options, **own_group())
+    if not here.ending or threading.current_thread() is not threading.main_thread():
+        return await asyncio.create_subprocess_exec(*command, **options, **here.apart())
     _guard()
     _state.starting += 1
     try:
-        process = await asyncio.create_subprocess_exec(*command, **options, **own_group())
+        process = await asyncio.create_subprocess_exec(*command, **options, **here.apart())
         _state.running.add(process)
     finally:
         _state.starting -= 1
@@ -173,9 +157,7 @@ _state = _State()
 
 
 def _guard() -> None:
-    if sys.platform == "win32":
-        return
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    for number in (*here.ending, signal.SIGINT):
         before = signal.getsignal(number)
         is_ours = before is signal.SIG_DFL or (number == signal.SIGINT and callable(before))
         if is_ours and number not in _state.guarded:
@@ -201,22 +183,18 @@ def _ending(then: Callable[[int, FrameType | None], object] | None) -> Callable[
 
 
 def _end_all() -> None:
-    if sys.platform == "win32":
-        return
     groups = [process.pid for process in _state.running if process.returncode is None]
-    _signal(groups, signal.SIGTERM)
+    _signal(groups)
     deadline = time.monotonic() + _CHILDREN_GRACE
     while (groups := [group for group in groups if _lives(group)]) and time.monotonic() < deadline:
         time.sleep(_PAUSE)
-    _signal(groups, signal.SIGKILL)
+    _signal(groups, at_once=True)
 
 
-def _signal(groups: list[int], number: int) -> None:
-    if sys.platform == "win32":
-        return
+def _signal(groups: list[int], *, at_once: bool = False) -> None:
     for group in groups:
         with suppress(OSError):
-            os.killpg(group, number)
+            here.end(group, at_once=at_once)
 
 
 def _lives(group: int) -> bool:
@@ -302,7 +280,7 @@ async def start_agent(command: Sequence[str]) -> AgentProcess:
 
 async def _guarded(process: asyncio.subprocess.Process) -> asyncio.subprocess.Process | None:
     """Starts and returns a guard of the child's group. Returns None on Windows, or if there is no shell."""
-    if sys.platform == "win32":
+    if not here.ending:
         return None
     try:
         return await asyncio.create_subprocess_exec(
@@ -311,7 +289,7 @@ async def _guarded(process: asyncio.subprocess.Process) -> asyncio.subprocess.Pr
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
             cwd="/",
-            **own_group(),
+            **here.apart(),
         )
     except OSError:
         return None

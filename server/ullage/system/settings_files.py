@@ -8,13 +8,13 @@ than 10 seconds.
 import glob
 import os
 import stat
-import tempfile
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ullage.agents.wiring import HooksOff
+from ullage.host import write_whole
 from ullage.limits import SETTINGS, read_plain, read_text
 from ullage.model.errors import InvalidRequest
 from ullage.system.agent_settings import parse_settings
@@ -56,7 +56,7 @@ def apply(change: FileChange, most: int = SETTINGS) -> None:
                 target.unlink(missing_ok=True)
             elif not change.is_empty:
                 mode = 0o600 if change.before is None else stat.S_IMODE(target.stat().st_mode)
-                _replace(target, change.after, mode)
+                write_whole(str(target), change.after, mode, _UNFINISHED, flush=True)
     except OSError as error:
         raise InvalidRequest(f"cannot write {path}: {error.strerror or error}") from error
 
@@ -109,18 +109,3 @@ def _locked(path: Path) -> Generator[None]:
     finally:
         with suppress(OSError):
             lock.rmdir()
-
-
-def _replace(path: Path, data: bytes, mode: int) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}{_UNFINISHED}", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(mode)
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise

@@ -2,13 +2,13 @@
 
 import glob
 import os
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
+from ullage.host import here
 from ullage.watch.file_parts import read_small
 
 
@@ -26,25 +26,7 @@ def find_processes(machine: Machine, agents: Sequence[Agent]) -> dict[tuple[str,
                     if running is None:
                         continue
                     key = agent.name, running.session_id
-                    runs = is_running(running.process_id)
+                    runs = here.runs(running.process_id)
                     # A conversation may also have a file that a killed process has left.
                     found[key] = running.process_id if runs else found.get(key)
     return found
-
-
-def is_running(process_id: int) -> bool:
-    """Returns whether there is such a process. On Windows, where asking could end the process, returns True."""
-    if sys.platform == "win32":
-        return True
-    if process_id <= 0:
-        return False
-    try:
-        os.kill(process_id, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        # The process is another user's.
-        return True
-    except OverflowError:
-        return False
-    return True

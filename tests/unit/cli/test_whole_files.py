@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ullage.cli.statusline import files
-from ullage.cli.statusline.files import write_whole
+from ullage import host
+from ullage.host import write_whole
 
 
 def test_a_link_that_waits_under_the_name_of_the_temporary_file_is_not_followed(
@@ -14,7 +14,7 @@ def test_a_link_that_waits_under_the_name_of_the_temporary_file_is_not_followed(
 ) -> None:
     theirs, place = tmp_path / "theirs", tmp_path / "said.json"
     theirs.write_text("theirs", "utf-8")
-    monkeypatch.setattr(files.time, "time_ns", lambda: 1)
+    monkeypatch.setattr(host.time, "time_ns", lambda: 1)
     for name in (f"{place}.{os.getpid()}", f"{place}.{os.getpid()}.1"):
         Path(name).symlink_to(theirs)
     with pytest.raises(FileExistsError):

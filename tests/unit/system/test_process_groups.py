@@ -3,13 +3,13 @@ own."""
 
 import asyncio
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from ullage.system.processes import ask_to_end, kill_group, own_group
+from ullage.host import Windows, here
+from ullage.system.processes import ask_to_end, kill_group
 
 PATIENCE = 60.0
 WAIT = (sys.executable, "-c", "print(flush=True); import time; time.sleep(3600)")
@@ -24,7 +24,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="imitates Windows on anoth
 
 async def waiting_child() -> asyncio.subprocess.Process:
     """Returns a child that has begun to wait."""
-    child = await asyncio.create_subprocess_exec(*WAIT, stdout=asyncio.subprocess.PIPE, **own_group())
+    child = await asyncio.create_subprocess_exec(*WAIT, stdout=asyncio.subprocess.PIPE, **here.apart())
     assert child.stdout
     await asyncio.wait_for(child.stdout.readline(), PATIENCE)
     return child
@@ -50,7 +50,7 @@ async def test_windows_ends_the_whole_tree_by_taskkill(monkeypatch: pytest.Monke
     program.chmod(0o755)
     child = await waiting_child()
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(here, "__class__", Windows)
     await asyncio.wait_for(kill_group(child), PATIENCE)
     assert (tmp_path / "asked").read_text(encoding="utf-8") == f"/T /F /PID {child.pid}"
     assert child.returncode not in (None, 0)
@@ -60,13 +60,12 @@ async def test_windows_ends_the_whole_tree_by_taskkill(monkeypatch: pytest.Monke
 async def test_windows_without_taskkill_ends_the_child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     child = await waiting_child()
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(here, "__class__", Windows)
     await asyncio.wait_for(kill_group(child), PATIENCE)
     assert child.returncode not in (None, 0)
 
 
 @posix
 def test_windows_is_asked_for_a_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0x200, raising=False)
-    monkeypatch.setattr(sys, "platform", "win32")
-    assert own_group() == {"creationflags": 0x200}
+    monkeypatch.setattr(here, "__class__", Windows)
+    assert here.apart() == {"creationflags": 0x200}

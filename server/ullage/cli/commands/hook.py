@@ -7,9 +7,10 @@ from _thread import allocate_lock, start_new_thread
 
 from ullage.cli.hooks.hook_output import note_arrival, note_receipt, print_answer, print_nothing, print_plain
 from ullage.cli.hooks.hook_state import HookState, has_new_mark
-from ullage.cli.statusline.files import as_list, as_object, is_safe, parse, read_live, runs
+from ullage.cli.statusline.files import as_list, as_object, is_safe, parse, read_live
 from ullage.cli.statusline.line import Figure, figure_of_row, row_of_session
 from ullage.cli.store_choice import local_store
+from ullage.host import here
 from ullage.limits import GIVEN, SETTINGS, read_most, read_plain
 
 TYPE_CHECKING = False
@@ -355,11 +356,7 @@ class _Hook:
         self._kept.set_worker(self._worker)
 
     def _worker_runs(self) -> bool:
-        worker = self._kept.worker()
-        if worker and worker == self._worker and sys.platform != "win32":
-            # An ended child is still there until its parent has asked for it.
-            return os.waitpid(worker, os.WNOHANG)[0] == 0
-        return runs(worker)
+        return here.runs(self._kept.worker())
 
     def _write_note(self, outcome: str, characters: int = 0, given: "dict[str, int] | None" = None) -> None:
         event = f"{self._event} {self._source}".strip()
@@ -416,9 +413,7 @@ def _starters() -> "list[str]":
     takes a process of its own."""
     if sys.platform != "linux":
         return []
-    from ullage.system.process_tree import ancestors  # noqa: PLC0415
-
-    return [*map(str, ancestors(os.getpid()))]
+    return [*map(str, here.ancestors(os.getpid()))]
 
 
 def _start(module: str, words: "Iterable[str]") -> int:
@@ -439,8 +434,7 @@ def _start(module: str, words: "Iterable[str]") -> int:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=sys.platform != "win32",
-        creationflags=subprocess.DETACHED_PROCESS if sys.platform == "win32" else 0,
+        **here.detached(),
     )
     # It outlives this process; nothing is to be said of that at exit.
     process.returncode = 0

@@ -8,6 +8,7 @@ import time
 from ullage.cli.statusline.files import as_object, keep, parse, read_live, read_told
 from ullage.cli.statusline.line import Figure, draw, figure_of_agent, figure_of_row, is_known, row_of_session, window_of
 from ullage.cli.store_choice import local_store
+from ullage.host import here
 from ullage.limits import GIVEN, read_most
 
 TYPE_CHECKING = False
@@ -155,10 +156,8 @@ def choose(store: str, cwd: str, process_id: int | None) -> Figure | None:
     rows, is_followed = read_live(store)
     live = [row for row in rows if row.get("live")] if is_followed else []
     if process_id is not None:
-        from ullage.system.process_tree import ancestors  # noqa: PLC0415  (few lines are for a terminal)
-
         for row in live:
-            if process_id in ancestors(row.get("process_id")):
+            if process_id in here.ancestors(row.get("process_id")):
                 return figure_of_row(row)
     for row in live:
         if _is_in(cwd, str(row.get("cwd", ""))) and (process_id is None or row.get("process_id") is None):

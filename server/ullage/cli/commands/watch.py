@@ -33,6 +33,7 @@ from ullage.cli.figures import biggest
 from ullage.cli.output import Screen, agreed, print_json_line
 from ullage.cli.terminal import at_home
 from ullage.cli.this_folder import Shortened, running_first
+from ullage.host import here
 from ullage.model.errors import StoreError, UllageError
 from ullage.model.figure import FollowedRow, without_children
 from ullage.model.settings import ArchiveSettings
@@ -287,9 +288,8 @@ def ask_once(store: StorePlace | None, screen: Screen) -> None:
 async def _until_terminated(workspace: Workspace, options: WatchOptions, args: Namespace) -> None:
     task = asyncio.current_task()
     assert task is not None
-    if sys.platform != "win32":
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    for ending in here.ending:
+        asyncio.get_running_loop().add_signal_handler(ending, task.cancel)
     with TeamSender(options.store).running():
         await (_print(workspace, options) if options.json else _Watch(workspace, options, args).run())
 

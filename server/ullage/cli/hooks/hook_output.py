@@ -5,6 +5,7 @@ import os
 import sys
 import time
 
+from ullage.host import here
 from ullage.store.sqlite.quick_catalogue import add_receipt
 
 TYPE_CHECKING = False
@@ -95,7 +96,7 @@ def append_line(path: str, line: bytes, longest: int) -> None:
     try:
         # Until it is closed, no other process drops the older half, which rewrites the file, and none appends while
         # this one does.
-        _lock(descriptor)
+        here.lock(descriptor)
         os.write(descriptor, line)
         if os.fstat(descriptor).st_size > longest:
             _drop_older(path, longest // 2)
@@ -111,15 +112,3 @@ def _drop_older(path: str, kept: int) -> None:
         file.seek(0)
         file.write(newer)
         file.truncate()
-
-
-def _lock(descriptor: int) -> None:
-    """Waits until no other process has the file locked. Windows locks no file that is only appended to."""
-    if sys.platform != "win32":
-        from fcntl import LOCK_EX, flock  # noqa: PLC0415
-
-        try:  # noqa: SIM105  (importing contextlib takes a hook's time)
-            flock(descriptor, LOCK_EX)
-        except OSError:
-            # A file system without locks. One write is whole on its own.
-            pass

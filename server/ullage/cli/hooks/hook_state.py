@@ -13,7 +13,8 @@ where it was looked for.
 import os
 import time
 
-from ullage.cli.statusline.files import as_object, parse, remove, remove_old, write_whole
+from ullage.cli.statusline.files import as_object, parse, remove, remove_old
+from ullage.host import here, write_whole
 from ullage.limits import LARGEST_VALUE, OWN_FILE, open_plain, read_plain
 
 TYPE_CHECKING = False
@@ -53,7 +54,7 @@ class HookState:
         # A brief that was left after this one was asked for is for the summary before.
         self._remove("pending")
         try:
-            os.replace(f"{self._base}.summary", f"{self._base}.taken")  # noqa: PTH105
+            here.replace(f"{self._base}.summary", f"{self._base}.taken")
         except OSError:
             return None
         return self._read("taken").decode("utf-8", "replace") if self._is_fresh("taken") else None
@@ -82,7 +83,7 @@ class HookState:
         """Keeps the brief for the summary that was taken, a JSON object, until a hook gives it. At any moment a hook
         sees either the summary or the brief. Raises `OSError`."""
         self._write("taken", brief)
-        os.replace(f"{self._base}.taken", f"{self._base}.pending")  # noqa: PTH105
+        here.replace(f"{self._base}.taken", f"{self._base}.pending")
 
     def has_brief(self) -> bool:
         """Returns whether a brief waits to be given. While a newer summary waits for the worker, the brief of the one
@@ -95,7 +96,7 @@ class HookState:
         if not self.has_brief():
             return None
         try:
-            os.replace(f"{self._base}.pending", f"{self._base}.brief")  # noqa: PTH105
+            here.replace(f"{self._base}.pending", f"{self._base}.brief")
         except OSError:
             return None
         return self.given()

@@ -1,12 +1,13 @@
 """The command that made the status line before: it gets the same input, and its line comes after Ullage's."""
 
-import os
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
+
+from ullage.host import here
 
 # Seconds. An agent ends a status line itself when the next one is due; a longer wait means that the command hangs.
 _PATIENCE = 10.0
@@ -20,16 +21,16 @@ class Chained:
         self._given = given
         self._process: subprocess.Popen[bytes] | None = None
         self._is_starting, self._is_unwanted = True, False
-        if sys.platform != "win32":
-            # First, so that the command is never left running alone.
-            signal.signal(signal.SIGTERM, self._end)
+        # First, so that the command is never left running alone.
+        for number in here.ending[:1]:
+            signal.signal(number, self._end)
         with suppress(OSError, ValueError):
             self._process = subprocess.Popen(
                 words[0] if len(words) == 1 else list(words),
                 shell=len(words) == 1,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                start_new_session=sys.platform != "win32",
+                **here.apart(),
             )
         self._is_starting = False
         if self._is_unwanted:
@@ -55,11 +56,9 @@ class Chained:
         """Kills the command with what it has started."""
         if self._process is None:
             return
-        if sys.platform == "win32":
-            self._process.kill()
-            return
         with suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+            if not here.end(self._process.pid, at_once=True):
+                self._process.kill()
 
     def _end(self, _number: int, _frame: FrameType | None) -> None:
         """Ends this program and the command. Called when the agent wants a newer line."""

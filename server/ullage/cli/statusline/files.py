@@ -6,9 +6,9 @@ in the catalogue, for the process that follows.
 """
 
 import os
-import sys
 import time
 
+from ullage.host import here
 from ullage.limits import OWN_FILE, read_plain
 
 TYPE_CHECKING = False
@@ -63,14 +63,7 @@ def default_store() -> str:
     """Returns the path of the store in the user's data folder, as `ullage.store.sqlite.database.default_path` does.
     `platformdirs` takes longer to import than all else here."""
     home = os.path.expanduser("~")  # noqa: PTH111
-    named = os.path.expanduser(os.environ.get("XDG_DATA_HOME", "").strip())  # noqa: PTH111
-    if sys.platform == "win32":
-        folder = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")  # noqa: PTH118
-    elif os.path.isabs(named):  # noqa: PTH117
-        # The specification says that a relative path is to be ignored.
-        folder = named
-    else:
-        folder = f"{home}/Library/Application Support" if sys.platform == "darwin" else f"{home}/.local/share"
+    folder = here.data_folder(home)
     return os.path.join(folder, "ullage", "sessions.db")  # noqa: PTH118
 
 
@@ -80,7 +73,7 @@ def read_live(store: str) -> "tuple[list[dict[str, Any]], bool]":
     live = _read_object(f"{store}.live.json")
     if live.get("version") != 1:
         return [], False
-    return [as_object(row) for row in as_list(live.get("sessions"))], runs(live.get("follower"))
+    return [as_object(row) for row in as_list(live.get("sessions"))], here.runs(live.get("follower"))
 
 
 def keep(store: str, session_id: str, said: bytes, window: "int | None") -> None:
@@ -119,21 +112,6 @@ def read_told(store: str) -> "Iterator[tuple[float, dict[str, Any]]]":
             continue
 
 
-def write_whole(path: str, data: bytes) -> None:
-    """Writes a file that only the user may read, as a whole or not at all. Raises `OSError`."""
-    # A process in another container may have the same id and the same home folder.
-    own = f"{path}.{os.getpid()}.{time.time_ns()}"
-    # With `O_EXCL` a link that waits under this name is not followed.
-    descriptor = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        os.replace(own, path)  # noqa: PTH105
-    except OSError:
-        remove(own)
-        raise
-
-
 def remove_old(folder: str, seconds: float, ending: str = "") -> None:
     """Removes the files of a folder whose names end with `ending` and that were last written more than so many seconds
     ago. Another process may do the same at the same time. Raises `OSError` if the folder can't be read."""
@@ -161,18 +139,3 @@ def _read_object(path: str) -> "dict[str, Any]":
         return as_object(parse(read_plain(path, OWN_FILE)))
     except (OSError, ValueError, RecursionError):
         return {}
-
-
-def runs(process_id: object) -> bool:
-    """Returns whether there is such a process. On Windows, where asking could end the process, returns True."""
-    if type(process_id) is not int or process_id <= 0:
-        return False
-    if sys.platform == "win32":
-        return True
-    try:
-        os.kill(process_id, 0)
-    except PermissionError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return True

@@ -1,0 +1,172 @@
+"""What Ullage does by the rules of Windows and macOS, kept on Linux."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.other_systems import decomposed, windows
+from support.systems import needs_linux
+from ullage.agents.discovery import is_in
+from ullage.cli.hooks.hook_state import HookState
+from ullage.host import Mac, System, Windows, here, write_whole
+from ullage.model.errors import InvalidRequest, StoreUnavailable
+from ullage.system.next_to_store import replace_file
+from ullage.system.processes import ask_to_end, kill_group, start_with_us
+from ullage.system.settings_files import apply
+from ullage.wire.plan import FileChange
+
+pytestmark = needs_linux
+
+
+def replaced_by_settings(path: Path) -> None:
+    apply(FileChange(path=str(path), before=b"old", after=b"new"))
+
+
+def replaced_next_to_the_store(path: Path) -> None:
+    replace_file(path, b"new")
+
+
+WAYS: tuple[tuple[Callable[[Path], None], type[Exception]], ...] = (
+    (replaced_by_settings, InvalidRequest),
+    (replaced_next_to_the_store, StoreUnavailable),
+)
+
+
+@pytest.mark.parametrize(("way", "error"), WAYS)
+def test_a_file_that_a_program_keeps_open_on_windows_stays_as_it_is(
+    way: Callable[[Path], None], error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "settings.json"
+    path.write_bytes(b"old")
+    with windows(monkeypatch), path.open("rb"), pytest.raises(error, match="cannot write"):
+        way(path)
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("settings.json", b"old")]
+    with windows(monkeypatch):
+        way(path)
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("settings.json", b"new")]
+
+
+def test_a_file_that_is_open_for_a_moment_on_windows_is_replaced_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, waited = tmp_path / "live.json", list[float]()
+    path.write_bytes(b"old")
+    with windows(monkeypatch), path.open("rb") as reader:
+
+        def wait(seconds: float) -> None:
+            waited.append(seconds)
+            reader.close()
+
+        monkeypatch.setattr("ullage.host.time.sleep", wait)
+        write_whole(str(path), b"new")
+    assert (path.read_bytes(), len(waited)) == (b"new", 1)
+
+
+def test_a_file_whose_name_is_a_device_on_windows_is_refused_and_another_case_is_the_same_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "Said.json").write_bytes(b"old")
+    with windows(monkeypatch):
+        with pytest.raises(OSError, match="No such file"):
+            write_whole(str(tmp_path / "nul.json"), b"new")
+        write_whole(str(tmp_path / "said.json"), b"new")
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("Said.json", b"new")]
+
+
+def test_a_brief_goes_from_the_worker_to_the_hook_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with windows(monkeypatch):
+        kept = HookState(str(tmp_path / "sessions.db"), "s1")
+        kept.ask("the summary")
+        assert kept.take_summary() == "the summary"
+        kept.leave(b'{"text": "brief"}')
+        assert kept.claim() == {"text": "brief"}
+        kept.set_worker(os.getpid())
+        here.end_self_after(1)
+        assert here.runs(kept.worker())
+    assert not here.runs(2**40)
+
+
+async def test_an_agent_is_started_and_killed_on_windows_without_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = await start_with_us(sys.executable, "-c", "input()", stdin=subprocess.PIPE)
+    with windows(monkeypatch):
+        assert here.ending == ()
+        assert set(here.apart()) == set(here.detached()) == {"creationflags"}
+        sent = list[int]()
+        monkeypatch.setattr(process, "send_signal", sent.append)
+        ask_to_end(process)
+        assert sent == [1]
+    with monkeypatch.context() as patch:
+        patch.setattr(here, "__class__", Windows)
+        async with asyncio.timeout(60):
+            await kill_group(process)
+    assert process.returncode is not None
+
+
+@pytest.mark.parametrize(
+    ("system", "variables", "folder"),
+    [
+        (System, {"XDG_DATA_HOME": "relative"}, "/home/bob/.local/share"),
+        (System, {"XDG_DATA_HOME": "/data"}, "/data"),
+        (Mac, {}, "/home/bob/Library/Application Support"),
+        (Windows, {"LOCALAPPDATA": "D:\\Local"}, "D:\\Local"),
+        (Windows, {}, "/home/bob\\AppData\\Local"),
+    ],
+)
+def test_each_system_has_its_folder_for_data(
+    system: type[System], variables: dict[str, str], folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("XDG_DATA_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert system().data_folder("/home/bob") == folder
+
+
+def test_the_parent_of_a_process_is_asked_for_by_each_system() -> None:
+    own = os.getpid()
+    assert [System().parent(own), Windows().parent(own)] == [os.getppid()] * 2
+    assert here.ancestors(own)[:2] == [own, os.getppid()]
+    assert here.ancestors("1") == []
+
+
+def test_a_process_that_has_ended_does_not_run_before_its_parent_asks() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert not here.runs(process.pid)
+
+
+@pytest.mark.parametrize(
+    ("folder", "parent"),
+    [
+        ("C:\\Users\\Bob\\shop\\src", "c:/users/bob/shop"),
+        ("/mnt/c/Users/Bob/shop", "C:\\Users\\bob\\shop"),
+        ("\\\\?\\C:\\Users\\Bob\\shop", "/mnt/c/users/bob"),
+        ("\\\\wsl$\\Ubuntu\\home\\bob\\shop", "/home/bob/shop"),
+        ("\\\\wsl.localhost\\Debian\\home\\bob", "/home/bob"),
+        ("\\\\wsl$\\Ubuntu\\mnt\\d\\work", "D:\\Work"),
+        ("/Users/Bob/Shop", "/Users/bob"),
+        (decomposed(Path("/Users/zoé/café")), "/Users/Zoé"),
+        ("D:\\", "d:/"),
+    ],
+)
+def test_a_folder_is_the_same_by_each_of_its_names(folder: str, parent: str) -> None:
+    assert is_in(folder, parent)
+
+
+@pytest.mark.parametrize(
+    ("folder", "parent"),
+    [
+        ("C:\\Users\\Bob", "D:\\Users\\Bob"),
+        ("/home/Bob", "/home/bob"),
+        ("/mnt/data/shop", "/mnt/d"),
+        ("C:\\Users\\Bobby", "C:\\Users\\Bob"),
+        ("\\\\server\\share\\home\\bob", "/home/bob"),
+    ],
+)
+def test_another_folder_is_not_the_same(folder: str, parent: str) -> None:
+    assert not is_in(folder, parent)
