@@ -591,6 +591,7 @@ WIRING = Wiring(
     ),
     plugin=Plugin(path=_extensions_path, is_on=_has_extension, remedy="gemini extensions uninstall ullage"),
     hooks_off=HooksOff(layers=_settings_layers, off_by=_hooks_off_by),
+    windows_shell="powershell",
     summary_in_file=True,
 )
 

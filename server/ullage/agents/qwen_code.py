@@ -516,6 +516,8 @@ WIRING = Wiring(
         ),
     ),
     hooks_off=HooksOff(layers=_settings_layers, off_by=_hooks_off_by),
+    windows_shell="powershell",
+    names_shell=True,
     summary_in_file=True,
     steering=Steering(characters=4_000, is_answer=True),
 )

@@ -10,6 +10,8 @@ from ullage.model.json_values import JsonObject
 
 # How a settings file is written. A `whole` file is Ullage's own: it has nothing else in it.
 Syntax = Literal["json", "toml", "whole"]
+# A shell that runs the command of a hook.
+Shell = Literal["sh", "powershell", "cmd"]
 
 
 class HookPlace(Struct, frozen=True, kw_only=True):
@@ -138,6 +140,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
     - `folder`: returns the folder that the agent has made for its settings; None if it is that of the first file.
     - `plugin`: how it has Ullage as a plugin; None if there is none for it.
     - `approval`: what its hooks need before they run; None if nothing.
+    - `windows_shell`: what runs its hooks on Windows; with `names_shell` because a hook there says so.
     - `hooks_off`: what switches its hooks off; None if no setting is known to.
     - `summary_in_file`: whether the agent's file has a compaction's summary by the time of the hook after it.
     - `summary_in`: returns the summary as the agent's model gets it from the text that a hook is given.
@@ -150,6 +153,8 @@ class Wiring(Struct, frozen=True, kw_only=True):
     plugin: Plugin | None = None
     approval: Approval | None = None
     hooks_off: HooksOff | None = None
+    windows_shell: Shell = "sh"
+    names_shell: bool = False
     summary_in_file: bool = False
     summary_in: Callable[[str], str] = _whole
     steering: Steering | None = None

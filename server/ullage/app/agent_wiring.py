@@ -22,7 +22,7 @@ from ullage.agents import wiring
 from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS, agent_of_word
-from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Wiring
+from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Shell, Wiring
 from ullage.limits import OWN_FILE, read_plain
 from ullage.model.errors import InvalidRequest
 from ullage.model.store_address import is_address
@@ -31,6 +31,7 @@ from ullage.system.settings_files import apply, cautions, read_settings, switche
 from ullage.wire.added import add, names_only_schema, take_out
 from ullage.wire.json_files import old_line
 from ullage.wire.plan import Added, AgentChange, FileChange, HookEntry, McpServer, OptionState
+from ullage.wire.shells import joined, silent, words_in
 
 
 class WiredFile(Struct, frozen=True, kw_only=True):
@@ -137,8 +138,6 @@ _SERVER = "ullage"
 _FILL_NOTES = "--fill-notes"
 # How Python runs Ullage's module. `-P`: the folder in which an agent works may have a module of any name.
 MODULE = ("-P", "-m", "ullage")
-# How a shell's command ends that prints no error and never fails.
-_SILENT = " 2>/dev/null ||:"
 # The line of a plugin that names the command.
 _COMMAND = "const COMMAND = {};\n"
 _PLUGINS = Path(wiring.__file__).parent
@@ -154,12 +153,15 @@ def own_words() -> tuple[str, ...]:
 
 
 class OwnCommand(Struct, frozen=True, kw_only=True):
-    """How an agent starts Ullage: the words of the program, where the session store is if it is not the usual one, and
-    whether its hooks give the agent notes of how full its context is."""
+    """How an agent starts Ullage: the words of the program, where the session store is if it is not the usual one,
+    whether its hooks give the agent notes of how full its context is, the shell that runs them, and whether they name
+    it."""
 
     words: tuple[str, ...]
     store: StorePlace | None = None
     fill_notes: bool = False
+    shell: Shell = "sh"
+    names_shell: bool = False
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -212,11 +214,11 @@ def gives_fill_notes(added: Added) -> bool:
 
 def started_by(added: Added) -> Iterator[tuple[str, ...]]:
     """Yields the words that start Ullage in each command that was added, without the command's own arguments."""
-    lines = [(_words_in(hook.command), "hook") for hook in added.hooks]
+    lines = [(words_in(hook.command), "hook") for hook in added.hooks]
     if added.command:
         lines.append(([*added.command], "hook"))
     if added.status_line:
-        lines.append((_words_in(added.status_line), "statusline"))
+        lines.append((words_in(added.status_line), "statusline"))
     if added.mcp:
         lines.append(([added.mcp.command, *added.mcp.arguments], "mcp"))
     for words, command in lines:
@@ -225,33 +227,22 @@ def started_by(added: Added) -> Iterator[tuple[str, ...]]:
 
 
 def hook_lines(added: Added) -> Iterator[str]:
-    """Yields the command line of each hook that was added, for a shell, with its errors."""
-    yield from (hook.command.removesuffix(_SILENT) for hook in added.hooks)
+    """Yields the command line of each hook that was added, for a shell."""
+    yield from (hook.command for hook in added.hooks)
     if added.command:
-        yield shlex.join(added.command)
-
-
-def _words_in(command: str) -> list[str]:
-    """Returns the words of a shell's command after the question whether its program is there."""
-    words = shlex.split(command)
-    return words[words.index("&&") + 1 :] if "&&" in words else words
+        yield joined(added.command)
 
 
 def _hook(place: HookPlace, word: str, own: OwnCommand) -> HookEntry:
-    command = _silent(own.line("hook", word, *place.arguments, *own.notes))
-    return HookEntry(event=place.event, matcher=place.matcher, command=command, timeout=place.timeout)
-
-
-def _silent(line: Sequence[str]) -> str:
-    """Returns a shell's command that prints no error and never fails, also if the program is gone. It is short: agents
-    show it, and some have their model read it."""
-    return shlex.join(line) + _SILENT
+    command = silent(own.line("hook", word, *place.arguments, *own.notes), own.shell)
+    shell = own.shell if own.names_shell else ""
+    return HookEntry(event=place.event, matcher=place.matcher, command=command, timeout=place.timeout, shell=shell)
 
 
 def _chained(own: OwnCommand, line: str) -> str:
     """Returns a shell's command for a status line that also runs the one of before, by itself if Ullage is gone."""
     if not line:
-        return _silent(own.line("statusline"))
+        return silent(own.line("statusline"))
     whole = shlex.join([*own.line("statusline"), "--", line])
     return f"[ -x {shlex.quote(own.words[0])} ] && {whole} 2>/dev/null || eval {shlex.quote(line)}"
 
@@ -411,7 +402,7 @@ class AgentWiring:
         files = {file_here(file): replace(file, mcp_server=file.mcp_server and server) for file in wiring.files}
         wired = {path: known.file(path) if known else None for path in files}
         planned = [
-            plan_adding(path, self._added(path, file, wiring.word, wired[path], wanted), wired[path])
+            plan_adding(path, self._added(path, file, wiring, wired[path], wanted), wired[path])
             for path, file in files.items()
         ]
         # Files of another folder, which the agent had for its settings before, stay in the receipt.
@@ -444,11 +435,14 @@ class AgentWiring:
                 receipt=None,
             )
 
-    def _added(self, path: Path, file: SettingsFile, word: str, wired: WiredFile | None, wanted: _Wanted) -> Added:
+    def _added(self, path: Path, file: SettingsFile, wiring: Wiring, wired: WiredFile | None, wanted: _Wanted) -> Added:
         old = None
         if wanted.line and file.status_line:
             old = old_line((settings_without(path, wired) or b"").decode(errors="replace"))
-        return added_to(file, word, replace(self._own, fill_notes=bool(wanted.notes)), old)
+        own = replace(self._own, fill_notes=bool(wanted.notes))
+        if _this_machine().system == "win32":
+            own = replace(own, shell=wiring.windows_shell, names_shell=wiring.names_shell)
+        return added_to(file, wiring.word, own, old)
 
     def _taking_out(self, agent: Agent, wiring: Wiring) -> PlannedChange:
         receipt = read_receipt(self._receipts, wiring.word)

@@ -4,10 +4,8 @@ agents that delete their transcripts, the providers, and what is added to agents
 import asyncio
 import os
 import re
-import shlex
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
@@ -64,6 +62,7 @@ from ullage.system.team_choices import choices_path, read_choices, read_sent
 from ullage.watch.expiring import Expiring, find_expiring
 from ullage.watch.finder import this_machine
 from ullage.wire.json_files import find_handlers
+from ullage.wire.shells import to_run
 
 # Seconds to wait for a provider. Longer than a slow network takes to connect, short enough for a waiting user.
 _PATIENCE = 10.0
@@ -384,9 +383,14 @@ def silent_hooks(receipt: Receipt, store: Path) -> str:
     if not line:
         return ""
     asked = msgspec.json.encode({"hook_event_name": CHECK})
-    command = shlex.split(line) if sys.platform == "win32" else ["/bin/sh", "-c", line]
     try:
-        ran = subprocess.run(command, input=asked, capture_output=True, timeout=_VERSION_WAIT, check=False)
+        ran = subprocess.run(
+            to_run(line, has_sh=Path("/bin/sh").exists()),
+            input=asked,
+            capture_output=True,
+            timeout=_VERSION_WAIT,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"the hook does not run ({error})"
     if ran.returncode:

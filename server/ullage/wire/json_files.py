@@ -110,7 +110,8 @@ def old_line(text: str) -> str:
 
 def _add_hook(text: str, hook: HookEntry) -> str:
     root = _root(text)
-    handler = {"type": "command", "command": hook.command, "timeout": hook.timeout}
+    shell = {"shell": hook.shell} if hook.shell else {}
+    handler = {"type": "command", "command": hook.command, **shell, "timeout": hook.timeout}
     matcher = {"matcher": hook.matcher} if hook.matcher else {}
     group: dict[str, Any] = {**matcher, "hooks": [handler]}
     hooks = root.member(_HOOKS)

@@ -12,13 +12,14 @@ from ullage.agents.wiring import McpPlace, Syntax
 
 
 class HookEntry(Struct, frozen=True, kw_only=True):
-    """A hook of Ullage's: the event, the matcher ("" for always), the command, and its most time as the agent
-    counts it."""
+    """A hook of Ullage's: the event, the matcher ("" for always), the command, its most time as the agent counts it,
+    and the shell that it names; "" if it names none."""
 
     event: str
     matcher: str
     command: str
     timeout: int
+    shell: str = ""
 
 
 class McpServer(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,82 @@
+"""Command lines for the shells by which agents run hooks: silent, never failing also where the program is gone, and as
+short as they can be, because agents show them and some have their model read them.
+
+On Windows Gemini CLI 0.54 runs a hook by PowerShell, Qwen Code 0.19 by the shell that the hook names, and Claude Code
+by the Bash that it needs there (their packages on npm; the first two read, Claude Code's by its documents). Codex names
+no shell; its hooks have a command of their own for Windows, which `cmd` is taken to run.
+"""
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from ullage.agents.wiring import Shell
+
+# What is around the words of a program.
+_AROUND: dict[Shell, tuple[str, str]] = {
+    "sh": ("", " 2>/dev/null ||:"),
+    "powershell": ("try { & ", " 2>$null } catch { }; exit 0"),
+    "cmd": ("", " 2>nul || exit /b 0"),
+}
+# How the shells begin that run a line.
+_RUN: dict[Shell, tuple[str, ...]] = {
+    "sh": ("/bin/sh", "-c"),
+    "powershell": ("powershell.exe", "-NoProfile", "-NonInteractive", "-Command"),
+    "cmd": ("cmd.exe", "/d", "/c"),
+}
+_PLAIN = re.compile(r"[\w.:/\\=@+,-]+")
+_QUOTED = re.compile(r"'((?:[^']|'')*)'|\"([^\"]*)\"|(\S+)")
+
+
+def silent(words: Sequence[str], shell: Shell = "sh") -> str:
+    """Returns the line that runs a program with its arguments, and neither prints an error nor fails. A percent sign in
+    a path can't be kept from `cmd`."""
+    before, after = _AROUND[shell]
+    return before + joined(words, shell) + after
+
+
+def joined(words: Sequence[str], shell: Shell = "sh") -> str:
+    """Returns a program and its arguments, quoted for a shell."""
+    match shell:
+        case "sh":
+            return shlex.join(words)
+        case "powershell":
+            # Nothing but the quote itself has a meaning between single quotes.
+            return " ".join("'" + word.replace("'", "''") + "'" for word in words)
+        case "cmd":
+            # Only there is a slash in a program's path an option. A line that begins with a quote would lose it.
+            program = words[0].replace("/", "\\")
+            line = " ".join(word if _PLAIN.fullmatch(word) else f'"{word}"' for word in (program, *words[1:]))
+            return f"@{line}" if line.startswith('"') else line
+
+
+def loud(line: str) -> str:
+    """Returns a line of `silent` with its errors."""
+    before, after = _AROUND[shell_of(line)]
+    return line.removeprefix(before).removesuffix(after)
+
+
+def words_in(line: str) -> list[str]:
+    """Returns the words of a line after the question whether its program is there."""
+    shell = shell_of(line)
+    if shell == "sh":
+        words = shlex.split(loud(line))
+        return words[words.index("&&") + 1 :] if "&&" in words else words
+    found = _QUOTED.findall(loud(line).removeprefix("@"))
+    return [single.replace("''", "'") or double or plain for single, double, plain in found]
+
+
+def shell_of(line: str) -> Shell:
+    """Returns the shell that a line was written for."""
+    if line.startswith(_AROUND["powershell"][0]):
+        return "powershell"
+    return "cmd" if line.endswith(_AROUND["cmd"][1]) else "sh"
+
+
+def to_run(line: str, *, has_sh: bool) -> list[str]:
+    """Returns the words of the program that runs a line, with its errors. Without a POSIX shell a line for one is run
+    as the program in it."""
+    shell, shown = shell_of(line), loud(line)
+    if shell == "sh" and not has_sh:
+        return words_in(line)
+    return [*_RUN[shell], f"& {shown}" if shell == "powershell" else shown]
