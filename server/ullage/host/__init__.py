@@ -53,6 +53,12 @@ class System:
     def _usual_data_folder(self, home: str) -> str:
         return f"{home}/.local/share"
 
+    def policy(self, place: str) -> str:
+        """Returns the text that administrators keep at a place such as `HKLM/SOFTWARE/…/VALUE` in the registry, or ""
+        where there is none."""
+        del place
+        return ""
+
     def runs(self, process_id: object) -> bool:
         """Returns whether there is such a process that has not ended. One of which the parent does not ask how it has
         ended counts as ended where the system says so."""
@@ -164,6 +170,20 @@ class Windows(System):
 
     def data_folder(self, home: str) -> str:
         return os.environ.get("LOCALAPPDATA") or f"{home}\\AppData\\Local"
+
+    def policy(self, place: str) -> str:
+        if sys.platform == "win32":
+            import winreg  # noqa: PLC0415
+
+            root, _, rest = place.partition("/")
+            folder, _, name = rest.rpartition("/")
+            roots = {"HKLM": winreg.HKEY_LOCAL_MACHINE, "HKCU": winreg.HKEY_CURRENT_USER}
+            try:
+                with winreg.OpenKey(roots[root], folder.replace("/", "\\")) as key:
+                    return str(winreg.QueryValueEx(key, name)[0])
+            except OSError:
+                pass
+        return ""
 
     def runs(self, process_id: object) -> bool:
         # To ask could end the process.

@@ -12,11 +12,13 @@ import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from xml.parsers.expat import ExpatError
 
 from ullage.agents.wiring import HooksOff
-from ullage.host import write_whole
+from ullage.host import here, write_whole
 from ullage.limits import SETTINGS, read_plain, read_text
 from ullage.model.errors import InvalidRequest
+from ullage.model.json_values import JsonObject, as_object
 from ullage.system.agent_settings import parse_settings
 from ullage.watch.finder import this_machine
 from ullage.wire.plan import FileChange
@@ -79,15 +81,26 @@ def switched_off(off: HooksOff | None) -> str:
     found = ""
     if off is None:
         return found
-    patterns = off.layers(this_machine(Path.cwd().as_posix()))
-    for path in (path for pattern in patterns for path in sorted(glob.glob(pattern))):  # noqa: PTH207
-        try:
-            said = off.off_by(path, parse_settings(path, read_text(path, SETTINGS, "replace")))
-        except OSError:
-            continue
-        if said is not None:
-            found = f"{said} in {path}" if said else ""
+    for pattern in off.layers(this_machine(Path.cwd().as_posix())):
+        paths = [pattern] if pattern.startswith("HK") else sorted(glob.glob(pattern))  # noqa: PTH207
+        for path in paths:
+            said = off.off_by(path, _settings_at(path))
+            if said is not None:
+                found = f"{said} in {path}" if said else ""
     return found
+
+
+def _settings_at(place: str) -> JsonObject:
+    """Returns the settings in a file, in a profile of macOS, or in Windows' registry; none if they can't be read."""
+    try:
+        if place.endswith(".plist"):
+            import plistlib  # noqa: PLC0415  (only macOS has profiles)
+
+            return as_object(plistlib.loads(read_plain(place, SETTINGS)))
+        text = here.policy(place) if place.startswith("HK") else read_text(place, SETTINGS, "replace")
+    except (OSError, ValueError, RecursionError, ExpatError):
+        return {}
+    return parse_settings(place, text)
 
 
 @contextmanager

@@ -1,7 +1,9 @@
 """What Ullage does by the rules of Windows and macOS, kept on Linux."""
 
 import asyncio
+import json
 import os
+import plistlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,12 +14,15 @@ import pytest
 from support.other_systems import decomposed, windows
 from support.systems import needs_linux
 from ullage.agents.discovery import is_in
+from ullage.agents.machine import Machine
+from ullage.agents.table import AGENTS
+from ullage.agents.wiring import HooksOff
 from ullage.cli.hooks.hook_state import HookState
 from ullage.host import Mac, System, Windows, here, write_whole
 from ullage.model.errors import InvalidRequest, StoreUnavailable
 from ullage.system.next_to_store import replace_file
 from ullage.system.processes import ask_to_end, kill_group, start_with_us
-from ullage.system.settings_files import apply
+from ullage.system.settings_files import apply, switched_off
 from ullage.wire.plan import FileChange
 
 pytestmark = needs_linux
@@ -170,3 +175,44 @@ def test_a_folder_is_the_same_by_each_of_its_names(folder: str, parent: str) -> 
 )
 def test_another_folder_is_not_the_same(folder: str, parent: str) -> None:
     assert not is_in(folder, parent)
+
+
+@pytest.mark.parametrize(
+    ("system", "place", "settings", "named"),
+    [
+        ("win32", "HKLM/SOFTWARE/Policies/ClaudeCode/Settings", {"disableAllHooks": True}, "disableAllHooks"),
+        ("win32", "HKCU/SOFTWARE/Policies/ClaudeCode/Settings", {"allowManagedHooksOnly": True}, "allowManagedHooks"),
+        ("win32", "HKLM/SOFTWARE/Policies/ClaudeCode/Settings", {"disableAllHooks": False}, ""),
+        ("darwin", "com.anthropic.claudecode.plist", {"allowManagedHooksOnly": True}, "allowManagedHooksOnly"),
+        ("darwin", "bob/com.anthropic.claudecode.plist", {"disableAllHooks": True}, "disableAllHooks"),
+        ("linux", "com.anthropic.claudecode.plist", {"disableAllHooks": True}, ""),
+    ],
+)
+def test_settings_that_administrators_keep_outside_files_switch_hooks_off(  # noqa: PLR0917  (a row, and fixtures)
+    system: str, place: str, settings: dict[str, object], named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, folder = tmp_path / "bob", "/Library/Managed Preferences/"
+    home.mkdir()
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / place).write_bytes(plistlib.dumps(settings, fmt=plistlib.FMT_BINARY))
+    machine = Machine(system=system, home=str(home), cwd=str(home))
+    wiring = next(agent.wiring for agent in AGENTS if agent.wiring and agent.wiring.word == "claude-code")
+    assert wiring.hooks_off is not None
+    # The folder of profiles is the test's own.
+    layers = tuple(one.replace(folder, f"{tmp_path}/") for one in wiring.hooks_off.layers(machine))
+    policies = {place: json.dumps(settings)} if place.startswith("HK") else {}
+
+    def policy(asked: str) -> str:
+        return policies.get(asked, "")
+
+    monkeypatch.setattr(here, "policy", policy)
+    found = switched_off(HooksOff(layers=lambda _: layers, off_by=wiring.hooks_off.off_by))
+    assert found.startswith(named) if named else found == ""
+    assert not named or place in found
+
+
+def test_a_damaged_profile_says_nothing(tmp_path: Path) -> None:
+    for number, data in enumerate((b"bplist00\xff", b"<plist><dict>", b"", b"<plist><string>x</string></plist>")):
+        (tmp_path / f"{number}.plist").write_bytes(data)
+    off = HooksOff(layers=lambda _: (f"{tmp_path}/*.plist",), off_by=lambda _, settings: "seen" if settings else None)
+    assert switched_off(off) == ""

@@ -172,13 +172,20 @@ def _project_settings(machine: Machine) -> tuple[str, ...]:
 
 def _settings_layers(machine: Machine) -> tuple[str, ...]:
     managed = machine.for_all_users("claude-code", "ClaudeCode", "Program Files/ClaudeCode")
+    # Names and places of 2.1.318, which reads the profile of the user before that of the machine.
+    profile, policy = "com.anthropic.claudecode.plist", "SOFTWARE/Policies/ClaudeCode/Settings"
+    user = PurePosixPath(machine.home).name
+    profiles = (f"/Library/Managed Preferences/{profile}", f"/Library/Managed Preferences/{user}/{profile}")
     return (
         settings_pattern(machine),
         *_project_settings(machine),
         # What an organisation's server has sent, the file of this machine, and the files beside that.
         settings_pattern(machine).replace("settings.json", "remote-settings.json"),
         f"{managed}/managed-settings.json",
+        *((f"HKCU/{policy}",) if machine.system == "win32" else ()),
         f"{managed}/managed-settings.d/*.json",
+        *((f"HKLM/{policy}",) if machine.system == "win32" else ()),
+        *(profiles if machine.system == "darwin" else ()),
     )
 
 
