@@ -28,6 +28,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         # What the modules define is needed to the end of the program. A search for garbage in it, the one at the exit
         # included, finds none and takes a fifth of a short command's time. `_run` ends this.
         gc.disable()
+    _open_streams()
     words = sys.argv[1:] if argv is None else argv
     light = _LIGHT.get(words[0]) if words else None
     try:
@@ -132,9 +133,20 @@ def _reported(run: "Callable[[], int]") -> int:
         return _BROKEN_PIPE
     except OSError as error:
         _drop_output()
+        if isinstance(error, FileNotFoundError) and not error.filename:
+            return _fail("the folder that you are in was removed; change to another one")
         where = f" {error.filename}" if error.filename else " the output"
         return _fail(f"cannot read or write{where}: {error.strerror or error}")
     return status
+
+
+def _open_streams() -> None:
+    """Opens each standard stream that was closed when the program was started, as one that neither takes nor gives
+    anything. Otherwise the first file that is opened, such as the store, would have its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def _never_fail_to_encode() -> None:
