@@ -1,6 +1,7 @@
 """Makes the server as one program, for this machine's system: no Python is needed where it runs.
 
     python scripts/program.py WHEEL FOLDER    the wheel and the core's packages as FOLDER/ullage/ullage[.exe]
+    python scripts/program.py --here          prints this machine's platform as VS Code names it, or nothing
 
 The folder `ullage` may be moved as a whole. It is 37 MB, 20 MB in a zip file, and starts 0.1 s later than an installed
 Ullage. One file would be unpacked at each start, which takes a second; a zip application has 8 MB, and needs the Python
@@ -9,6 +10,7 @@ for which it was made. PyInstaller makes the program in an environment of its ow
 """
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -16,16 +18,28 @@ import venv
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from core_wheels import UNUSED
-
 _HERE = Path(__file__).resolve().parent
 _ENTRY = _HERE / "releasing" / "frozen_entry.py"
 # What is imported by name alone: commands, agents' readers, the parts of the protocol, the encodings of models.
 _COLLECTED = ("ullage", "lsprotocol")
 _NAMED = ("tiktoken_ext.openai_public", "backports.zstd", "compression.zstd")
-_LEFT_OUT = ("tkinter", "pydoc_data", "setuptools", "pip", *UNUSED)
+# The second and third lines are for what Ullage does not use of the packages that it needs: `requests` and its own
+# needs fetch vocabularies for tiktoken, and Ullage includes them; the others are for rich's Markdown and its code.
+_LEFT_OUT = (
+    *("tkinter", "pydoc_data", "setuptools", "pip"),
+    *("requests", "urllib3", "certifi", "idna", "charset_normalizer"),
+    *("pygments", "markdown_it_py", "mdurl"),
+)
 # Seconds for each step. On a quiet machine all of them take one minute.
 _PATIENCE = 900.0
+
+
+def here() -> str | None:
+    """Returns the platform of this machine, or None if VS Code has none of that kind or its C library is another."""
+    machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}.get(platform.machine().lower())
+    if machine is None or (sys.platform == "linux" and platform.libc_ver()[0] != "glibc"):
+        return None
+    return f"{sys.platform}-{machine}" if sys.platform in ("linux", "darwin", "win32") else None
 
 
 def make(wheel: Path, folder: Path) -> Path:
@@ -65,6 +79,9 @@ def _run(*words: str | Path) -> str:
 
 def main(words: list[str]) -> int:
     """Runs the command line."""
+    if words == ["--here"]:
+        print(here() or "")
+        return 0
     if len(words) != 2:
         print(__doc__, file=sys.stderr)
         return 2

@@ -61,11 +61,10 @@ WAYS = (
     Way(
         "VS Code's package, its server",
         "ullage-*-linux-x64.vsix",
-        "python3",
-        "cd /opt && python3 -m zipfile -e /release/*.vsix . && "
-        "python3 -I extension/server/make_environment.py extension/bundled /opt/server",
+        "unzip",
+        "cd /opt && unzip -q /release/*.vsix",
         # The extension starts it by its path.
-        f"/opt/server/bin/ullage context {_TRANSCRIPT}",
+        f"/opt/extension/bundled/program/bin/ullage context {_TRANSCRIPT}",
         network=False,
     ),
     Way(

@@ -36,11 +36,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def build_all(project: Project, out: Path) -> list[Outcome]:
     """Builds and checks each channel. Listings name the source archive by its hash: without one there are none."""
     package = attempt("PyPI", partial(build_package, project, ROOT, out))
+    program = attempt("one program", partial(_program, project, package, out))
+    packed = program.made[0] if program.made else None
     outcomes = [
         attempt("generated files", partial(check_generated, ROOT)),
         package,
-        attempt("one program", partial(_program, project, package, out)),
-        attempt("VS Code Marketplace, Open VSX", partial(build_extension, project, ROOT, out)),
+        program,
+        attempt("VS Code Marketplace, Open VSX", partial(build_extension, project, ROOT, out, packed)),
         attempt("Neovim's plugin", partial(build_plugin, project, ROOT, out)),
     ]
     listings = attempt("listings", partial(_listings, project, package, out))

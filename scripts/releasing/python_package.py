@@ -9,7 +9,6 @@ import venv
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import core_wheels
 import program
 from releasing.outcomes import Failed, run
 from releasing.project import Project
@@ -47,7 +46,7 @@ def build_program(project: Project, wheel: Path, out: Path) -> Path:
     """Makes the server as one program of the wheel, for this machine's system, and asks it for a figure. Returns an
     archive of its folder."""
     # In a folder of its own: PyPI gets every archive beside the wheel.
-    name = f"program/{project.name}-{project.version}-{core_wheels.here() or sys.platform}"
+    name = f"program/{project.name}-{project.version}-{program.here() or sys.platform}"
     with TemporaryDirectory(prefix="ullage-program-") as folder:
         try:
             made = program.make(wheel, Path(folder))

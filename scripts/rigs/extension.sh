@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds editors/vscode/ullage.vsix and the tests' own extension with the Node.js on PATH, and installs both into
-# test-results/extensions, which every window of the tests reads. ULLAGE_CODE_SERVER installs them (see vscode.sh). Does
-# nothing while no file of the checkout has changed since the last time.
+# Builds editors/vscode/ullage.vsix, ullage-universal.vsix, which has no program, and the tests' own extension with the
+# Node.js on PATH, and installs the first and the last into test-results/extensions, which every window of the tests reads.
+# ULLAGE_CODE_SERVER installs them (see vscode.sh). Does nothing while no file of the checkout has changed since then.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$root/editors/vscode"
@@ -10,7 +10,7 @@ results=$root/editors/vscode/test-results
 driver=$results/driver.vsix
 
 build() {
-  need "building the extension" npm run package &&
+  need "building the extension" npm run package && need "building it without a program" node scripts/package.mjs universal &&
     (cd test/e2e/driver && need "building the test extension" \
       ../../../node_modules/.bin/vsce package --no-dependencies --skip-license --allow-missing-repository -o "$driver") &&
     rm -rf "$results/extensions" &&
@@ -21,7 +21,7 @@ build() {
 # checksum: of the files that the packages are made from, committed or not. A file that was deleted has no line in it.
 checksum() {
   git -C "$root" ls-files -z --cached --others --exclude-standard editors/vscode server pyproject.toml README.md LICENSE \
-    scripts/core_wheels.py scripts/constraints.txt |
+    scripts/program.py scripts/releasing/frozen_entry.py scripts/constraints.txt |
     (cd "$root" && xargs -0 sha256sum 2>/dev/null || true) | sha256sum
 }
 

@@ -1,14 +1,16 @@
 /**
- * Makes packages: `node scripts/package.mjs` makes `ullage.vsix` for this machine; with platforms of VS Code, such as
- * `darwin-arm64`, it makes `ullage-PLATFORM.vsix` for each. `all` stands for every platform that has wheels, and for
- * `universal`, which is for all others.
+ * Makes packages with the server as a program for this machine's platform:
  *
- * A package includes the server's wheel, the sample conversation and, but for `universal`, the wheels that the server
- * needs. If those for this machine cannot be downloaded, its package is made without them: the extension then fetches
- * them with pip.
+ *     node scripts/package.mjs                            ullage.vsix
+ *     node scripts/package.mjs [PROGRAM] here universal   ullage-PLATFORM.vsix, and ullage-universal.vsix without a program
+ *
+ * PROGRAM is the folder that scripts/program.py has made; without it, that runs here. A package also has the server's wheel,
+ * of which pip makes an environment where no program is included or models are asked, and the sample conversation. If the
+ * program cannot be made, `ullage.vsix` is made without.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -19,9 +21,9 @@ const own = ['.venv/bin/python', '.venv/Scripts/python.exe'].map((file) => path.
 const python = own ?? (process.platform === 'win32' ? 'python' : 'python3');
 
 const UNIVERSAL = 'universal';
-const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64', UNIVERSAL];
+const HERE = 'here';
 const bundled = path.join(extension, 'bundled');
-const wheels = path.join(repository, 'scripts', 'core_wheels.py');
+const maker = path.join(repository, 'scripts', 'program.py');
 
 function run(program, ...args) {
   execFileSync(program, args, { cwd: extension, stdio: 'inherit' });
@@ -38,18 +40,18 @@ function bundleServer() {
   return path.join(bundled, wheel);
 }
 
-class NoWheels extends Error {}
+/** Makes the program of a wheel. Returns its folder. Throws an Error. */
+function makeProgram(wheel) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'ullage-packed-'));
+  run(python, maker, wheel, folder);
+  return path.join(folder, 'ullage');
+}
 
-/** Fills `bundled/` for a platform, and returns the platform. Throws `NoWheels`. */
-function bundle(target) {
-  const wheel = bundleServer();
-  if (target === UNIVERSAL) return target;
-  try {
-    run(python, wheels, target, wheel, bundled);
-  } catch {
-    throw new NoWheels(`The wheels for ${target} could not be had.`);
-  }
-  return target;
+/** Puts the program where an environment would have it, so that its path stays the same when it is one. */
+function bundleProgram(wheel, made) {
+  const program = made ?? makeProgram(wheel);
+  cpSync(program, path.join(bundled, 'program', process.platform === 'win32' ? 'Scripts' : 'bin'), { recursive: true });
+  if (!made) rmSync(path.dirname(program), { recursive: true });
 }
 
 /**
@@ -81,22 +83,30 @@ function pack(file, target) {
   process.stdout.write(`${file}: ${(statSync(path.join(extension, file)).size / 1e6).toFixed(1)} MB\n`);
 }
 
-function packHere() {
-  const target = execFileSync(python, [wheels, '--here'], { encoding: 'utf8' }).trim() || UNIVERSAL;
+function packForTests() {
+  const wheel = bundleServer();
   try {
-    pack('ullage.vsix', bundle(target));
+    bundleProgram(wheel);
+    pack('ullage.vsix', platform);
   } catch (error) {
-    if (!(error instanceof NoWheels)) throw error;
-    process.stdout.write(`${error.message} The extension will fetch them with pip.\n`);
-    pack('ullage.vsix', bundle(UNIVERSAL));
+    process.stdout.write(`No program could be made: ${error.message} The extension will have pip make an environment.\n`);
+    pack('ullage.vsix', UNIVERSAL);
   }
 }
 
-const named = process.argv.slice(2);
-const targets = named.includes('all') ? PLATFORMS : named;
-const unknown = targets.find((target) => !PLATFORMS.includes(target));
-if (unknown) throw new Error(`${unknown} is none of ${PLATFORMS.join(', ')}`);
-// A package of before, for a platform that is no longer made, would be published with the others.
+function packFor(target) {
+  const wheel = bundleServer();
+  if (target === HERE) bundleProgram(wheel, made);
+  const name = target === HERE ? platform : UNIVERSAL;
+  pack(`ullage-${name}.vsix`, name);
+}
+
+const platform = execFileSync(python, [maker, '--here'], { encoding: 'utf8' }).trim() || UNIVERSAL;
+const targets = process.argv.slice(2);
+const made = targets[0] && existsSync(targets[0]) ? path.resolve(targets.shift()) : undefined;
+const unknown = targets.find((target) => ![HERE, UNIVERSAL].includes(target));
+if (unknown) throw new Error(`${unknown} is neither ${HERE} nor ${UNIVERSAL}, nor a folder`);
+// A package of before would be published with the others.
 for (const file of readdirSync(extension)) if (/^ullage-.*\.vsix$/.test(file)) rmSync(path.join(extension, file));
-if (targets.length === 0) packHere();
-for (const target of targets) pack(`ullage-${target}.vsix`, bundle(target));
+if (targets.length === 0) packForTests();
+for (const target of targets) packFor(target);

@@ -20,7 +20,7 @@ import {
   type SessionNotification,
   SessionUpdate,
 } from './protocol.gen';
-import { type Found, type NotFound, OWN_ENVIRONMENT, type ServerLocator } from './server';
+import { type Found, type NotFound, OWN_SERVER, type ServerLocator } from './server';
 import type { Keys, Settings } from './settings';
 
 /** A server that crashes more often than this within `CRASH_PERIOD` ms is not restarted until the user asks for it. */
@@ -57,8 +57,6 @@ export class Connection implements vscode.Disposable {
   /** Requests that wait for their answers. */
   #pending = 0;
   #cared = false;
-  /** Whether the extension's own environment was made anew because its server did not start. */
-  #remade = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -75,7 +73,7 @@ export class Connection implements vscode.Disposable {
 
   /** Whether the extension's own server has not the packages for asking models, which can be fetched. */
   get lacksPackages(): boolean {
-    return this.#place?.how === OWN_ENVIRONMENT && this.#options.locator.lacksExtras;
+    return this.#place?.how === OWN_SERVER && this.#options.locator.lacksExtras;
   }
 
   /** Fetches what asks models, and starts the server with it. The user can cancel. Throws an Error for the user. */
@@ -179,27 +177,12 @@ export class Connection implements vscode.Disposable {
     }
     const last = places.length - 1;
     for (const [at, place] of places.entries()) if (await this.#startAt(place, at === last)) break;
-    const isOwn = this.#place?.how === OWN_ENVIRONMENT;
-    if (this.#state.kind === 'running' && isOwn) void this.#careForEnvironment();
-    else if (this.#state.kind === 'stopped' && isOwn && !this.#remade) await this.#remake();
-  }
-
-  /** Starts once more from an environment made anew: an update of the system's Python leaves one that does not start. */
-  async #remake(): Promise<void> {
-    this.#remade = true;
-    if (await this.#options.locator.discard()) await this.#start({ kind: 'starting' });
+    if (this.#state.kind === 'running' && this.#place?.how === OWN_SERVER) void this.#careForEnvironment();
   }
 
   /** Starts a program. Returns false if it is of no use and another one can be tried. */
-  async #startAt(found: Found, isLast: boolean): Promise<boolean> {
+  async #startAt(place: Found, isLast: boolean): Promise<boolean> {
     const { keys, locator, log, settings, version } = this.#options;
-    let place: Found;
-    try {
-      place = await locator.ready(found);
-    } catch (error) {
-      this.#setMissing({ reason: errorText(error), lacksPython: false });
-      return isLast;
-    }
     this.#place = place;
     // Most windows need no server, and so not what speaks to it.
     const { UllageClient } = await import('./client');
@@ -212,7 +195,9 @@ export class Connection implements vscode.Disposable {
       const reason = l10n.t('{0} could not be started: {1}', place.command, why);
       await this.#end(client);
       log.warn(reason);
-      if (isLast) this.#setHealth({ kind: 'stopped', reason });
+      // An own server that does not start can be made anew: a system's update has taken its Python or its C library away.
+      if (isLast && place.how === OWN_SERVER && locator.canSetUp) this.#setMissing({ reason, lacksPython: false });
+      else if (isLast) this.#setHealth({ kind: 'stopped', reason });
       return isLast;
     }
     const problem = misfit(introduced, version) ?? '';

@@ -1,7 +1,6 @@
 /**
- * Finds the server's program, or makes one: in Python environments of the extension's own from the wheels in it, without a
- * network from all that the server needs, or, where the extension includes the server's wheel alone, by pip and with the
- * user's consent.
+ * Finds the server's program: the user's, the one in the extension, or one that is made in a Python environment of the
+ * extension's own, by pip and with the user's consent.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -22,7 +21,7 @@ const EXTRAS = 'all';
 // eslint-disable-next-line texts/untranslated -- a program
 const PROBE = 'import sys; print(sys.version_info[0], sys.version_info[1])';
 /** Milliseconds after which a program is stopped: far longer than it takes on a slow machine. */
-const LIMITS = { probe: 30_000, venv: 300_000, unpack: 300_000, pip: 900_000 } as const;
+const LIMITS = { probe: 30_000, venv: 300_000, pip: 900_000 } as const;
 /** Pip's own limits: seconds without a byte, and attempts. Its defaults make a machine without a network wait for minutes. */
 const PIP = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '--timeout', '20', '--retries', '2'];
 
@@ -35,52 +34,53 @@ export interface Launch {
   readonly words: readonly string[];
 }
 
-export class PrivateEnvironment {
+/**
+ * The server that the extension brings along: a program for this platform, or else a Python environment that pip makes of
+ * the server's wheel. The environment is also what asks models by a key: the program has no packages for that.
+ */
+export class OwnServer {
   readonly #storage: string;
   readonly #wheel: string | undefined;
   readonly #log: LogOutputChannel;
+  /** The environment for this wheel. */
   readonly #folder: string;
-  readonly #bundled: string;
+  /** The program's folder, which is laid out as an environment. */
+  readonly #packed: string;
 
-  /** `storage` is a folder of the extension's own, `bundled` the folder with the wheels. */
+  /** `storage` is a folder of the extension's own, `bundled` the folder with the wheel and the program. */
   constructor(storage: string, bundled: string, log: LogOutputChannel) {
     this.#storage = storage;
-    this.#bundled = bundled;
     this.#wheel = findWheel(bundled);
     this.#log = log;
     this.#folder = path.join(storage, this.#wheel ? `server-${contentHash(this.#wheel)}` : 'server-none');
+    this.#packed = path.join(bundled, 'program');
   }
 
-  /** Whether the extension contains a wheel. */
+  /** Whether the extension contains a wheel, of which an environment can be made. */
   get isPossible(): boolean {
     return this.#wheel !== undefined;
   }
 
-  /** Whether the extension includes all that the server needs, for the usual Pythons, so that `unpack` needs no network. */
-  get isWhole(): boolean {
-    return this.#wheel !== undefined && fs.readdirSync(this.#bundled).filter((name) => name.endsWith('.whl')).length > 1;
+  /** Whether the extension includes the server as a program. */
+  get hasProgram(): boolean {
+    return fs.existsSync(launchIn(this.#packed).command);
   }
 
-  /** The server's program: of the environment for this wheel or, until that is complete, of the newest other one. */
+  /** The server's program: of the environment for this wheel, of the extension or, until there is one, of the newest other environment. */
   get program(): string {
     return launchIn(this.#used).command;
   }
 
-  /** Returns how the server is started, best first, whether it is there or not: the second one can be unpacked. */
+  /** Returns how the server is started, best first: the program is tried, too, where an environment of before asks models. */
   launches(): readonly [Launch, ...Launch[]] {
     const linked = this.#linkedLaunch();
-    return this.isWhole && this.#used !== this.#folder ? [linked, launchIn(this.#folder)] : [linked];
-  }
-
-  /** Whether `unpack` makes the environment with this server. */
-  isOwn({ command }: Launch): boolean {
-    return this.isWhole && (command.startsWith(this.#folder + path.sep) || this.#used === this.#folder);
+    return this.hasProgram && this.#used !== this.#packed ? [linked, launchIn(this.#packed)] : [linked];
   }
 
   /**
-   * Returns how the server is started, at a path that stays the same over updates: through a link, which leads to the
-   * environment that `program` is of from now on. Agents' settings name the server as it was started, and an update removes
-   * the environment of before. Returns that of `program` if there is no environment yet, or no link can be made.
+   * Returns how the server is started, at a path that stays the same over updates: through a link, which leads to the folder
+   * that `program` is of from now on. Agents' settings name the server as it was started, and an update removes the folder
+   * of before. Returns `program` if it is not there yet, or no link can be made.
    */
   #linkedLaunch(): Launch {
     const used = this.#used;
@@ -88,6 +88,7 @@ export class PrivateEnvironment {
     const launch = launchIn(used);
     if (!fs.existsSync(launch.command)) return launch;
     try {
+      fs.mkdirSync(this.#storage, { recursive: true });
       if (!leadsTo(link, used)) relink(link, used);
       return launchIn(link);
     } catch (error) {
@@ -103,12 +104,12 @@ export class PrivateEnvironment {
 
   /** Whether the environment of another wheel is used until the one for this wheel is complete. Needs no new consent. */
   get isOutdated(): boolean {
-    return this.isPossible && this.#used !== this.#folder;
+    return this.isPossible && ![this.#folder, this.#packed].includes(this.#used);
   }
 
-  /** Whether the environment is complete but for the packages for asking models. */
+  /** Whether there is a server, and not the packages for asking models, which can be fetched. */
   get lacksExtras(): boolean {
-    return this.isReady && !hasExtras(this.#folder);
+    return this.isPossible && (this.hasProgram || this.isReady) && !hasExtras(this.#folder);
   }
 
   /**
@@ -117,7 +118,7 @@ export class PrivateEnvironment {
    */
   async make(pythons: readonly string[], signal: AbortSignal, report: (line: string) => void): Promise<void> {
     if (!this.#wheel) throw new Error(l10n.t('This build of the extension brings no server along; run `{0}` in a checkout of Ullage.', 'pipx install ".[all]"'));
-    const [python] = await this.#findPythons(pythons, signal);
+    const python = await this.#findPython(pythons, signal);
     await fs.promises.rm(this.#folder, { recursive: true, force: true });
     await fs.promises.mkdir(this.#storage, { recursive: true });
     report(l10n.t('Making a Python environment…'));
@@ -127,66 +128,38 @@ export class PrivateEnvironment {
     await fs.promises.writeFile(path.join(this.#folder, READY), '');
   }
 
-  /**
-   * Makes the environment without a network, if it is not there. Returns whether it is there. Throws `NoPython` if no Python
-   * is new enough.
-   */
-  async unpack(pythons: readonly string[], signal: AbortSignal): Promise<boolean> {
-    const isMade = (): boolean => this.isReady;
-    if (isMade() || !this.isWhole) return isMade();
-    const script = path.join(path.dirname(this.#bundled), 'server', 'make_environment.py');
-    await fs.promises.rm(this.#folder, { recursive: true, force: true });
-    await fs.promises.mkdir(this.#storage, { recursive: true });
-    for (const python of await this.#findPythons(pythons, signal)) {
-      const said = this.#run(python, ['-I', script, this.#bundled, this.#folder], LIMITS.unpack, signal);
-      await said.catch((error: unknown) => { this.#log.info(`${python} does not do: ${String(error)}`); });
-      signal.throwIfAborted();
-      if (isMade()) return true;
-    }
-    return false;
-  }
-
-  /** Adds the packages for asking models. Throws an Error for the user. */
-  async addExtras(signal: AbortSignal): Promise<void> {
+  /** Adds the packages for asking models to the environment, which is made if there is none. Throws an Error for the user. */
+  async addExtras(pythons: readonly string[], signal: AbortSignal, report: (line: string) => void): Promise<void> {
     if (!this.#wheel) return;
-    await this.#providePip(signal);
+    if (!this.isReady) await this.make(pythons, signal, report);
+    report(l10n.t('Fetching what asks models…'));
     await this.#install(`${this.#wheel}[${EXTRAS}]`, signal);
     await fs.promises.writeFile(path.join(this.#folder, COMPLETE), '');
   }
 
   /** Makes the environment for this wheel as complete as the one that is used. Throws an Error for the user. */
   async renew(pythons: readonly string[], signal: AbortSignal, report: (line: string) => void): Promise<void> {
-    const asksModels = hasExtras(this.#used);
-    if (!(await this.unpack(pythons, signal))) await this.make(pythons, signal, report);
-    if (!asksModels) return;
-    report(l10n.t('Fetching what asks models…'));
-    await this.addExtras(signal);
+    if (hasExtras(this.#used)) await this.addExtras(pythons, signal, report);
+    else await this.make(pythons, signal, report);
   }
 
-  /** Has the environment for this wheel made again, because its server does not start. */
-  async discard(): Promise<void> {
-    await fs.promises.rm(path.join(this.#folder, READY), { force: true });
-  }
-
-  /** Removes the environments for other wheels, once the one for this wheel is as complete. */
+  /** Removes the environments for other wheels, once they are not used any more. */
   async removeOthers(): Promise<void> {
-    if (!this.isReady || this.isOutdated) return;
+    if (this.isOutdated || !(this.isReady || this.hasProgram)) return;
     await Promise.all(this.#others().map((folder) => fs.promises.rm(folder, { recursive: true, force: true })));
   }
 
-  /** The environment for this wheel or, until that is as complete, the newest other one. */
+  /** An environment that asks models, else the one for this wheel, else the program, else the newest other environment. */
   get #used(): string {
     const others = this.#others();
-    // One that can ask models is kept until the one for this wheel can.
-    const kept = hasExtras(this.#folder) ? undefined : others.find(hasExtras);
-    return kept ?? (this.isReady || this.isWhole ? this.#folder : (others[0] ?? this.#folder));
+    const asking = [this.#folder, ...others].find(hasExtras);
+    return asking ?? (this.isReady ? this.#folder : this.hasProgram ? this.#packed : (others[0] ?? this.#folder));
   }
 
   /** Returns the complete environments for other wheels, newest first. */
   #others(): readonly string[] {
     if (!fs.existsSync(this.#storage)) return [];
-    const names = fs.readdirSync(this.#storage).filter((name) => !name.startsWith(LINK) && !IN_THE_MAKING.test(name));
-    const folders = names.map((name) => path.join(this.#storage, name));
+    const folders = fs.readdirSync(this.#storage).filter((name) => !name.startsWith(LINK)).map((name) => path.join(this.#storage, name));
     const made = folders
       .filter((folder) => folder !== this.#folder && isComplete(folder))
       .map((folder) => ({ folder, at: fs.statSync(path.join(folder, READY)).mtimeMs }));
@@ -195,34 +168,20 @@ export class PrivateEnvironment {
 
   /** Whether one of the Pythons is new enough. */
   async hasPython(pythons: readonly string[]): Promise<boolean> {
-    return this.#findPythons(pythons, new AbortController().signal).then(() => true, () => false);
+    return this.#findPython(pythons, new AbortController().signal).then(() => true, () => false);
   }
 
-  /** Returns the Pythons that are new enough, in the order of the candidates. Throws `NoPython` if there is none. */
-  async #findPythons(candidates: readonly string[], signal: AbortSignal): Promise<readonly [string, ...string[]]> {
+  /** Returns the first of the candidates that is new enough. Throws `NoPython` if none is. */
+  async #findPython(candidates: readonly string[], signal: AbortSignal): Promise<string> {
     const asked = candidates.map(async (python) => {
       const version = await this.#run(python, ['-c', PROBE], LIMITS.probe, signal).catch(() => '');
       const [major = 0, minor = 0] = version.trim().split(' ').map(Number);
       return major === OLDEST_PYTHON[0] && minor >= OLDEST_PYTHON[1] ? [python] : [];
     });
-    const [first, ...others] = (await Promise.all(asked)).flat();
+    const [first] = (await Promise.all(asked)).flat();
     signal.throwIfAborted();
-    if (first !== undefined) return [first, ...others];
+    if (first !== undefined) return first;
     throw new NoPython(NO_PYTHON);
-  }
-
-  /** An environment that was unpacked has no pip. Throws an Error for the user. */
-  async #providePip(signal: AbortSignal): Promise<void> {
-    const python = pythonIn(this.#folder);
-    const isThere = await this.#run(python, ['-m', 'pip', '--version'], LIMITS.probe, signal).then(() => true, () => false);
-    signal.throwIfAborted();
-    if (isThere) return;
-    try {
-      await this.#run(python, ['-m', 'ensurepip'], LIMITS.venv, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw new Error(l10n.t('This Python brings no pip, which fetches what asks models. On Debian and Ubuntu, install python3-venv.'), { cause: error });
-    }
   }
 
   async #install(what: string, signal: AbortSignal): Promise<void> {
@@ -260,9 +219,6 @@ const COMPLETE = 'complete';
 
 /** The name of the link to the environment in use. No environment's name begins with it. */
 const LINK = 'current';
-
-/** The name of an environment while a process makes it. */
-const IN_THE_MAKING = /\.\d+$/;
 
 function leadsTo(link: string, folder: string): boolean {
   return fs.existsSync(link) && fs.realpathSync(link) === fs.realpathSync(folder);
@@ -382,103 +338,81 @@ export function placesOfPython(platform: NodeJS.Platform, environment: Readonly<
 type Work = (signal: AbortSignal, report: (message: string) => void) => Promise<void>;
 
 export class ServerLocator {
-  readonly #environment: PrivateEnvironment;
+  readonly #own: OwnServer;
   readonly #log: vscode.LogOutputChannel;
 
   constructor(context: vscode.ExtensionContext, log: vscode.LogOutputChannel) {
-    const bundled = path.join(context.extensionPath, 'bundled');
-    this.#environment = new PrivateEnvironment(context.globalStorageUri.fsPath, bundled, log);
+    this.#own = new OwnServer(context.globalStorageUri.fsPath, path.join(context.extensionPath, 'bundled'), log);
     this.#log = log;
   }
 
   /** Whether `setUp` can provide a server. */
   get canSetUp(): boolean {
-    return this.#environment.isPossible;
+    return this.#own.isPossible;
   }
 
   /** Whether only an environment for an earlier wheel exists. It is used until it is renewed, which needs no new consent. */
   get isOutdated(): boolean {
-    return this.#environment.isOutdated;
+    return this.#own.isOutdated;
   }
 
   /** Whether the user has agreed that the packages for asking models are fetched, and they were not. */
   get awaitsExtras(): boolean {
-    return !this.#environment.isWhole && this.#environment.lacksExtras;
+    return !this.#own.hasProgram && this.#own.lacksExtras;
   }
 
-  /** Returns the programs to try, best first. `ready` must be called before one of the extension's own is run. */
+  /** Returns the programs to try, best first. */
   async find(): Promise<Places> {
     const trusted = vscode.workspace.isTrusted;
     const active = trusted ? await activeInterpreter() : undefined;
-    const environment = this.#environment;
-    const lacksPython = environment.isPossible && !environment.isReady && !(await environment.hasPython(await this.#pythons()));
-    const privateServers = environment.launches();
-    const canBeMade = (file: string): boolean => !lacksPython && privateServers.some((launch) => launch.command === file && environment.isOwn(launch));
+    const own = this.#own;
+    const lacksPython = own.isPossible && !own.isReady && !own.hasProgram && !(await own.hasPython(await this.#pythons()));
     const places = locate({
       setting: vscode.workspace.getConfiguration('ullage').get<string>('server.path', ''),
       environment: process.env,
       pythonFolders: active ? [path.dirname(active)] : [],
-      privateServers,
+      privateServers: own.launches(),
       lacksPython,
       windows: process.platform === 'win32',
       trusted,
-      isProgram: (file) => isProgram(file) || canBeMade(file),
+      isProgram,
     });
     this.#log.info('reason' in places ? places.reason : `Servers: ${places.map(({ command, how }) => `${command}, from ${how}`).join('; ')}`);
     return places;
   }
 
-  /**
-   * Makes the server that was found, if it is one that the extension includes and has not made yet. Returns how it is
-   * started. Throws an Error for the user.
-   */
-  async ready(place: Found): Promise<Found> {
-    const environment = this.#environment;
-    if (place.how !== OWN_ENVIRONMENT || environment.isReady || !environment.isOwn(place)) return place;
-    const options = { location: vscode.ProgressLocation.Window, title: l10n.t('Ullage: unpacking its server') };
-    const pythons = await this.#pythons();
-    const isMade = await vscode.window.withProgress(options, () => environment.unpack(pythons, new AbortController().signal));
-    if (!isMade) throw new Error(l10n.t('The server that the extension includes does not run on a Python of this machine. Another one can be fetched.'));
-    return { ...place, ...environment.launches().find((launch) => environment.isOwn(launch)) };
-  }
-
-  /** Has the extension's own server made again, because it does not start. Returns whether that is possible. */
-  async discard(): Promise<boolean> {
-    await this.#environment.discard();
-    return this.#environment.isWhole;
-  }
-
   /** Makes the private environment, with progress and Cancel. Throws an Error for the user. */
   async setUp(): Promise<void> {
     const pythons = await this.#pythons();
-    await cancellable(l10n.t('Setting up Ullage'), (signal, report) => this.#environment.make(pythons, signal, report));
+    await cancellable(l10n.t('Setting up Ullage'), (signal, report) => this.#own.make(pythons, signal, report));
   }
 
   /** Makes the environment anew for the wheel of this extension. Throws an Error if that fails; the earlier one stays. */
   async renew(): Promise<void> {
     const pythons = await this.#pythons();
-    await cancellable(l10n.t("Updating Ullage's server"), (signal, report) => this.#environment.renew(pythons, signal, report));
+    await cancellable(l10n.t("Updating Ullage's server"), (signal, report) => this.#own.renew(pythons, signal, report));
   }
 
   /** Whether the extension's own server has not the packages for asking models. */
   get lacksExtras(): boolean {
-    return this.#environment.lacksExtras;
+    return this.#own.lacksExtras;
   }
 
   /** Adds the packages for asking models, with progress and Cancel. Throws an Error for the user. */
   async fetchExtras(): Promise<void> {
-    await cancellable(l10n.t('Fetching what asks models (once)'), (signal) => this.#environment.addExtras(signal));
+    const pythons = await this.#pythons();
+    await cancellable(l10n.t('Fetching what asks models (once)'), (signal, report) => this.#own.addExtras(pythons, signal, report));
   }
 
   /** Adds the packages for asking models in the background. Throws an Error for the user. */
   async addExtras(): Promise<void> {
     const options = { location: vscode.ProgressLocation.Window, title: l10n.t('Ullage: adding what asks models') };
-    await vscode.window.withProgress(options, () => this.#environment.addExtras(new AbortController().signal));
+    await vscode.window.withProgress(options, () => this.#own.addExtras([], new AbortController().signal, () => undefined));
   }
 
   /** Removes environments of earlier wheels. */
   async tidy(): Promise<void> {
-    await this.#environment.removeOthers();
+    await this.#own.removeOthers();
   }
 
   async #pythons(): Promise<readonly string[]> {
@@ -543,8 +477,8 @@ export interface Found extends Launch {
 /** By which the user names the program. */
 const SETTING = 'ullage.server.path';
 const VARIABLE = 'ULLAGE_SERVER';
-/** What `how` says of the private environment. */
-export const OWN_ENVIRONMENT = l10n.t("the extension's own environment");
+/** What `how` says of the server that the extension brings along. */
+export const OWN_SERVER = l10n.t("the extension's own server");
 
 export interface NotFound {
   readonly reason: string;
@@ -586,7 +520,7 @@ function installed(around: Surroundings): readonly Found[] {
   const places: readonly (readonly [string, readonly Launch[]])[] = [
     [l10n.t('the active Python environment'), around.trusted ? around.pythonFolders.map((folder) => inFolder(folder, around)) : []],
     ['PATH', searchPath(around).map((folder) => inFolder(folder, around))],
-    ...around.privateServers.map((launch) => [OWN_ENVIRONMENT, [launch]] as const),
+    ...around.privateServers.map((launch) => [OWN_SERVER, [launch]] as const),
   ];
   return places.flatMap(([how, launches]) => {
     const launch = launches.find(({ command }) => around.isProgram(command));

@@ -176,3 +176,12 @@ test('Compact offers what is possible and changes nothing', async () => {
   await vscode.pick('Copy /compact the port');
   await until('the copied words', async () => (await vscode.page.locator('.statusbar').textContent())?.includes('Copied: /compact the port'));
 });
+
+test('a server that is killed comes back with the figure of that time, and the answer stays', async () => {
+  const killed = await until('the server', () => vscode.serverProcess);
+  process.kill(killed, 'SIGKILL');
+  claude.say(vscode.workspace, 'And the one before it?', 150_000);
+  await until('another server', () => vscode.serverProcess !== undefined && vscode.serverProcess !== killed);
+  await vscode.reads(/CC 75%/);
+  assert.equal(await vscode.page.locator('.notification-toast', { hasText: /Show how full/ }).count(), 0);
+});

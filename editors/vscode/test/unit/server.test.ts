@@ -1,4 +1,4 @@
-/** Which server runs, and the private environment, with a Python that is a shell script: what it makes, keeps and says, not what pip fetches. */
+/** Which server runs, and the extension's own one, with a Python that is a shell script: what it makes, keeps and says, not what pip fetches. */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import * as path from 'node:path';
@@ -6,7 +6,7 @@ import * as path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { LogOutputChannel } from 'vscode';
 
-import { locate, NoPython, placesOfPython, PrivateEnvironment, type Surroundings, wayToPython } from '../../src/server';
+import { locate, NoPython, OwnServer, placesOfPython, type Surroundings, wayToPython } from '../../src/server';
 
 describe('which server runs', () => {
   const PRIVATE = '/storage/server/bin/ullage';
@@ -46,7 +46,7 @@ describe('which server runs', () => {
     const places = locate(around(['/home/ada/.local/bin/ullage', PRIVATE]));
     expect(places).toEqual([
       { command: '/home/ada/.local/bin/ullage', words: [], how: 'PATH' },
-      { command: PRIVATE, words: [], how: "the extension's own environment" },
+      { command: PRIVATE, words: [], how: "the extension's own server" },
     ]);
     expect(locate(around(ALL, { setting: '/opt/ullage' }))).toHaveLength(1);
   });
@@ -111,19 +111,14 @@ describe('getting a Python', () => {
   });
 });
 
-describe('the private environment', () => {
+describe('the own server', () => {
   const WHEEL = 'ullage-0.1.0-py3-none-any.whl';
   /** Answers the question for its version, makes an environment in which it is Python, and installs as PIP_SAYS says. */
   const PYTHON = `#!/bin/sh
 case "$1 $2" in
   "-c "*) echo "3 12" ;;
-  "-I "*)
-    [ "$UNFIT" = "" ] || { echo "the extension includes no msgspec for cp315"; exit 3; }
-    mkdir -p "$4/bin" && cp "$0" "$4/bin/python" && touch "$4/ready" && printf '#!/bin/sh\\n' > "$4/bin/ullage" && chmod +x "$4/bin/ullage" ;;
   "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
-  "-m ensurepip") [ "$NO_PIP" = "" ] || { echo "No module named ensurepip" >&2; exit 1; } ;;
   "-m pip")
-    [ "$3" != --version ] || [ -e "$(dirname "$0")/pip.log" ]
     echo "$@" >> "$(dirname "$0")/pip.log"
     case "$PIP_SAYS" in
       "") printf '#!/bin/sh\\n' > "$(dirname "$0")/ullage" && chmod +x "$(dirname "$0")/ullage" ;;
@@ -144,29 +139,28 @@ esac
   });
   afterEach(() => {
     delete process.env['PIP_SAYS'];
-    delete process.env['UNFIT'];
     rmSync(folder, { recursive: true, force: true });
   });
 
   /** Returns the environment of an extension whose wheel has this content. */
-  function extension(content: string): PrivateEnvironment {
+  function extension(content: string): OwnServer {
     const bundled = path.join(folder, 'bundled');
     mkdirSync(bundled, { recursive: true });
     writeFileSync(path.join(bundled, WHEEL), content);
     const log = { info: () => undefined } as unknown as LogOutputChannel;
-    return new PrivateEnvironment(path.join(folder, 'storage'), bundled, log);
+    return new OwnServer(path.join(folder, 'storage'), bundled, log);
   }
 
-  /** Returns the environment of an extension that includes all that the server needs. */
-  function whole(content: string): PrivateEnvironment {
-    mkdirSync(path.join(folder, 'bundled'), { recursive: true });
-    writeFileSync(path.join(folder, 'bundled', 'msgspec-0.22.0-cp312-cp312-linux.whl'), '');
+  /** Returns the server of an extension that includes it as a program. */
+  function withProgram(content: string): OwnServer {
+    const programs = path.join(folder, 'bundled', 'program', 'bin');
+    mkdirSync(programs, { recursive: true });
+    writeFileSync(path.join(programs, 'ullage'), '#!/bin/sh\n', { mode: 0o755 });
     return extension(content);
   }
 
-  const unpack = (environment: PrivateEnvironment, ...pythons: readonly string[]): Promise<boolean> =>
-    environment.unpack(pythons.length > 0 ? pythons : [python], new AbortController().signal);
-  const make = (environment: PrivateEnvironment, signal = new AbortController().signal): Promise<void> =>
+  const addExtras = (server: OwnServer): Promise<void> => server.addExtras([python], new AbortController().signal, () => undefined);
+  const make = (environment: OwnServer, signal = new AbortController().signal): Promise<void> =>
     environment.make([python], signal, () => undefined);
 
   test('a wheel of the same name with another content gets an environment of its own', async () => {
@@ -234,10 +228,10 @@ esac
     await make(environment);
     expect(environment.lacksExtras).toBe(true);
     process.env['PIP_SAYS'] = 'ERROR: no network';
-    await expect(environment.addExtras(new AbortController().signal)).rejects.toThrow();
+    await expect(addExtras(environment)).rejects.toThrow();
     expect(environment.isReady).toBe(true);
     delete process.env['PIP_SAYS'];
-    await environment.addExtras(new AbortController().signal);
+    await addExtras(environment);
     expect(environment.lacksExtras).toBe(false);
   });
 
@@ -259,67 +253,69 @@ esac
     await expect(making).rejects.toThrow(/Python 3\.11 or newer/);
   });
 
-  test('an extension that includes all that the server needs makes the environment without pip', async () => {
-    process.env['PIP_SAYS'] = 'ERROR: no network';
-    expect(extension('one').isWhole).toBe(false);
-    const environment = whole('one');
-    expect(environment.isWhole).toBe(true);
-    expect(await unpack(environment)).toBe(true);
-    expect(environment.isReady).toBe(true);
-    expect(existsSync(path.join(path.dirname(environment.program), 'pip.log'))).toBe(false);
+  test('a program that the extension includes runs at once, by a path that an environment has, too', async () => {
+    const server = withProgram('one');
+    expect(server.program).toBe(path.join(folder, 'bundled', 'program', 'bin', 'ullage'));
+    const [{ command }] = server.launches();
+    expect(realpathSync(command)).toBe(realpathSync(server.program));
+    expect(existsSync(path.join(folder, 'bundled', 'pip.log'))).toBe(false);
+    expect([server.isReady, server.isOutdated, server.lacksExtras]).toEqual([false, false, true]);
+    // What asks models is in an environment, which the same path leads to from then on.
+    await addExtras(server);
+    expect(server.launches()[0].command).toBe(command);
+    expect(realpathSync(command)).not.toBe(realpathSync(path.join(folder, 'bundled', 'program', 'bin', 'ullage')));
+    expect(server.launches()).toHaveLength(2);
+    expect(server.lacksExtras).toBe(false);
   });
 
-  test('a Python that cannot use what is included is passed over, and if none can, pip is left', async () => {
-    const environment = whole('one');
-    process.env['UNFIT'] = 'yes';
-    expect(await unpack(environment)).toBe(false);
-    expect(environment.isReady).toBe(false);
-    await make(environment);
-    expect(environment.isReady).toBe(true);
+  test('an update with a program takes the place of an environment without models, and is followed by none', async () => {
+    const first = extension('one');
+    await make(first);
+    const { program } = first;
+    const second = withProgram('two');
+    expect(second.launches()).toHaveLength(1);
+    expect(second.isOutdated).toBe(false);
+    await second.removeOthers();
+    expect(existsSync(program)).toBe(false);
+    expect(existsSync(second.program)).toBe(true);
+  });
+
+  test('an environment that is made because the program does not start is used', async () => {
+    const server = withProgram('one');
+    const { program } = server;
+    await make(server);
+    expect(server.program).not.toBe(program);
   });
 
   test('an environment that asks models is kept until the one of an update can, too', async () => {
-    const first = whole('one');
-    await unpack(first);
-    await first.addExtras(new AbortController().signal);
-    const second = whole('two');
+    const first = withProgram('one');
+    await addExtras(first);
+    const second = withProgram('two');
     const places = second.launches();
     expect(places).toHaveLength(2);
     expect(realpathSync(places[0].command)).toBe(realpathSync(first.program));
-    expect(places.map((place) => second.isOwn(place))).toEqual([false, true]);
+    expect(second.isOutdated).toBe(true);
 
     process.env['PIP_SAYS'] = 'ERROR: no network';
-    await expect(second.renew([python], new AbortController().signal, () => undefined)).rejects.toThrow();
-    expect(second.isReady).toBe(true);
+    const renew = (): Promise<void> => second.renew([python], new AbortController().signal, () => undefined);
+    await expect(renew()).rejects.toThrow();
     await second.removeOthers();
     expect(second.program).toBe(first.program);
 
     delete process.env['PIP_SAYS'];
     const { program } = first;
-    await second.renew([python], new AbortController().signal, () => undefined);
+    await renew();
     await second.removeOthers();
     expect(existsSync(program)).toBe(false);
-    expect(second.launches()).toHaveLength(1);
     expect(second.isOutdated).toBe(false);
   });
 
-  test('without models to ask an update is taken at once', async () => {
-    const first = whole('one');
-    await unpack(first);
-    const second = whole('two');
-    expect(second.launches()).toHaveLength(1);
-    await unpack(second);
-    expect(second.program).not.toBe(first.program);
-  });
-
-  test('an environment whose Python is gone, or that was given up, is made again', async () => {
-    const environment = whole('one');
-    await unpack(environment);
+  test('an environment whose Python is gone is made again', async () => {
+    const environment = extension('one');
+    await make(environment);
     rmSync(path.join(path.dirname(environment.program), 'python'));
     expect(environment.isReady).toBe(false);
-    expect(await unpack(environment)).toBe(true);
-    await environment.discard();
-    expect(environment.isReady).toBe(false);
-    expect(await unpack(environment)).toBe(true);
+    await make(environment);
+    expect(environment.isReady).toBe(true);
   });
 });

@@ -68,7 +68,7 @@ export function descendants(root: number): readonly Process[] {
 
 /** Returns the `ullage lsp` under `root`. */
 export function serverUnder(root: number): number | undefined {
-  return descendants(root).find(({ command }) => isPython(command) && command.includes('lsp'))?.pid;
+  return descendants(root).find(({ command }) => isUllage(command) && command.includes('lsp'))?.pid;
 }
 
 /** Returns VS Code's extension host under `root`, in which the extensions of one window run. */
@@ -82,8 +82,9 @@ export function memoryOf(pid: number): number {
   return Number(kilobytes) / 1024;
 }
 
-function isPython(command: readonly string[]): boolean {
-  return command.length > 1 && /python[\d.]*$/.test(command[0] ?? '') && /ullage$/.test(command[1] ?? '');
+/** A program of its own, or Python that runs one. A shell that starts it is neither. */
+function isUllage([program = '', script = '']: readonly string[]): boolean {
+  return /\/ullage$/.test(program) || (/python[\d.]*$/.test(program) && /ullage$/.test(script));
 }
 
 function read(pid: string): Process | undefined {
