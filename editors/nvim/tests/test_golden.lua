@@ -163,7 +163,7 @@ local CHECKS = {
   end,
   usage = function(result)
     local wire = result.usage or result
-    eq(require('ullage.session.figures').read(wire).used, wire.used)
+    eq(require('ullage.session').read(wire).used, wire.used)
   end,
   entries = function(result)
     local builder = require('ullage.context.items').builder()
@@ -186,7 +186,7 @@ local CHECKS = {
   lost = function(result)
     local lines = vim.tbl_map(function(line)
       return line.text
-    end, require('ullage.context.lost').lines(result))
+    end, require('ullage.lost').lines(result))
     eq(lines[1], 'Left out: 1 problem, 1 agent text')
     for _, entry in ipairs(result.entries) do
       local shown = table.concat(lines, '\n'):find(entry.text, 1, true)
@@ -253,7 +253,7 @@ set('results', '%.result%.', function(name)
 end)
 
 T['a change of what is followed is taken'] = function()
-  local served, params = require('ullage.following.served'), read('following.changed.params.json')
+  local served, params = require('ullage.following.consent'), read('following.changed.params.json')
   MiniTest.finally(served.forget)
   eq(#params.rows > 0, true)
   served.take(params)

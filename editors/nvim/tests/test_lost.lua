@@ -26,13 +26,13 @@ end
 T['nothing left out, and a summary that cannot be read, are said in words'] = function()
   eq(lost.line(result({})), lost.NOTHING)
   has('^The summary is encrypted', lost.line(result({ readable = false })))
-  eq(#require('ullage.context.lost').lines(result({ readable = false })), 1)
+  eq(#require('ullage.lost').lines(result({ readable = false })), 1)
 end
 
 T['the number of a message stands apart from its text'] = function()
   local entries = { { kind = 'file', state = 'changed', text = 'src/a.py', detail = '', index = 3 } }
   entries[2] = vim.tbl_extend('force', entries[1], { index = 12344 })
-  local lines = require('ullage.context.lost').lines(result({ counts = { file = 2 }, entries = entries }))
+  local lines = require('ullage.lost').lines(result({ counts = { file = 2 }, entries = entries }))
   eq(lines[5].text, '  #4    [changed] src/a.py')
   eq(lines[6].text, '  #12345 [changed] src/a.py')
 end
@@ -68,10 +68,7 @@ T['in a window of']['so many cells, each number, each key and the end of each li
     },
   }
   entries[2].detail = 'ended with 1, 14 times'
-  child.lua(
-    "require('ullage.context.lost').show(...)",
-    { result({ counts = { said = 1, problem = 1 }, entries = entries }) }
-  )
+  child.lua("require('ullage.lost').show(...)", { result({ counts = { said = 1, problem = 1 }, entries = entries }) })
   child.cmd('redraw')
   local shown = table.concat(screen(child), '\n'):gsub('%s+', ' ')
   for _, part in ipairs({ 'Left out: 1 message, 1 problem', 's sends to the agent’s terminal, q closes' }) do

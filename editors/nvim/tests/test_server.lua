@@ -63,10 +63,10 @@ T['a missing server is reported with the remedy'] = function()
   eq(editor.status(child), 'Ullage: stopped')
 end
 
-T['a restart keeps the session'] = function()
+T['a server that was stopped is started again, and keeps the session'] = function()
   child = editor.start()
   editor.import(child)
-  child.lua("require('ullage.client').restart()")
+  child.lua("require('ullage.client').get():stop()")
   editor.wait(child, "require('ullage.client').state ~= 'running'")
   editor.wait(child, "require('ullage.client').state == 'running'")
   has('^ctx ~61%%', editor.status(child))

@@ -5,7 +5,7 @@ local words = require('ullage.words')
 local T = MiniTest.new_set()
 
 local function faults(options)
-  return require('ullage.config.validation').faults(options)
+  return require('ullage.config').faults(options)
 end
 
 T['figures'] = MiniTest.new_set({

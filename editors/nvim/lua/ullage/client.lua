@@ -19,11 +19,9 @@ M.reason = ''
 
 local client_id
 local root = vim.uv.cwd()
-local restart_after = false
 local waiting, pending, crashes = {}, {}, {}
 
 ---@param state ullage.ServerState
----@param reason? string
 local function become(state, reason)
   M.state, M.reason = state, reason or ''
   journal.write('server %s%s', state, reason and (': ' .. reason) or '')
@@ -35,12 +33,8 @@ function M.get()
   return client_id and vim.lsp.get_client_by_id(client_id) or nil
 end
 
-local function fail_all(list, error)
-  for _, callback in pairs(list) do
-    callback(error, nil)
-  end
-end
-
+---Sends the requests that wait for the server, or fails them.
+---@param error? ullage.Error
 local function flush(error)
   local queue = waiting
   waiting = {}
@@ -60,57 +54,37 @@ local function on_init(client)
   flush()
 end
 
----Returns the number of crashes within the time that counts, including this one.
-local function recent_crashes()
-  local now, recent = vim.uv.now(), {}
-  local span = require('ullage.config').get().recovery.seconds * 1000
-  crashes[#crashes + 1] = now
-  for _, time in ipairs(crashes) do
-    if now - time <= span then
-      recent[#recent + 1] = time
-    end
-  end
-  crashes = recent
-  return #recent
-end
-
 local function after_crash(how)
-  local count, limit = recent_crashes(), require('ullage.config').get().recovery.attempts
-  if count > limit then
-    become(
-      'stopped',
-      ('it ended %d times (%s); see :Ullage log; any :Ullage command starts it again'):format(count, how)
-    )
+  local recovery, now = require('ullage.config').get().recovery, vim.uv.now()
+  crashes = vim.tbl_filter(function(time)
+    return now - time <= recovery.seconds * 1000
+  end, crashes)
+  crashes[#crashes + 1] = now
+  if #crashes > recovery.attempts then
+    local text = 'it ended %d times (%s); see :Ullage log; any :Ullage command starts it again'
+    become('stopped', text:format(#crashes, how))
     flush(errors.new('ServerStopped', "Ullage's server does not stay up: " .. M.reason))
     return
   end
   become('starting', ('it ended (%s), starting it again'):format(how))
-  vim.defer_fn(M.start, FIRST_WAIT * 2 ^ (count - 1))
+  vim.defer_fn(M.start, FIRST_WAIT * 2 ^ (#crashes - 1))
 end
 
 local function on_exit(code, signal)
-  local how = signal ~= 0 and ('signal %d'):format(signal) or ('exit status %d'):format(code)
   client_id = nil
   local lost = pending
   pending = {}
-  fail_all(
-    lost,
-    errors.new('ServerStopped', "Ullage's server ended before it answered. Nothing that was said is lost.")
-  )
-  if vim.v.exiting ~= vim.NIL then
-    return
-  elseif restart_after then
-    restart_after = false
-    become('starting', 'as asked')
-    M.start()
-  else
-    after_crash(how)
+  for _, callback in pairs(lost) do
+    local text = "Ullage's server ended before it answered. Nothing that was said is lost."
+    callback(errors.new('ServerStopped', text), nil)
+  end
+  if vim.v.exiting == vim.NIL then
+    after_crash(signal ~= 0 and ('signal %d'):format(signal) or ('exit status %d'):format(code))
   end
 end
 
 ---Returns the function that starts the server. Neovim's own client shows a long line when a server crashes, which stops
 ---the user with a prompt. It is told of a normal end; this plugin restarts the server and shows what went wrong.
----@param cmd string[]
 local function starter(cmd)
   return function(dispatchers)
     local told = dispatchers.on_exit
@@ -143,7 +117,7 @@ function M.config()
         require('ullage.session').take(words.without_nil(params))
       end,
       ['ullage/following/changed'] = function(_, params)
-        require('ullage.following.served').take(words.without_nil(params))
+        require('ullage.following.consent').take(words.without_nil(params))
       end,
     },
     on_init = on_init,
@@ -197,19 +171,6 @@ function M.start()
   end
 end
 
----Stops the server and starts it again. Earlier crashes no longer count.
-function M.restart()
-  crashes = {}
-  local client = M.get()
-  if client then
-    restart_after = true
-    client:stop()
-  else
-    become('off')
-    M.start()
-  end
-end
-
 ---Sends a request, and starts the server first if needed. The callback is always called once, with an `ullage.Error`
 ---or a result.
 ---@param method string without the prefix: `context/get`
@@ -241,6 +202,15 @@ function M.request(method, params, callback)
       client:cancel_request(id)
     end
   end
+end
+
+---Sends a request. `use` gets the result; a failure is shown.
+---@param method string
+---@param params table
+---@param use fun(result: any)
+---@return fun() cancel
+function M.call(method, params, use)
+  return M.request(method, params, require('ullage.notices').reporting(use))
 end
 
 ---Sends a request and waits a moment for the result. Only for completion.

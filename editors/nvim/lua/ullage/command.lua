@@ -8,8 +8,6 @@ local M = {}
 ---@field complete? fun(words: string): string[] candidates for the next word
 
 ---Returns a function that calls a module's function when the command is used: nothing is loaded before.
----@param module string
----@param name string
 ---@return function
 local function lazily(module, name)
   return function(...)
@@ -18,7 +16,6 @@ local function lazily(module, name)
 end
 
 ---Calls `use` with what the user typed, or asks for it.
----@param prompt string
 ---@param use fun(words: string)
 local function asking(prompt, use)
   return function(words, bang)

@@ -23,8 +23,6 @@ function M.command(row, focus)
 end
 
 ---Types a line into a terminal.
----@param buffer integer
----@param line string
 local function type_line(buffer, line)
   local channel = vim.bo[buffer].channel
   vim.api.nvim_chan_send(channel, line)
@@ -35,7 +33,6 @@ local function type_line(buffer, line)
   end, PAUSE)
 end
 
----@param line string
 local function copy(line)
   notices.say(('Copied %s%s.'):format(line, notices.copy(line)))
 end
@@ -73,8 +70,8 @@ end
 ---@param params table of `context/compact`
 function M.request(params)
   require('ullage.context').watch()
-  session.request('context/compact', params, function(error, result)
-    if not notices.failed(error) and result.note ~= '' then
+  session.call('context/compact', params, function(result)
+    if result.note ~= '' then
       notices.say(result.note)
     end
   end)
@@ -94,10 +91,8 @@ end
 ---Stops the compaction that is running.
 function M.cancel()
   if session.running then
-    session.request('session/cancel', {}, function(error)
-      if not notices.failed(error) then
-        notices.say('Cancelled. The context is as it was.')
-      end
+    session.call('session/cancel', {}, function()
+      notices.say('Cancelled. The context is as it was.')
     end)
   else
     notices.say('Nothing is running.')

@@ -7,8 +7,6 @@ local words = require('ullage.words')
 local M = {}
 
 ---Runs a command in a |terminal| and lets the user type there. It gets a tab page: agents need a wide screen.
----@param command string[]
----@param cwd string
 local function run_in_terminal(command, cwd)
   vim.cmd('tab split')
   vim.api.nvim_win_set_buf(0, vim.api.nvim_create_buf(true, false))
@@ -97,11 +95,9 @@ end
 ---@param planned ullage.ContinuingResult
 local function propose(planned)
   local function accept(close)
-    session.request('continuing/write', { previewId = planned.previewId }, function(error, written)
-      if not notices.failed(error) then
-        close()
-        resume(written)
-      end
+    session.call('continuing/write', { previewId = planned.previewId }, function(written)
+      close()
+      resume(written)
     end)
   end
   require('ullage.proposal').show({
@@ -134,10 +130,7 @@ end
 ---@param focus string what the summary of a compaction must keep
 ---@param entry? ullage.Entry the message under the cursor
 function M.offer(focus, entry)
-  session.request('continuing/choices', {}, function(error, choices)
-    if notices.failed(error) then
-      return
-    end
+  session.call('continuing/choices', {}, function(choices)
     local ways = M.ways(choices, focus, entry)
     if #ways == 0 then
       notices.say('No agent in which this conversation could be continued is on this machine. Start one of them once.')

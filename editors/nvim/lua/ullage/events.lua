@@ -18,6 +18,22 @@ function M.on(name, listener)
   end
 end
 
+---Returns a function that calls `work` once for all its calls in one turn of the loop.
+---@param work fun()
+---@return fun()
+function M.once_a_turn(work)
+  local is_due = false
+  return function()
+    if not is_due then
+      is_due = true
+      vim.schedule(function()
+        is_due = false
+        work()
+      end)
+    end
+  end
+end
+
 ---Calls all listeners in the order in which they were added.
 ---@param name string
 ---@param ... any

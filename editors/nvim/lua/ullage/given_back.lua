@@ -1,9 +1,38 @@
--- What hooks gave back to an agent after its compactions: the receipt in each marker.
+-- What is found for markers after they are shown: what a compaction left out, and what hooks gave back to the agent.
 local lost = require('ullage.lost')
 local session = require('ullage.session')
 local words = require('ullage.words')
 
 local M = {}
+
+---@type table<string, boolean> compactions of which it was asked what they left out, by the edit's id
+local asked = {}
+
+---Finds the line about what was left out for each opened marker that has none. `again` asks also where an answer is awaited
+---or has failed.
+---@param view ullage.View
+---@param again? boolean
+function M.find_left_out(view, again)
+  if next(view.open) == nil or not lost.is_asked_for() then
+    return
+  end
+  for _, row in ipairs(view.rows) do
+    local item = row.kind == 'item' and row.item
+    local lacks_it = item and item.kind == 'marker' and item.edit_id and not item.lost and view.open[item.key]
+    if lacks_it and (again or not asked[item.edit_id]) then
+      asked[item.edit_id] = true
+      lost.find(item.edit_id, function(result)
+        -- The conversation may have been loaded again meanwhile.
+        local at = view:row_of(item)
+        local shown = at and view.rows[at].item
+        if shown then
+          shown.lost = lost.line(result)
+          view:reopen(shown)
+        end
+      end)
+    end
+  end
+end
 
 ---Returns the receipt of a compaction: `Given back: 1,204 tokens, 2 hours ago`.
 ---@param rows ullage.GivenBackRow[] what was given back after it, the oldest first; at least one
@@ -32,7 +61,7 @@ end
 ---@param view ullage.View
 ---@param builder ullage.Builder
 ---@param is_current fun(): boolean whether the view still shows these items
-function M.find(view, builder, is_current)
+function M.find_given_back(view, builder, is_current)
   if not lost.is_asked_for() then
     return
   end
@@ -51,7 +80,7 @@ function M.find(view, builder, is_current)
         view:reopen(item)
       end
     end
-    require('ullage.context.left_out').find(view, true)
+    M.find_left_out(view, true)
   end)
 end
 

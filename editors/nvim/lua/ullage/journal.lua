@@ -49,12 +49,8 @@ function M.show()
   local shown = vim.list_extend({ 'Events', '' }, M.lines())
   vim.list_extend(shown, { '', 'Server', '' })
   vim.list_extend(shown, M.server_lines(found and found.cmd[1] or 'ullage'))
-  vim.cmd('botright new')
-  local buffer = vim.api.nvim_get_current_buf()
-  vim.bo[buffer].buftype, vim.bo[buffer].bufhidden, vim.bo[buffer].swapfile = 'nofile', 'wipe', false
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, shown)
-  vim.bo[buffer].modifiable = false
-  vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buffer, nowait = true, desc = 'Close' })
+  vim.cmd('botright split')
+  vim.api.nvim_win_set_buf(0, require('ullage.window').scratch('ullage://log', shown))
 end
 
 return M

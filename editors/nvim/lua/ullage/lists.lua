@@ -16,10 +16,7 @@ local TITLE, SHORT = 60, 40
 local WIDE = 80
 
 ---Joins what a list shows of a conversation: its title, further facts, its age, and its folder if that is another one.
----@param title string
----@param facts string[]
 ---@param updated_at integer Unix milliseconds
----@param cwd string
 ---@param cells? integer of the title
 local function line(title, facts, updated_at, cwd, cells)
   local parts = vim.list_extend({ words.fit(title, cells or TITLE) }, facts)
@@ -28,8 +25,6 @@ local function line(title, facts, updated_at, cwd, cells)
   return table.concat(parts, ' · ')
 end
 
----@param list table[]
----@param prompt string
 ---@param format_item fun(item: any): string
 ---@param use fun(item: any)
 local function choose(list, prompt, format_item, use)
@@ -68,7 +63,6 @@ end
 local STEP, PATIENCE = 200, 3000
 
 ---Calls `work` once no more rows have come for a moment, after following has begun.
----@param work fun()
 ---@param waited? integer milliseconds
 ---@param before? integer rows
 local function once_found(work, waited, before)
@@ -83,7 +77,6 @@ local function once_found(work, waited, before)
 end
 
 ---@param error ullage.Error?
----@param answer boolean
 ---@param wires? boolean the agents are to run Ullage, too
 local function answered(error, answer, wires)
   if notices.failed(error) then
@@ -137,10 +130,8 @@ function M.import(path)
     import({ path = paths.full(path) })
     return
   end
-  client.request('transcripts/list', { cwd = vim.uv.cwd() }, function(error, result)
-    if notices.failed(error) then
-      return
-    elseif #result.transcripts == 0 then
+  client.call('transcripts/list', { cwd = vim.uv.cwd() }, function(result)
+    if #result.transcripts == 0 then
       notices.say('No conversation of a coding agent was found. Name a file: :Ullage import {file}')
       return
     end
@@ -193,10 +184,7 @@ function M.switch(id)
   end
   -- Each list has the sessions that were changed last.
   client.request('session/list', { cwd = vim.uv.cwd() }, function(_, here)
-    client.request('session/list', {}, function(error, all)
-      if notices.failed(error) then
-        return
-      end
+    client.call('session/list', {}, function(all)
       local list = here and here.sessions or {}
       for _, entry in ipairs(all.sessions) do
         list[#list + 1] = entry.cwd ~= vim.uv.cwd() and entry or nil
@@ -216,9 +204,7 @@ end
 ---@return string[]
 function M.ids()
   local result = client.ask('session/list', {}) or { sessions = {} }
-  return vim.tbl_map(function(entry)
-    return entry.sessionId
-  end, result.sessions)
+  return words.pluck(result.sessions, 'sessionId')
 end
 
 return M

@@ -2,6 +2,7 @@
 -- because finding it takes a moment.
 local notices = require('ullage.notices')
 local session = require('ullage.session')
+local windows = require('ullage.window')
 local words = require('ullage.words')
 
 local M = {}
@@ -17,8 +18,6 @@ function M.as_paste(text)
 end
 
 ---Types a text of several lines into a terminal, and does not press Enter.
----@param buffer integer
----@param text string
 local function paste(buffer, text)
   vim.api.nvim_chan_send(vim.bo[buffer].channel, M.as_paste(text))
 end
@@ -42,14 +41,11 @@ M.NOTHING = 'Everything that you typed is in the summary, and so are the open ta
 ---@type table<string, ullage.LostResult> by session and edit
 local known = {}
 
----@param edit_id string
----@return string
 local function key_of(edit_id)
   return ('%s %s'):format(session.active and session.active.id, edit_id)
 end
 
 ---@param counts table<string, integer> how many of each kind
----@return string
 local function counted(counts)
   local parts = {}
   for _, kind in ipairs(M.KINDS) do
@@ -143,12 +139,97 @@ function M.send(brief)
   end
 end
 
+-- Rows of the window at most, so that the conversation stays in sight.
+local HEIGHT = 16
+-- Cells of a message's number.
+local NUMBER = 8
+
+-- The kinds whose headings do not say the state of their things.
+local STATED = { task = true, problem = true, file = true }
+
+---@class ullage.LostLine: ullage.ListLine
+---@field index? integer the message that it comes from
+
+---@param entry ullage.LostEntry
+---@return ullage.LostLine
+local function entry_line(entry)
+  local detail = entry.detail ~= '' and '  ' .. entry.detail:gsub('%s*\n%s*', ' ') or ''
+  local line = windows.line({
+    { ('  %-' .. NUMBER - 3 .. 's '):format(words.number(entry.index)), 'UllageTokens' },
+    { STATED[entry.kind] and ('[%s] '):format(entry.state) or '', 'UllageMuted' },
+    -- A line of the list is one line of the window.
+    { (entry.text:gsub('%s*\n%s*', ' ')) },
+    { detail, 'UllageMuted' },
+  })
+  return vim.tbl_extend('error', line, { index = entry.index })
+end
+
+---Returns the lines of the list.
+---@param result ullage.LostResult
+---@return ullage.LostLine[]
+function M.lines(result)
+  local lines = { windows.line({ { M.line(result), 'UllageTitle' } }) }
+  if #result.entries == 0 then
+    return lines
+  end
+  lines[2] =
+    windows.line({ { '<CR> shows the message, y copies, s sends to the agent’s terminal, q closes', 'UllageMuted' } })
+  for _, kind in ipairs(M.KINDS) do
+    local listed = vim.tbl_filter(function(entry)
+      return entry.kind == kind[1]
+    end, result.entries)
+    local count = result.counts[kind[1]] or #listed
+    if count > 0 then
+      lines[#lines + 1] = windows.line({ { '' } })
+      lines[#lines + 1] = windows.line({ { kind[3], 'UllageTitle' }, { ' ' .. words.grouped(count), 'UllageMuted' } })
+      vim.list_extend(lines, vim.tbl_map(entry_line, listed))
+    end
+    if count > #listed then
+      local rest = (' '):rep(NUMBER) .. words.grouped(count - #listed) .. ' more'
+      lines[#lines + 1] = windows.line({ { rest, 'UllageMuted' } })
+    end
+  end
+  return lines
+end
+
+---Opens the list of what a compaction left out, below.
+---@param result ullage.LostResult
+function M.show(result)
+  local lines = M.lines(result)
+  local look = { breakindentopt = 'shift:' .. NUMBER, signcolumn = 'no', cursorline = true, winfixheight = true }
+  windows.show_list('ullage://lost', lines, look, {
+    ['<CR>'] = {
+      'go to the message',
+      function(number)
+        if lines[number].index then
+          require('ullage.context').go_to(lines[number].index)
+        end
+      end,
+    },
+    y = {
+      'copy it, for the agent',
+      function()
+        M.copy(result.brief)
+      end,
+    },
+    s = {
+      'send it to the terminal of the agent',
+      function()
+        M.send(result.brief)
+      end,
+    },
+  })
+  -- A narrow window breaks the lines, so that they take more rows than there are lines.
+  local height = vim.api.nvim_win_text_height(0, {}).all
+  vim.api.nvim_win_set_height(0, math.min(HEIGHT, height, math.max(1, math.floor(vim.o.lines / 2))))
+end
+
 ---`:Ullage lost`: lists what the compaction of the marker under the cursor left out, elsewhere the last one.
 function M.list()
   local item = require('ullage.context').item_under_cursor()
   M.find(item and item.kind == 'marker' and item.edit_id or nil, function(result)
     if result.editId then
-      require('ullage.context.lost').show(result)
+      M.show(result)
     else
       notices.say('This conversation was not compacted.')
     end

@@ -78,6 +78,17 @@ function M.failed(error)
   return error ~= nil
 end
 
+---Returns a callback that shows an error, or else calls `use` with the result.
+---@param use fun(result: any)
+---@return fun(error: ullage.Error?, result: any)
+function M.reporting(use)
+  return function(error, result)
+    if not M.failed(error) then
+      use(result)
+    end
+  end
+end
+
 -- What can be done about a notice, by its kind.
 local HINTS = {
   context_warning = ' (:Ullage compact)',

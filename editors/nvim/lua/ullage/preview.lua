@@ -41,12 +41,8 @@ function M.summary(lines)
 end
 
 ---@param id string of the session
----@param focus string
 local function request(id, focus)
-  session.request('context/compact', { sessionId = id, dryRun = true, focus = focus }, function(error, result)
-    if notices.failed(error) then
-      return
-    end
+  session.call('context/compact', { sessionId = id, dryRun = true, focus = focus }, function(result)
     local sizes = words.shrinking(result.contextSizeBefore, result.contextSizeAfter)
     require('ullage.proposal').show({
       name = 'preview',
@@ -65,10 +61,8 @@ local function request(id, focus)
         local params = { sessionId = id, previewId = result.previewId }
         params.summary = summary ~= result.summary and summary or nil
         -- The compaction's own notice shows the result.
-        session.request('context/commit', params, function(failure)
-          if not notices.failed(failure) then
-            close()
-          end
+        session.call('context/commit', params, function()
+          close()
         end)
       end,
     })

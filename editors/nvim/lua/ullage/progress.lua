@@ -7,8 +7,6 @@ local words = require('ullage.words')
 local M = {}
 
 ---Calls Neovim's own handler, which keeps the client's ring and fires |LspProgress|.
----@param token string
----@param value table
 local function send(token, value)
   local ours = client.get()
   if ours then

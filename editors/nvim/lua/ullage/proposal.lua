@@ -1,5 +1,6 @@
 -- A change that is shown before it happens, in a buffer of its own: `:w` makes it, `q` leaves everything as it is.
 local notices = require('ullage.notices')
+local windows = require('ullage.window')
 
 local M = {}
 
@@ -15,16 +16,9 @@ local M = {}
 ---@param proposal ullage.Proposal
 ---@return integer buffer
 function M.show(proposal)
-  local name = 'ullage://' .. proposal.name
-  local old = vim.fn.bufnr('^' .. name .. '$')
-  if old ~= -1 then
-    vim.api.nvim_buf_delete(old, { force = true })
-  end
-  local buffer = vim.api.nvim_create_buf(true, false)
-  require('ullage.window').show(buffer)
-  vim.api.nvim_buf_set_name(buffer, name)
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, proposal.lines)
-  local options = { buftype = 'acwrite', bufhidden = 'wipe', swapfile = false, modified = false }
+  local buffer = windows.scratch('ullage://' .. proposal.name, proposal.lines, true)
+  windows.show(buffer)
+  local options = { buftype = 'acwrite', swapfile = false, modified = false }
   options.modifiable, options.filetype = proposal.is_editable or false, proposal.filetype
   for option, value in pairs(options) do
     vim.bo[buffer][option] = value

@@ -78,17 +78,14 @@ local function compose()
 end
 
 local BETWEEN = ' · '
-local redraw_is_due = false
 
----Redraws once for all updates that came in one turn of the loop.
-local function redraw()
-  redraw_is_due = false
+local redraw = events.once_a_turn(function()
   local lualine = package.loaded['lualine']
   if lualine then
     lualine.refresh()
   end
   vim.cmd.redrawstatus({ bang = true })
-end
+end)
 
 ---@return boolean changed
 local function refresh()
@@ -100,10 +97,7 @@ local function refresh()
     return part[1]
   end, parts)
   M.text, M.group, M.parts = table.concat(texts, BETWEEN), group, parts
-  if not redraw_is_due then
-    redraw_is_due = true
-    vim.schedule(redraw)
-  end
+  redraw()
   return true
 end
 

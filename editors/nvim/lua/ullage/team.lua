@@ -1,5 +1,5 @@
 -- What a search of the team's archive finds, in a window, and a whole message of it in another one.
-local list = require('ullage.list')
+local windows = require('ullage.window')
 local notices = require('ullage.notices')
 local words = require('ullage.words')
 
@@ -11,24 +11,22 @@ local NAME = 'ullage://team'
 ---@field hit? ullage.TeamHitRow the message that the line is of
 
 ---Returns others' words as one line.
----@param text string
 local function flat(text)
   return vim.trim((text:gsub('%s+', ' ')))
 end
 
 ---@param found ullage.TeamHitRow|ullage.TeamOpenResult
 local function head(found)
-  return list.line({
+  return windows.line({
     { ('%s  %s'):format(flat(found.owner), flat(found.folder)), 'UllageTitle' },
     { '  ' .. flat(found.title) },
     { ('  %s %s'):format(words.number(found.index), flat(found.role)), 'UllageTokens' },
   })
 end
 
----@param text string
 local function body(text)
   return vim.tbl_map(function(each)
-    return list.line({ { '  ' .. each:gsub('[%c]', ' ') } })
+    return windows.line({ { '  ' .. each:gsub('[%c]', ' ') } })
   end, vim.split(text, '\n', { plain = true }))
 end
 
@@ -39,11 +37,11 @@ end
 function M.lines(query, result)
   local found = ('%d found in the team’s archive: %s'):format(#result.hits, flat(query))
   local lines = {
-    list.line({ { found, 'UllageTitle' } }),
-    list.line({ { '<CR> opens the whole message, q closes', 'UllageMuted' } }),
+    windows.line({ { found, 'UllageTitle' } }),
+    windows.line({ { '<CR> opens the whole message, q closes', 'UllageMuted' } }),
   }
   for _, hit in ipairs(result.hits) do
-    lines[#lines + 1] = list.line({ { '' } })
+    lines[#lines + 1] = windows.line({ { '' } })
     for _, each in ipairs(vim.list_extend({ head(hit) }, body(hit.text))) do
       each.hit = hit
       lines[#lines + 1] = each
@@ -56,19 +54,18 @@ end
 ---@param message ullage.TeamOpenResult
 ---@return ullage.ListLine[]
 function M.message_lines(message)
-  local close = list.line({ { ('of %s messages, q closes'):format(words.grouped(message.messages)), 'UllageMuted' } })
-  return vim.list_extend({ head(message), close, list.line({ { '' } }) }, body(message.text))
+  local close =
+    windows.line({ { ('of %s messages, q closes'):format(words.grouped(message.messages)), 'UllageMuted' } })
+  return vim.list_extend({ head(message), close, windows.line({ { '' } }) }, body(message.text))
 end
 
 ---Opens a whole message, below the list.
 ---@param hit ullage.TeamHitRow
 local function open(hit)
   local params = { sessionId = hit.sessionId, index = hit.index }
-  require('ullage.client').request('team/open', params, function(error, message)
-    if not notices.failed(error) then
-      local name = ('%s/%s/%d'):format(NAME, message.sessionId, message.index + 1)
-      list.show(name, M.message_lines(message), {}, {})
-    end
+  require('ullage.client').call('team/open', params, function(message)
+    local name = ('%s/%s/%d'):format(NAME, message.sessionId, message.index + 1)
+    windows.show_list(name, M.message_lines(message), {}, {})
   end)
 end
 
@@ -77,7 +74,7 @@ end
 ---@param result ullage.TeamSearchResult
 function M.show(query, result)
   local lines = M.lines(query, result)
-  list.show(NAME, lines, {}, {
+  windows.show_list(NAME, lines, {}, {
     ['<CR>'] = {
       'open the whole message',
       function(number)

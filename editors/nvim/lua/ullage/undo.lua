@@ -24,7 +24,7 @@ end
 ---Returns `brings back 122K tokens; the context will be at 98 %`. The server has computed the figures.
 ---@param usage table a `UsageResult` of the wire
 local function consequence(usage)
-  local after, figures = require('ullage.session.figures').read(usage), session.figures
+  local after, figures = require('ullage.session').read(usage), session.figures
   local difference = after.used - (figures and figures.used or 0)
   local text = ('%s %s tokens'):format(
     difference < 0 and 'takes away' or 'brings back',
@@ -34,14 +34,9 @@ local function consequence(usage)
 end
 
 ---Sends the request that was confirmed, and shows the figures before and after it.
----@param method string
----@param params table
 local function revert(method, params)
   local before = session.figures and session.figures.used
-  session.request(method, params, function(error, result)
-    if notices.failed(error) then
-      return
-    end
+  session.call(method, params, function(result)
     session.edited(result.usage)
     notices.say(('Undone: %s.'):format(words.shrinking(before or result.usage.used, result.usage.used)))
   end)
@@ -96,10 +91,7 @@ function M.forget(id)
   local following = require('ullage.following')
   local current = following.current()
   local params = { sessionId = id ~= '' and id or current and current.session_id or nil }
-  session.request('session/load', params, function(error, result)
-    if notices.failed(error) then
-      return
-    end
+  session.call('session/load', params, function(result)
     local row, meta = following.row(result.sessionId), result.usage._meta.ullage
     local title = row and require('ullage.following.rows').title(row) or words.plain(result.title)
     local messages = words.count(meta.messagesActive + meta.messagesArchived, 'message')
@@ -109,12 +101,10 @@ function M.forget(id)
       stays(meta, row)
     )
     notices.confirm(prompt, 'Forget', function()
-      session.request('session/delete', { sessionId = result.sessionId }, function(refused)
-        if not notices.failed(refused) then
-          require('ullage.following.served').take({ rows = {}, gone = { result.sessionId } })
-          session.leave(result.sessionId)
-          notices.say('Forgotten.')
-        end
+      session.call('session/delete', { sessionId = result.sessionId }, function()
+        require('ullage.following.consent').take({ rows = {}, gone = { result.sessionId } })
+        session.leave(result.sessionId)
+        notices.say('Forgotten.')
       end)
     end)
   end)
@@ -125,9 +115,7 @@ end
 function M.ids()
   local active = session.active
   local result = active and require('ullage.client').ask('context/history', { sessionId = active.id }) or { edits = {} }
-  return vim.tbl_map(function(edit)
-    return edit.id
-  end, in_force(result.edits))
+  return words.pluck(in_force(result.edits), 'id')
 end
 
 return M

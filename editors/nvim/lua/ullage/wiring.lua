@@ -1,10 +1,10 @@
 -- Ullage in the settings of agents: a change of them is shown as a difference before it is made.
 local client = require('ullage.client')
 local notices = require('ullage.notices')
+local words = require('ullage.words')
 
 local M = {}
 
----@param path string
 local function home(path)
   return vim.fn.fnamemodify(path, ':~')
 end
@@ -31,12 +31,7 @@ end
 ---Returns the names of agents: `Claude Code, Codex`.
 ---@param agents ullage.WiredAgent[]
 local function names(agents)
-  return table.concat(
-    vim.tbl_map(function(agent)
-      return agent.agent
-    end, agents),
-    ', '
-  )
+  return table.concat(words.pluck(agents, 'agent'), ', ')
 end
 
 ---Returns what a change that was made has changed, and what the user has to do now.
@@ -88,21 +83,16 @@ end
 ---@param unchanged string what is told if there is nothing to change
 function M.propose(method, params, unchanged)
   local dry = vim.tbl_extend('error', params, { dryRun = true })
-  client.request(method, dry, function(error, result)
-    if notices.failed(error) then
-      return
-    end
+  client.call(method, dry, function(result)
     if not changes(result) then
       nothing(result, unchanged)
       return
     end
     local function accept(close)
       local shown = vim.tbl_extend('error', params, { previewId = result.previewId })
-      client.request(method, shown, function(failure, made)
-        if not notices.failed(failure) then
-          close()
-          notices.say(M.done(made))
-        end
+      client.call(method, shown, function(made)
+        close()
+        notices.say(M.done(made))
       end)
     end
     require('ullage.proposal').show({
@@ -120,9 +110,7 @@ end
 ---@return string[]
 function M.words(method)
   local result = client.ask(method, { dryRun = true })
-  return vim.tbl_map(function(agent)
-    return agent.word
-  end, result and result.agents or {})
+  return words.pluck(result and result.agents or {}, 'word')
 end
 
 return M

@@ -140,6 +140,27 @@ function M.number(index)
   return '#' .. (index + 1)
 end
 
+---Returns a copy of a value of the wire whose fields have names in snake case, at the first level.
+---@param wire table<string, any>
+---@return table<string, any>
+function M.in_snake_case(wire)
+  local copy = {}
+  for name, value in pairs(wire) do
+    copy[name:gsub('%u', '_%0'):lower()] = value
+  end
+  return copy
+end
+
+---Returns one field of each element of a list.
+---@param list table[]
+---@param field string
+---@return any[]
+function M.pluck(list, field)
+  return vim.tbl_map(function(each)
+    return each[field]
+  end, list)
+end
+
 ---Replaces JSON's null by nil in a value of the wire, so that no caller meets |vim.NIL|. Elements of a list keep it,
 ---because a list with holes has no length.
 ---@generic T

@@ -66,7 +66,6 @@ local function fitted(parts, width)
 end
 
 ---@param figures ullage.Figures
----@param cells integer
 ---@return ullage.Part[]
 local function bar(figures, cells)
   local full = math.min(cells, math.floor(cells * figures.used / figures.size + 0.5))
@@ -130,7 +129,6 @@ end
 
 ---Returns the gauge: how full the context is, when it is compacted, and its window.
 ---@param figures ullage.Figures
----@param width integer
 local function gauge(figures, width)
   if not figures.size then
     return fitted({
@@ -180,7 +178,6 @@ function M.parts(figures)
 end
 
 ---@param figures ullage.Figures
----@param width integer
 local function breakdown(figures, width)
   local parts = {}
   for number, part in ipairs(M.parts(figures)) do
@@ -213,7 +210,6 @@ local function distance(figures)
 end
 
 ---@param figures ullage.Figures
----@param width integer
 local function counts(figures, width)
   local listed = {
     { words.count(figures.active, 'active message'), 3 },
@@ -236,7 +232,6 @@ end
 
 ---@param active ullage.Active
 ---@param figures ullage.Figures
----@param width integer
 local function title(active, figures, width)
   local model = figures.model ~= '' and ' · ' .. figures.model or ''
   local room = width - vim.fn.strdisplaywidth(model)
@@ -249,9 +244,7 @@ local function title(active, figures, width)
 end
 
 ---Breaks a text at blanks into lines of a width. A word that is longer has a line of its own.
----@param text string
 ---@param width integer cells
----@return string[]
 local function wrapped(text, width)
   local lines = {}
   for word in text:gmatch('%S+') do
@@ -267,7 +260,6 @@ end
 
 ---Returns the lines that say what speaks against the place of the compaction, or why none is known.
 ---@param figures ullage.Figures
----@param width integer
 ---@return ullage.Row[]
 local function remarks(figures, width)
   local list = {}

@@ -5,6 +5,7 @@ local keys = require('ullage.context.keys')
 local loaders = require('ullage.context.loader')
 local session = require('ullage.session')
 local views = require('ullage.context.view')
+local windows = require('ullage.window')
 local words = require('ullage.words')
 
 local M = {}
@@ -20,12 +21,12 @@ local watcher
 ---@type string? the session whose messages were opened in place
 local shown_id
 
-local function windows()
+local function shown_in()
   return view and vim.api.nvim_buf_is_valid(view.buffer) and vim.fn.win_findbuf(view.buffer) or {}
 end
 
 local function is_shown()
-  return #windows() > 0
+  return #shown_in() > 0
 end
 
 ---Loads the conversation again, if the buffer is shown.
@@ -62,7 +63,7 @@ local function listen()
       view:show_head(session.active, figures)
       loader:follow(figures)
       -- Only the figures say whose conversation it is.
-      require('ullage.context.left_out').find(view)
+      require('ullage.given_back').find_left_out(view)
     end
   end)
   events.on('session', function(active)
@@ -116,12 +117,6 @@ local WINDOW = {
   fillchars = 'fold: ',
 }
 
-local function dress(window)
-  for name, value in pairs(WINDOW) do
-    vim.api.nvim_set_option_value(name, value, { win = window, scope = 'local' })
-  end
-end
-
 local function make()
   local buffer = vim.api.nvim_create_buf(true, false)
   vim.api.nvim_buf_set_name(buffer, NAME)
@@ -133,7 +128,7 @@ local function make()
   vim.api.nvim_create_autocmd('BufWinEnter', {
     buffer = buffer,
     callback = function()
-      dress(vim.api.nvim_get_current_win())
+      windows.dress(0, WINDOW)
     end,
   })
   vim.api.nvim_create_autocmd('BufWipeout', {
@@ -166,11 +161,11 @@ function M.open(done)
   if not view then
     make()
   end
-  local window = windows()[1]
+  local window = shown_in()[1]
   if window then
     vim.api.nvim_set_current_win(window)
   else
-    require('ullage.window').show(view.buffer)
+    windows.show(view.buffer)
   end
   loader:reload(done)
 end
@@ -199,13 +194,13 @@ end
 function M.go_to(index)
   local function go()
     local at = view and keys.row_of_index(view, index)
-    local window = windows()[1]
+    local window = shown_in()[1]
     if at and window then
       vim.api.nvim_win_set_cursor(window, { at, 0 })
       vim.cmd('normal! zv')
     end
   end
-  local window = windows()[1]
+  local window = shown_in()[1]
   if window and loader.builder then
     vim.api.nvim_set_current_win(window)
     vim.cmd("normal! m'")
@@ -232,9 +227,7 @@ end
 ---@return string[]
 function M.hit_lines(info)
   local list = vim.fn.getqflist({ id = info.id, items = 1 }).items
-  return vim.tbl_map(function(item)
-    return item.text
-  end, vim.list_slice(list, info.start_idx, info.end_idx))
+  return words.pluck(vim.list_slice(list, info.start_idx, info.end_idx), 'text')
 end
 
 ---Puts the hits of a search into a quickfix list with places in the conversation, and goes to the first one.
@@ -260,7 +253,7 @@ function M.show_hits(query, found)
     -- Before the list opens: from the list, Neovim would show the conversation in one more window.
     vim.cmd('silent! cfirst')
     vim.cmd('botright copen')
-    vim.api.nvim_set_option_value('wrap', false, { win = 0, scope = 'local' })
+    windows.dress(0, { wrap = false })
     if found.note ~= '' then
       require('ullage.notices').say(found.note)
     end
@@ -270,11 +263,9 @@ end
 ---`:Ullage search`
 ---@param query string
 function M.search(query)
-  session.request('context/search', { query = query, limit = 50 }, function(error, result)
+  session.call('context/search', { query = query, limit = 50 }, function(result)
     local notices = require('ullage.notices')
-    if notices.failed(error) then
-      return
-    elseif #result.hits == 0 then
+    if #result.hits == 0 then
       notices.say(vim.trim(('Nothing was said about “%s”. %s'):format(query, result.note)))
     else
       M.show_hits(query, result)

@@ -31,8 +31,6 @@ local M = {}
 local LINE = 240
 
 ---Returns the line for a text.
----@param text string
----@return string
 local function line(text)
   local first = words.plain(text)
   return #first > LINE and vim.fn.strcharpart(first, 0, LINE) .. '…' or first
@@ -72,8 +70,6 @@ end
 local TELLING = { 'path', 'file_path', 'command', 'cmd', 'pattern', 'query', 'url', 'description' }
 
 ---Returns a field of an input as text, or nil. A list of words is a command; of `bash -lc COMMAND` the last word is.
----@param value any
----@return string?
 local function as_text(value)
   if type(value) == 'string' then
     return value
@@ -86,8 +82,6 @@ local function as_text(value)
 end
 
 ---Returns the line that describes a tool's input best, and the key of its field.
----@param input any
----@return string
 ---@return any key
 local function telling(input)
   if type(input) ~= 'table' then
@@ -152,8 +146,6 @@ function M.line_of(message)
 end
 
 ---@param entry ullage.Entry
----@param kind string
----@param key string
 ---@return ullage.Item
 local function item(entry, kind, key)
   return {

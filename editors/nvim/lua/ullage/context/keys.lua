@@ -2,8 +2,9 @@
 -- can choose others. No key shadows a motion.
 local M = {}
 
-local format = require('ullage.words')
+local notices = require('ullage.notices')
 local session = require('ullage.session')
+local words = require('ullage.words')
 
 -- Cells of a message in a question, enough to recognise it.
 local LINE = 50
@@ -26,7 +27,7 @@ local function expand(view)
   local at = view:toggle(line)
   if at then
     vim.api.nvim_win_set_cursor(0, { at, 0 })
-    require('ullage.context.left_out').find(view, true)
+    require('ullage.given_back').find_left_out(view, true)
   end
 end
 
@@ -35,35 +36,40 @@ local function undo(view)
   require('ullage.undo').ask(item and item.kind == 'marker' and item.edit_id or nil)
 end
 
-local function pin(view)
-  local entry = M.entry(view)
-  if require('ullage.following').refuse() then
-    return
-  elseif not entry then
-    require('ullage.notices').say('Put the cursor on a message.')
-    return
-  end
-  local params = { messageId = entry.message.id, pinned = not entry.pinned }
-  session.request('context/pin', params, function(error)
-    local notices = require('ullage.notices')
-    if not notices.failed(error) then
-      notices.say(entry.pinned and 'Unpinned.' or 'Pinned: it stays word for word through every compaction.')
-      require('ullage.context').reload()
+---Returns a key's action on the message under the cursor. A conversation that an agent has is only read.
+---@param use fun(entry: ullage.Entry)
+local function on_message(use)
+  return function(view)
+    local entry = M.entry(view)
+    if require('ullage.following').refuse() then
+      return
+    elseif entry then
+      use(entry)
+    else
+      notices.say('Put the cursor on a message.')
     end
-  end)
+  end
 end
 
----@param view ullage.View
+local pin = on_message(function(entry)
+  session.call('context/pin', { messageId = entry.message.id, pinned = not entry.pinned }, function()
+    notices.say(entry.pinned and 'Unpinned.' or 'Pinned: it stays word for word through every compaction.')
+    require('ullage.context').reload()
+  end)
+end)
+
 ---@param step 1|-1
-local function jump(view, step)
-  local at = vim.api.nvim_win_get_cursor(0)[1] + step
-  while view.rows[at] do
-    local item = view.rows[at].kind == 'item' and view.rows[at].item
-    if item and (item.kind == 'marker' or item.kind == 'live') then
-      vim.api.nvim_win_set_cursor(0, { at, 0 })
-      return
+local function jump(step)
+  return function(view)
+    local at = vim.api.nvim_win_get_cursor(0)[1] + step
+    while view.rows[at] do
+      local item = view.rows[at].kind == 'item' and view.rows[at].item
+      if item and (item.kind == 'marker' or item.kind == 'live') then
+        vim.api.nvim_win_set_cursor(0, { at, 0 })
+        return
+      end
+      at = at + step
     end
-    at = at + step
   end
 end
 
@@ -71,17 +77,14 @@ end
 local BIGGEST = 20
 
 local function biggest(view)
-  local list = {}
-  for _, row in ipairs(view.rows) do
-    if row.kind == 'item' and row.item.tokens > 0 then
-      list[#list + 1] = row
-    end
-  end
+  local list = vim.tbl_filter(function(row)
+    return row.kind == 'item' and row.item.tokens > 0
+  end, view.rows)
   table.sort(list, function(one, other)
     return one.item.tokens > other.item.tokens
   end)
   if #list == 0 then
-    require('ullage.notices').say('There are no messages yet.')
+    notices.say('There are no messages yet.')
     return
   end
   local window = vim.api.nvim_get_current_win()
@@ -100,7 +103,6 @@ local function biggest(view)
 end
 
 ---Asks before a key compacts: a slip of the finger must not cost a summary. The commands do not ask.
----@param question string
 ---@param params table of `context/compact`
 local function confirmed(question, params)
   local choices = next(params) and { 'Compact', 'Leave it' } or { 'Compact', 'Preview', 'Leave it' }
@@ -123,27 +125,18 @@ local function compact()
   confirmed('Compact now?' .. (percent and (' The context is %d %% full.'):format(percent) or ''), {})
 end
 
----@param what string
 ---@param field 'upTo'|'from'
 local function compact_stretch(what, field)
-  return function(view)
-    local entry = M.entry(view)
-    if require('ullage.following').refuse() then
-      return
-    elseif entry then
-      local line = format.fit(require('ullage.context.items').line_of(entry.message), LINE)
-      local question = ('Compact %s %s “%s”?'):format(what, format.number(entry.index), line)
-      confirmed(question, { [field] = entry.message.id })
-    else
-      require('ullage.notices').say('Put the cursor on a message.')
-    end
-  end
+  return on_message(function(entry)
+    local line = words.fit(require('ullage.context.items').line_of(entry.message), LINE)
+    confirmed(('Compact %s %s “%s”?'):format(what, words.number(entry.index), line), { [field] = entry.message.id })
+  end)
 end
 
 local function focus()
-  vim.ui.input({ prompt = 'Compact, and keep above all: ' }, function(words)
-    if words and vim.trim(words) ~= '' then
-      require('ullage.compacting').compact(words)
+  vim.ui.input({ prompt = 'Compact, and keep above all: ' }, function(typed)
+    if typed and vim.trim(typed) ~= '' then
+      require('ullage.compacting').compact(typed)
     end
   end)
 end
@@ -176,7 +169,7 @@ local function jump_to_number(view)
       return
     end
   end
-  require('ullage.notices').say('Put the cursor on the number of a message, for example #41.')
+  notices.say('Put the cursor on the number of a message, for example #41.')
 end
 
 ---Opens the link under the cursor. Its address is not in the buffer. An address that is, is opened as everywhere.
@@ -197,88 +190,70 @@ local function yank(view)
   local row = row_here(view)
   local item = row and row.item
   if not item or item.kind == 'archived' or item.kind == 'live' then
-    require('ullage.notices').say('Put the cursor on a message.')
+    notices.say('Put the cursor on a message.')
     return
   end
   local lines = require('ullage.context.items').details(item)
   vim.fn.setreg(vim.v.register, lines, 'l')
-  require('ullage.notices').say(('%s copied.'):format(format.count(#lines, 'line')))
+  notices.say(('%s copied.'):format(words.count(#lines, 'line')))
 end
 
----The mappings that exist only for this buffer. `<Plug>(ullage-NAME)` of the commands exists everywhere.
----@type table<string, fun(view: ullage.View)>
-local ACTIONS = {
-  toggle = expand,
-  ['undo-here'] = undo,
-  ['compact-asked'] = compact,
-  ['compact-focus'] = focus,
-  ['upto-asked'] = compact_stretch('everything up to', 'upTo'),
-  ['from-asked'] = compact_stretch('everything from', 'from'),
-  cancel = function()
-    require('ullage.compacting').cancel()
-  end,
-  pin = pin,
-  ['jump-to-number'] = jump_to_number,
-  ['open-link'] = open_link,
-  yank = yank,
-  biggest = biggest,
-  ['next-marker'] = function(view)
-    jump(view, 1)
-  end,
-  ['previous-marker'] = function(view)
-    jump(view, -1)
-  end,
-  reload = function()
-    session.refresh()
-    require('ullage.context').reload()
-  end,
-  close = function()
-    require('ullage.context').close()
-  end,
-}
+---Returns a function of a module, which is loaded when it is used.
+local function lazily(module, name)
+  return function()
+    require(module)[name]()
+  end
+end
 
----@type { [1]: string, [2]: string, [3]: string }[] key, mapping, what it does
-M.KEYS = {
-  { '<CR>', 'toggle', 'open or close what is under the cursor' },
-  { 'x', 'cancel', 'stop the compaction that runs' },
-  { 'cc', 'compact-asked', 'compact now' },
-  { 'cw', 'compact-focus', 'compact, with words about what to keep' },
-  { 'ct', 'upto-asked', 'compact everything up to the message' },
-  { 'cf', 'from-asked', 'compact from the message on' },
-  { 'cp', 'preview', 'preview a compaction' },
-  { 'u', 'undo-here', 'undo the compaction under the cursor, or the last edit' },
-  { 'p', 'pin', 'pin or unpin the message' },
-  { 'gy', 'yank', 'copy the message' },
-  { 'gx', 'open-link', 'open the link' },
-  { 'gl', 'lost', 'list what the compaction left out' },
-  { 'gb', 'biggest', 'list the biggest parts' },
-  { ']]', 'next-marker', 'next marker' },
-  { '[[', 'previous-marker', 'previous marker' },
-  { '<C-]>', 'jump-to-number', 'go to the message whose number (#41) is under the cursor' },
-  { 'R', 'reload', 'load again' },
-  { 'q', 'close', 'close' },
-  { 'g?', 'help', 'show these keys' },
-}
+local function reload()
+  session.refresh()
+  require('ullage.context').reload()
+end
 
-function ACTIONS.help()
+local function help()
   require('ullage.context.help').show(M.KEYS)
 end
+
+---Key, mapping, what it does, and how. Without the last, `<Plug>(ullage-MAPPING)` is a command's, which exists everywhere.
+---@type { [1]: string, [2]: string, [3]: string, [4]: fun(view: ullage.View)? }[]
+M.KEYS = {
+  { '<CR>', 'toggle', 'open or close what is under the cursor', expand },
+  { 'x', 'cancel', 'stop the compaction that runs', lazily('ullage.compacting', 'cancel') },
+  { 'cc', 'compact-asked', 'compact now', compact },
+  { 'cw', 'compact-focus', 'compact, with words about what to keep', focus },
+  { 'ct', 'upto-asked', 'compact everything up to the message', compact_stretch('everything up to', 'upTo') },
+  { 'cf', 'from-asked', 'compact from the message on', compact_stretch('everything from', 'from') },
+  { 'cp', 'preview', 'preview a compaction' },
+  { 'u', 'undo-here', 'undo the compaction under the cursor, or the last edit', undo },
+  { 'p', 'pin', 'pin or unpin the message', pin },
+  { 'gy', 'yank', 'copy the message', yank },
+  { 'gx', 'open-link', 'open the link', open_link },
+  { 'gl', 'lost', 'list what the compaction left out' },
+  { 'gb', 'biggest', 'list the biggest parts', biggest },
+  { ']]', 'next-marker', 'next marker', jump(1) },
+  { '[[', 'previous-marker', 'previous marker', jump(-1) },
+  { '<C-]>', 'jump-to-number', 'go to the message whose number (#41) is under the cursor', jump_to_number },
+  { 'R', 'reload', 'load again', reload },
+  { 'q', 'close', 'close', lazily('ullage.context', 'close') },
+  { 'g?', 'help', 'show these keys', help },
+}
 
 ---Defines the mappings in the buffer, and the default keys unless the option `context.keys` is false.
 ---@param view ullage.View
 function M.set(view)
-  for name, action in pairs(ACTIONS) do
-    vim.keymap.set('n', ('<Plug>(ullage-%s)'):format(name), function()
-      action(view)
-    end, { buffer = view.buffer, desc = 'Ullage: ' .. name })
-  end
-  if not require('ullage.config').get().context.keys then
-    return
-  end
+  local has_keys = require('ullage.config').get().context.keys
   for _, key in ipairs(M.KEYS) do
-    -- Keys of one letter do not wait for a longer mapping of the user's.
-    local options = { buffer = view.buffer, remap = true, nowait = #key[1] == 1, desc = 'Ullage: ' .. key[3] }
-    vim.keymap.set('n', key[1], ('<Plug>(ullage-%s)'):format(key[2]), options)
+    local plug, action = ('<Plug>(ullage-%s)'):format(key[2]), key[4]
+    if action then
+      vim.keymap.set('n', plug, function()
+        action(view)
+      end, { buffer = view.buffer, desc = 'Ullage: ' .. key[2] })
+    end
+    if has_keys then
+      -- Keys of one letter do not wait for a longer mapping of the user's.
+      local options = { buffer = view.buffer, remap = true, nowait = #key[1] == 1, desc = 'Ullage: ' .. key[3] }
+      vim.keymap.set('n', key[1], plug, options)
+    end
   end
 end
 

@@ -107,7 +107,7 @@ function Loader:show()
   if marker then
     self:bring_readers(marker)
   end
-  require('ullage.context.left_out').find(self.view)
+  require('ullage.given_back').find_left_out(self.view)
   if session.running then
     self.view:begin_live(session.running)
   end
@@ -125,7 +125,6 @@ local function facts(figures)
 end
 
 ---Returns a text that changes with every edit that is made, undone or redone.
----@param edits table[]
 local function signature(edits)
   return table.concat(
     vim.tbl_map(function(edit)
@@ -139,7 +138,7 @@ end
 function Loader:find_given_back()
   local builder = self.builder
   if builder then
-    require('ullage.given_back').find(self.view, builder, function()
+    require('ullage.given_back').find_given_back(self.view, builder, function()
       return builder == self.builder
     end)
   end

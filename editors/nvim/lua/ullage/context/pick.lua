@@ -1,14 +1,9 @@
 -- Picks any message of a conversation, archived or not.
 local notices = require('ullage.notices')
 local session = require('ullage.session')
+local words = require('ullage.words')
 
 local M = {}
-
-local function format_item(entry)
-  local number = require('ullage.words').number(entry.index)
-  local line = entry.message and require('ullage.context.items').line_of(entry.message) or entry.snippet
-  return ('%s%s %s'):format(entry.pinned and '● ' or '  ', number, line)
-end
 
 -- The most messages in the list, the newest first. Older ones are found in the conversation.
 local SHOWN = 30
@@ -17,7 +12,7 @@ local SHOWN = 30
 local FIND, OLDER = {}, {}
 
 ---Lets the user choose one of some messages, or what else the list offers.
----@param list table[] messages, and `FIND` and `OLDER`
+---@param list table[] messages or hits of a search, and `FIND` and `OLDER`
 ---@param older integer how many messages are older than these
 ---@param prompt string
 ---@param on_choice fun(choice?: table)
@@ -25,9 +20,12 @@ local function choose(list, older, prompt, on_choice)
   local function label(item)
     if item == FIND then
       return '  Find another one by its number or by words…'
+    elseif item == OLDER then
+      return ('  Older messages (%s more)…'):format(words.grouped(older))
     end
-    return item == OLDER and ('  Older messages (%s more)…'):format(require('ullage.words').grouped(older))
-      or format_item(item)
+    local line = item.message and require('ullage.context.items').line_of(item.message)
+      or item.snippet:gsub('%*%*', ''):gsub('%s+', ' ')
+    return ('%s%s %s'):format(item.pinned and '● ' or '  ', words.number(item.index), line)
   end
   vim.ui.select(list, { prompt = prompt, format_item = label }, on_choice)
 end
@@ -41,23 +39,17 @@ local function find(id, typed, found)
   local method = number and 'context/messages' or 'context/search'
   local params = number and { sessionId = id, scope = 'transcript', offset = math.max(0, number - 1), limit = 1 }
     or { sessionId = id, query = typed, limit = SHOWN }
-  session.request(method, params, function(error, result)
-    if notices.failed(error) then
-      return
-    end
+  session.call(method, params, function(result)
     if (result.note or '') ~= '' then
       notices.say(result.note)
     end
-    local list = result.entries
-      or vim.tbl_map(function(hit)
-        return vim.tbl_extend('force', hit, { snippet = hit.snippet:gsub('%*%*', ''):gsub('%s+', ' ') })
-      end, result.hits)
-    if #list == 0 or number == 0 then
+    local list = result.entries or result.hits
+    if #list > 0 and number ~= 0 then
+      found(list)
+    else
       notices.say(
         number and ('There is no message #%d.'):format(number) or ('Nothing was said about “%s”.'):format(typed)
       )
-    else
-      found(list)
     end
   end)
 end
@@ -88,19 +80,14 @@ function M.any(id, prompt, use)
   local function page(stop)
     local start = math.max(0, stop - SHOWN)
     local params = { sessionId = id, scope = 'transcript', offset = start, limit = math.max(1, stop - start) }
-    session.request('context/messages', params, function(error, result)
-      if notices.failed(error) then
-        return
-      end
+    session.call('context/messages', params, function(result)
       local list = vim.list_extend({ FIND }, vim.fn.reverse(result.entries))
       list[#list + 1] = start > 0 and OLDER or nil
       choose(list, start, prompt, function(choice)
         if choice == FIND then
           vim.schedule(ask)
         elseif choice == OLDER then
-          vim.schedule(function()
-            page(start)
-          end)
+          vim.schedule_wrap(page)(start)
         else
           decide(choice)
         end
@@ -108,10 +95,8 @@ function M.any(id, prompt, use)
     end)
   end
 
-  session.request('context/messages', { sessionId = id, scope = 'transcript', limit = 1 }, function(error, result)
-    if notices.failed(error) then
-      return
-    elseif result.total == 0 then
+  session.call('context/messages', { sessionId = id, scope = 'transcript', limit = 1 }, function(result)
+    if result.total == 0 then
       notices.say('There is no message yet.')
     else
       page(result.total)

@@ -18,8 +18,6 @@ end
 ---Returns the address of a link, if it is that of a page or a mailbox. Others could have the system run a file of a foreign
 ---folder.
 ---@param node TSNode
----@param text string
----@return string?
 local function address(node, text)
   for child in node:iter_children() do
     local url = child:type() == 'link_destination' and vim.treesitter.get_node_text(child, text)

@@ -99,7 +99,6 @@ local DISPENSABLE = { 'trigger', 'messages', 'ago' }
 ---Returns the facts of a marker that fit into the window.
 ---@param item ullage.Item
 ---@param cells integer for all facts
----@return string
 local function facts(item, cells)
   local block, given = item.block, item.given_back and item.given_back[#item.given_back]
   local archived = block.messages_archived or 0

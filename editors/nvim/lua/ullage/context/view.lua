@@ -1,6 +1,7 @@
 -- The buffer's rows and its lines, always equal. A change touches only the lines that it affects.
 local head = require('ullage.context.head')
 local rows = require('ullage.context.rows')
+local words = require('ullage.words')
 
 local M = {}
 
@@ -47,9 +48,7 @@ function View:measure()
 end
 
 local function texts(list)
-  return vim.tbl_map(function(row)
-    return row.text
-  end, list)
+  return words.pluck(list, 'text')
 end
 
 ---@param first integer 0-based

@@ -2,11 +2,41 @@
 local client = require('ullage.client')
 local events = require('ullage.events')
 local live_file = require('ullage.following.live_file')
-local served = require('ullage.following.served')
+local rows = require('ullage.following.rows')
 
 local M = {}
 
----@return string
+-- The rows that the server of this Neovim sends hold conversations that are too old for the live file, such as the newest of
+-- a folder in which no agent has run for days.
+---@type table<string, ullage.Followed> by session
+local by_session = {}
+
+---Takes the rows of an answer, or of `ullage/following/changed`.
+---@param wire { rows: table[], gone?: string[] }
+function M.take(wire)
+  for _, session_id in ipairs(wire.gone or {}) do
+    by_session[session_id] = nil
+  end
+  for _, row in ipairs(rows.read_wire(wire.rows)) do
+    by_session[row.session_id] = row
+  end
+  events.emit('following')
+end
+
+---Returns the rows of the live file, and of the server's those that the file lacks.
+---@param list ullage.Followed[] the rows of the live file
+---@return ullage.Followed[]
+function M.with(list)
+  local all, known = vim.list_extend({}, list), {}
+  for _, row in ipairs(list) do
+    known[row.session_id] = true
+  end
+  for session_id, row in pairs(by_session) do
+    all[#all + 1] = not known[session_id] and row or nil
+  end
+  return all
+end
+
 local function path()
   return vim.fn.stdpath('state') .. '/ullage/follow'
 end
@@ -27,7 +57,6 @@ function M.given()
 end
 
 ---Keeps the user's answer for this Neovim and later ones.
----@param answer boolean
 local function keep(answer)
   vim.fn.mkdir(vim.fs.dirname(path()), 'p')
   vim.fn.writefile({ answer and 'yes' or 'no' }, path())
@@ -43,7 +72,7 @@ function M.begin(callback)
   client.request('following/start', { folders = { vim.uv.cwd() } }, function(error, result)
     begun = error == nil
     if result then
-      served.take({ rows = result.rows })
+      M.take({ rows = result.rows })
     end
     callback(error)
   end)
@@ -70,7 +99,7 @@ local function finish(callback)
     return
   end
   begun = false
-  served.forget()
+  by_session = {}
   client.request('following/stop', {}, callback)
 end
 
@@ -108,7 +137,7 @@ function M.setup()
   events.on('server', function(state)
     if state ~= 'running' then
       begun = false
-      served.forget()
+      by_session = {}
     end
   end)
   events.on('ready', M.ensure)

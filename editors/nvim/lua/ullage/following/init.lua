@@ -3,7 +3,7 @@
 local events = require('ullage.events')
 local live_file = require('ullage.following.live_file')
 local rows = require('ullage.following.rows')
-local served = require('ullage.following.served')
+local consent = require('ullage.following.consent')
 local terminals = require('ullage.following.terminals')
 
 local M = {}
@@ -18,7 +18,7 @@ M.newest = nil
 ---Returns all rows that are known.
 ---@return ullage.Followed[]
 function M.all()
-  return served.with(live_file.rows)
+  return consent.with(live_file.rows)
 end
 
 local GROUPS = { far = 'UllageNormal', near = 'UllageWarn', imminent = 'UllageCritical' }
@@ -96,19 +96,11 @@ local function refresh()
 end
 
 -- Several windows may be entered in one turn of the loop.
-local refresh_is_due = false
-
-local function refresh_soon()
-  if not refresh_is_due then
-    refresh_is_due = true
-    vim.schedule(function()
-      refresh_is_due = false
-      if live_file.is_started() then
-        refresh()
-      end
-    end)
+local refresh_soon = events.once_a_turn(function()
+  if live_file.is_started() then
+    refresh()
   end
-end
+end)
 
 ---Begins to show the conversations. Something that shows them calls this; the first call finds them at once.
 function M.start()

@@ -20,8 +20,6 @@ local seen
 local seen_minute
 
 ---Returns a file in the user's data folder, as Python's platformdirs names it.
----@param name string
----@return string
 local function in_data_folder(name)
   local named = vim.env.XDG_DATA_HOME
   local xdg = named and vim.startswith(named, '/') and named or nil
@@ -34,7 +32,6 @@ local function in_data_folder(name)
 end
 
 ---Returns with what the files begin that are kept on this machine for the store of this Neovim's server.
----@return string
 local function store()
   local config = require('ullage.config').get()
   local chosen = config.store
@@ -58,8 +55,6 @@ function M.path()
 end
 
 ---Whether a process is there. One of another user is.
----@param process_id integer
----@return boolean
 local function is_running(process_id)
   local _, _, code = vim.uv.kill(process_id, 0)
   return code ~= 'ESRCH'
@@ -72,7 +67,6 @@ function M.is_written()
 end
 
 ---Takes the rows of the file's text; none if the text cannot be read or is of a newer version.
----@param text string
 local function take(text)
   local fine, value = pcall(vim.json.decode, text, { luanil = { object = true } })
   if not fine or type(value) ~= 'table' or value.version ~= VERSION then
@@ -94,8 +88,6 @@ local function bury()
   return buried
 end
 
----@param path string
----@return string?
 local function read(path)
   local file = io.open(path, 'rb')
   local text = file and file:read('*a')
@@ -129,18 +121,7 @@ function M.look()
   end
 end
 
-local look_is_due = false
-
----Looks once for all changes that are told in one turn of the loop.
-local function look_soon()
-  if not look_is_due then
-    look_is_due = true
-    vim.schedule(function()
-      look_is_due = false
-      M.look()
-    end)
-  end
-end
+local look_soon = events.once_a_turn(M.look)
 
 local function unwatch()
   if watcher then

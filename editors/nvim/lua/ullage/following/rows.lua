@@ -100,15 +100,7 @@ end
 ---@param list table[]
 ---@return ullage.Followed[]
 function M.read_wire(list)
-  return M.read(vim.tbl_map(function(wire)
-    local row = {}
-    for name, value in pairs(wire) do
-      row[name:gsub('%u', function(letter)
-        return '_' .. letter:lower()
-      end)] = value
-    end
-    return row
-  end, list))
+  return M.read(vim.tbl_map(words.in_snake_case, list))
 end
 
 ---Returns how full the window is, as a whole percentage, or nil if that is not known.
@@ -148,7 +140,6 @@ end
 ---Returns how long the provider still keeps the last prompt, in the fewest words: `warm 23 min`, or `cold`; nil if nothing
 ---is known. A provider that promises nothing may keep it longer.
 ---@param row ullage.Followed
----@return string?
 local function warm(row)
   local cache = row.live and row.cache
   local left = cache and cache['until'] - os.time() * 1000
@@ -160,7 +151,6 @@ end
 
 ---Returns the same with what the next prompt costs once it is cold: `warm 23 min, then $1.90` or `cold: $1.90`.
 ---@param row ullage.Followed
----@return string?
 local function warm_and_cost(row)
   local text = warm(row)
   local cold = text and row.cache.cold

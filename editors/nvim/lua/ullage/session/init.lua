@@ -3,8 +3,7 @@ local choices = require('ullage.session.choices')
 local client = require('ullage.client')
 local errors = require('ullage.errors')
 local events = require('ullage.events')
-local figures = require('ullage.session.figures')
-local updates = require('ullage.session.updates')
+local words = require('ullage.words')
 
 local M = {}
 
@@ -34,6 +33,43 @@ M.idle = false
 ---@type string? the session that was opened by itself although it is old
 local old_id
 
+---The figures of the wire in snake case, as `usage_update` describes them on the protocol's page, and these.
+---@class ullage.Figures: table<string, any>
+---@field used integer
+---@field size? integer nil while the model's window is unknown
+---@field percent? integer
+---@field compact_at? integer
+---@field compact_percent? integer of the window
+---@field active integer messages in the context
+---@field archived integer
+---@field pending integer
+---@field remarks ullage.Remark[] why no threshold is known, or what speaks against it
+---@field agent? string the agent that has the conversation; nil if Ullage's client has it
+---@field hidden? string what to call the part `overhead` of the breakdown
+---@field cost? ullage.Cost nil if a price is not known
+
+---Converts figures of the wire: `used` and `size` next to `_meta.ullage`.
+---@param wire table
+---@return ullage.Figures
+function M.read(wire)
+  local meta = wire._meta.ullage
+  local figures = words.in_snake_case(meta)
+  figures.used, figures.size, figures.cost = wire.used, wire.size, wire.cost
+  if not wire.used then
+    figures.used = vim.iter(meta.breakdown):fold(0, function(sum, _, tokens)
+      return sum + tokens
+    end)
+  end
+  figures.percent = wire.size and (meta.percent or words.percent(figures.used, wire.size)) or nil
+  figures.compact_at = meta.threshold and meta.threshold.tokens or meta.compactAt
+  figures.compact_percent = wire.size and figures.compact_at and words.percent(figures.compact_at, wire.size) or nil
+  figures.active, figures.archived, figures.pending = meta.messagesActive, meta.messagesArchived, meta.pendingMessages
+  figures.remarks = meta.remarks or {}
+  figures.agent = meta.agent ~= '' and meta.agent or nil
+  figures.hidden = meta.hidden and meta.hidden.name ~= '' and meta.hidden.name or nil
+  return figures
+end
+
 ---Makes figures those of the active session.
 ---@param new ullage.Figures
 function M.show(new)
@@ -48,7 +84,7 @@ end
 ---Shows what an edit's answer says. Updates may still be on their way, and say the same.
 ---@param wire table a `UsageResult` of the wire
 function M.edited(wire)
-  M.show(figures.read(wire))
+  M.show(M.read(wire))
   events.emit('edited')
 end
 
@@ -57,9 +93,103 @@ function M.refresh()
   local id = M.active and M.active.id
   client.request('context/get', { sessionId = id }, function(error, result)
     if not error and M.active and M.active.id == id then
-      M.show(figures.read(result))
+      M.show(M.read(result))
     end
   end)
+end
+
+---@type table<string, fun(update: table)> what each update changes in the active session, by `sessionUpdate`
+local TAKE = {}
+
+function TAKE.usage_update(update)
+  if update._meta then
+    M.show(M.read(update))
+  end
+end
+
+function TAKE.session_info_update(update)
+  if update.title then
+    M.active.title = update.title
+    events.emit('session', M.active)
+  end
+  if update._meta then
+    M.show(M.read(update))
+  end
+end
+
+function TAKE.compaction_summary_chunk(update)
+  local running = M.running
+  if running and running.id == update.compactionId then
+    running.text = running.text .. update.content.text
+    events.emit('compaction', 'chunk', running, update.content.text)
+  end
+end
+
+function TAKE.compaction_update(update)
+  local meta = update._meta and update._meta.ullage or {}
+  if update.status == 'in_progress' then
+    M.running = {
+      id = update.compactionId,
+      number = meta.compactionNumber or 0,
+      trigger = meta.trigger or 'manual',
+      messages = meta.messagesArchived or 0,
+      before = meta.contextSizeBefore or 0,
+      text = '',
+    }
+    events.emit('compaction', 'in_progress', M.running)
+    return
+  end
+  local running = M.running
+  M.running = nil
+  if update.status == 'completed' then
+    M.done = { before = meta.contextSizeBefore or 0, after = meta.contextSizeAfter or 0, at = vim.uv.now() }
+  end
+  events.emit('compaction', update.status, running, update.error)
+end
+
+function TAKE.notice(update)
+  local meta = update._meta and update._meta.ullage or {}
+  events.emit('notice', {
+    text = update.description and (update.title .. ' ' .. update.description) or update.title,
+    severity = update.severity,
+    kind = meta.kind,
+    edit_id = meta.editId,
+  })
+end
+
+-- The most updates that are kept for a session that is not active yet.
+local EARLY = 100
+---@type table<string, table[]>
+local early = {}
+
+---Handles an `ullage/session/update`. Updates of a session that is not the active one are kept, because they may come
+---before the answer that makes it the active one.
+---@param params { sessionId: string, update: table }
+function M.take(params)
+  local take = TAKE[params.update.sessionUpdate]
+  if take and M.active and params.sessionId == M.active.id then
+    take(params.update)
+  elseif take then
+    local kept = early[params.sessionId] or {}
+    if #kept < EARLY then
+      kept[#kept + 1] = params.update
+    end
+    early[params.sessionId] = kept
+  end
+end
+
+---Handles what was kept for the session that has become the active one, and forgets the rest.
+---@return boolean in_doubt there were figures: they and the answer's can overtake each other, so neither are known to be
+---the newer ones
+local function catch_up()
+  local missed = early[M.active.id] or {}
+  early = {}
+  local in_doubt = #missed == EARLY
+  for _, update in ipairs(missed) do
+    in_doubt = in_doubt or update._meta and update._meta.ullage.breakdown ~= nil
+    TAKE[update.sessionUpdate](update)
+  end
+  return in_doubt
 end
 
 ---Makes a session the active one. `result` is a `SessionResult` of the wire.
@@ -67,10 +197,10 @@ end
 function M.activate(result)
   M.active = { id = result.sessionId, title = result.title }
   M.running, M.done = nil, nil
-  M.figures, M.idle = figures.read(result.usage), result.sessionId == old_id
+  M.figures, M.idle = M.read(result.usage), result.sessionId == old_id
   events.emit('session', M.active)
   events.emit('usage', M.figures)
-  if updates.catch_up(M) then
+  if catch_up() then
     M.refresh()
   end
 end
@@ -99,12 +229,6 @@ function M.current(work)
       work()
     end
   end)
-end
-
----Handles one `ullage/session/update`.
----@param params { sessionId: string, update: table }
-function M.take(params)
-  updates.take(M, params)
 end
 
 ---Returns why there is no active session.
@@ -141,9 +265,16 @@ function M.request(method, params, callback)
   end
 end
 
----Sends a request whose answer makes a session the active one.
+---Sends a request like `request`. `use` gets the result; a failure is shown.
 ---@param method string
 ---@param params table
+---@param use fun(result: any)
+---@return fun() cancel
+function M.call(method, params, use)
+  return M.request(method, params, require('ullage.notices').reporting(use))
+end
+
+---Sends a request whose answer makes a session the active one.
 ---@param callback? fun(error: ullage.Error?, result: any)
 ---@param number? integer the choice's number
 local function choose_by(method, params, callback, number)
