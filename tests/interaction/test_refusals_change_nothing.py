@@ -186,6 +186,10 @@ async def _following(client: TestClient) -> dict[str, Any]:
     return {}
 
 
+async def _keeping(client: TestClient) -> dict[str, Any]:
+    return {**await _following(client), "keep": True}
+
+
 async def _looking(client: TestClient) -> dict[str, Any]:
     client.workspace.looks_up = ConversationTools(client.workspace)
     return {"sessionId": await talk(client), "tool": "search", "arguments": {"query": "units.py"}}
@@ -236,6 +240,7 @@ ROWS = (
     Row(method="following/start", prepare=_following),
     Row(method="following/stop", prepare=_following),
     Row(method="following/list", prepare=_following),
+    Row(method="following/keep", prepare=_keeping),
     Row(method="agents/wire", prepare=_wired),
     Row(method="agents/unwire", prepare=_wired),
     Row(method="continuing/choices", prepare=_continuing),

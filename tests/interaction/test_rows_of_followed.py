@@ -14,6 +14,7 @@ from ullage.model.errors import Conflict, SessionFollowed
 from ullage.model.figure import FollowedRow
 from ullage.model.usage import UsageSource
 from ullage.service.follow.followed_rows import Following
+from ullage.service.ports.world import KeepingQuestion
 
 
 class Changes:
@@ -41,9 +42,36 @@ async def read_nothing(_: str) -> FollowedRow | None:
     return None
 
 
+class Answers:
+    """A user who was not asked yet."""
+
+    def __init__(self) -> None:
+        self.wanted: bool | None = None
+
+    def question(self) -> KeepingQuestion | None:
+        return None if self.wanted is not None else KeepingQuestion(conversations=2, size=9, path="/a", limit=None)
+
+    def answer(self, *, keep: bool) -> None:
+        self.wanted = keep
+
+
+async def test_the_user_is_asked_about_keeping_until_there_is_an_answer() -> None:
+    for wanted in (True, False):
+        client = build_test_client()
+        answers = Answers()
+        client.workspace.following = Following(client.workspace, run_for_ever, read_nothing, Changes(), answers)
+        for _ in range(2):
+            started = await client.call("following/start")
+            assert started["keeping"] == {"conversations": 2, "size": 9, "path": "/a", "limit": None}
+        await client.call("following/keep", keep=wanted)
+        assert answers.wanted is wanted
+        assert (await client.call("following/start"))["keeping"] is None
+        await client.workspace.following.stop()
+
+
 def following_in(client: Any) -> tuple[Following, Changes]:
     changes = Changes()
-    return Following(client.workspace, run_for_ever, read_nothing, changes), changes
+    return Following(client.workspace, run_for_ever, read_nothing, changes, Answers()), changes
 
 
 async def test_changes_at_once_are_one_message_and_an_equal_row_is_none() -> None:
@@ -107,7 +135,7 @@ async def test_a_door_that_does_not_follow_says_so() -> None:
     client = build_test_client()
     with pytest.raises(Conflict, match="can't be followed through this connection"):
         await client.call("following/start")
-    assert await client.call("following/list") == {"following": False, "rows": []}
+    assert await client.call("following/list") == {"following": False, "rows": [], "keeping": None}
 
 
 def test_what_is_sent_has_every_field_of_a_row() -> None:

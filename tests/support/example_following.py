@@ -19,6 +19,7 @@ from ullage.model.figure import (
     WindowSource,
 )
 from ullage.model.usage import UsageSource
+from ullage.service.ports.world import KeepingQuestion
 
 FOLLOWED = (
     FollowedRow(
@@ -75,6 +76,7 @@ class KnownFollowing:
 
     def __init__(self) -> None:
         self.is_on = False
+        self.was_asked = False
 
     @property
     def rows(self) -> tuple[FollowedRow, ...]:
@@ -89,12 +91,23 @@ class KnownFollowing:
         """Turns following off."""
         self.is_on = False
 
+    async def asks_to_keep(self) -> KeepingQuestion | None:
+        """Returns what the user is asked before the first answer."""
+        path = "/home/ada/.local/share/ullage/sessions.db.archive"
+        question = KeepingQuestion(conversations=117, size=412_000_000, path=path, limit=5_000_000_000)
+        return None if self.was_asked else question
+
+    async def keep(self, *, wanted: bool) -> None:
+        """Takes an answer."""
+        self.was_asked = True
+
 
 async def follow(examples: Examples, client: TestClient, session_id: str) -> None:
     """Follows two conversations of agents. The client's own session plays one that can't be changed."""
     client.workspace.following = KnownFollowing()
     await examples.call(client, "following/start", folders=[PROJECT])
     await examples.call(client, "following/list")
+    await examples.call(client, "following/keep", keep=True)
     await examples.call(client, "following/stop")
     changed = FollowingChange(rows=wire_rows(FOLLOWED[:1]), gone=("s_0019d4b1a2c3f00c",))
     examples.keep("following.changed.params", as_json(changed))

@@ -127,6 +127,42 @@ T['the answer to a plugin has no null'] = function()
   eq(answer, { edits = { { id = 'e' } } })
 end
 
+T['whether conversations are kept is asked until it is answered, and closing the list is no answer'] = function()
+  local client, consent = require('ullage.client'), require('ullage.following.consent')
+  local request, select = client.request, vim.ui.select
+  MiniTest.finally(function()
+    client.request, vim.ui.select, consent.keeping = request, select, nil
+  end)
+  local sent, prompts, done = {}, {}, 0
+  client.request = function(method, params, callback)
+    table.insert(sent, { method, params.keep })
+    callback(nil, { rows = {} })
+  end
+  local function ask(answer)
+    vim.ui.select = function(_, options, on_choice)
+      table.insert(prompts, options.prompt)
+      on_choice(answer)
+    end
+    consent.ask_to_keep(function()
+      done = done + 1
+    end)
+  end
+  consent.keeping = { conversations = 117, size = 412e6, path = '/archive', limit = 5e9 }
+  ask(nil)
+  ask('Not now')
+  eq({ #prompts, #sent }, { 2, 0 })
+  eq(
+    prompts[1],
+    'Agents delete old conversations. Keep them in /archive? 117 conversations now, 412 MB, at most 5 GB; `ullage keep off` ends it.'
+  )
+  ask('Keep them')
+  ask('Keep them')
+  eq({ #prompts, sent, done }, { 3, { { 'following/keep', true } }, 4 })
+  consent.keeping = { conversations = 1, size = 1, path = '/archive' }
+  ask('Never')
+  eq(sent[2], { 'following/keep', false })
+end
+
 T['empty tables are not sent as lists'] = function()
   local wire = require('ullage.client').on_wire({ models = {}, context = { excludeTools = { 'a' }, keepToolUses = 2 } })
   eq(vim.json.decode(vim.json.encode(wire)), { context = { excludeTools = { 'a' }, keepToolUses = 2 } })

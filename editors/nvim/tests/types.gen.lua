@@ -372,10 +372,11 @@
 --- Empty params, of methods that take none.
 ---@class (exact) ullage.FollowingParams
 
---- Whether the server follows, and the followed conversations, the last changed first.
+--- Whether the server follows, and the followed conversations, the last changed first. `keeping` is what the user is to be asked, once: it is in the answer of `following/start` until `following/keep` has brought an answer.
 ---@class (exact) ullage.FollowingResult
 ---@field following boolean
 ---@field rows ullage.FollowedConversation[]
+---@field keeping? ullage.KeepingQuestion|vim.NIL
 
 --- Forks a session after the message `messageId`, or at its end if that is left out.
 ---@class (exact) ullage.ForkSessionParams
@@ -503,8 +504,19 @@
 ---@field unread ullage.SkippedLine[]
 ---@field passedOver integer
 
+--- The user's answer to whether agents' files are kept. It holds for all editors, and `ullage keep` changes it.
+---@class (exact) ullage.KeepParams
+---@field keep boolean
+
 --- Who keeps the context within its window. `ullage`: Ullage does. `agent`: the agent that has the conversation does; Ullage reads the conversation and compacts it only if the user asks. `nobody`: automatic management is off, or no window is known.
 ---@alias ullage.Keeper "ullage"|"agent"|"nobody"
+
+--- What the user is asked once: whether agents' files are kept, which agents delete after a while. Now they would be `conversations` files of `size` bytes, kept compressed in the archive at `path`, in at most `limit` bytes, null for no limit.
+---@class (exact) ullage.KeepingQuestion
+---@field conversations integer
+---@field size integer
+---@field path string
+---@field limit? integer|vim.NIL
 
 --- What an entry is, in the order in which pages show the kinds.
 ---@alias ullage.Kind "said"|"task"|"problem"|"check"|"commit"|"file"|"job"|"words"|"earlier"

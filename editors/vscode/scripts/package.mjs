@@ -1,7 +1,7 @@
 /**
  * Makes packages with the server as a program for this machine's platform:
  *
- *     node scripts/package.mjs                            ullage.vsix
+ *     node scripts/package.mjs [PROGRAM]                  ullage.vsix
  *     node scripts/package.mjs [PROGRAM] here universal   ullage-PLATFORM.vsix, and ullage-universal.vsix without a program
  *
  * PROGRAM is the folder that scripts/program.py has made; without it, that runs here. A package also has the server's wheel,
@@ -83,10 +83,10 @@ function pack(file, target) {
   process.stdout.write(`${file}: ${(statSync(path.join(extension, file)).size / 1e6).toFixed(1)} MB\n`);
 }
 
-function packForTests() {
+function packHere() {
   const wheel = bundleServer();
   try {
-    bundleProgram(wheel);
+    bundleProgram(wheel, made);
     pack('ullage.vsix', platform);
   } catch (error) {
     process.stdout.write(`No program could be made: ${error.message} The extension will have pip make an environment.\n`);
@@ -108,5 +108,5 @@ const unknown = targets.find((target) => ![HERE, UNIVERSAL].includes(target));
 if (unknown) throw new Error(`${unknown} is neither ${HERE} nor ${UNIVERSAL}, nor a folder`);
 // A package of before would be published with the others.
 for (const file of readdirSync(extension)) if (/^ullage-.*\.vsix$/.test(file)) rmSync(path.join(extension, file));
-if (targets.length === 0) packForTests();
+if (targets.length === 0) packHere();
 for (const target of targets) packFor(target);

@@ -169,11 +169,12 @@ const AGE = 60_000;
 
 /** A heading with conversations under it. */
 type Group = 'elsewhere' | 'earlier';
-export type Node = FollowedConversation | FoundTranscript | Group;
+/** `keeping` stands for the question whether conversations are kept. */
+export type Node = FollowedConversation | FoundTranscript | Group | 'keeping';
 
 /** What the tree shows and uses. */
 export interface TreeParts {
-  readonly following: Pick<Following, 'rows' | 'shown' | 'isOn' | 'onDidChange'>;
+  readonly following: Pick<Following, 'rows' | 'shown' | 'isOn' | 'asksToKeep' | 'onDidChange' | 'onDidAsk'>;
   readonly folders: () => readonly string[];
   /** Finds the conversations that agents keep, those of the open folder first. */
   readonly find: () => Promise<readonly FoundTranscript[]>;
@@ -203,6 +204,7 @@ export class ConversationTree implements vscode.TreeDataProvider<Node>, vscode.D
       this.#paint,
       { dispose: () => { clearInterval(ageing); } },
       parts.following.onDidChange(() => { this.#paint.request(); }),
+      parts.following.onDidAsk(() => { this.#paint.request(); }),
       parts.onDidChangeActive(() => { void this.#select(); }),
       this.#view.onDidChangeVisibility(({ visible }) => {
         if (!visible) return;
@@ -227,8 +229,9 @@ export class ConversationTree implements vscode.TreeDataProvider<Node>, vscode.D
     if (parent === 'earlier') return this.#earlier();
     if (parent !== undefined || !this.#parts.following.isOn) return [];
     // Without one that was just used, the earlier ones need no heading.
-    if (here.length + elsewhere.length === 0) return this.#earlier();
-    return [...here, ...(elsewhere.length > 0 ? ['elsewhere' as const] : []), 'earlier'];
+    const question = this.#parts.following.asksToKeep ? ['keeping' as const] : [];
+    if (here.length + elsewhere.length === 0) return [...question, ...(await this.#earlier())];
+    return [...question, ...here, ...(elsewhere.length > 0 ? ['elsewhere' as const] : []), 'earlier'];
   }
 
   getParent(node: Node): Node | undefined {
@@ -239,6 +242,7 @@ export class ConversationTree implements vscode.TreeDataProvider<Node>, vscode.D
   getTreeItem(node: Node): vscode.TreeItem {
     if (node === 'elsewhere') return heading(node, l10n.t('Elsewhere'));
     if (node === 'earlier') return heading(node, l10n.t('Earlier'));
+    if (node === 'keeping') return keepingItem();
     return isRow(node) ? rowItem(node, Date.now()) : foundItem(node, Date.now());
   }
 
@@ -278,6 +282,15 @@ function isRow(node: FollowedConversation | FoundTranscript): node is FollowedCo
 function heading(group: Group, words: string): vscode.TreeItem {
   const item = new vscode.TreeItem(words, vscode.TreeItemCollapsibleState.Collapsed);
   item.id = group;
+  return item;
+}
+
+function keepingItem(): vscode.TreeItem {
+  const item = new vscode.TreeItem(l10n.t('Keep these conversations?'));
+  item.id = 'keeping';
+  item.description = l10n.t('agents delete old ones');
+  item.iconPath = new vscode.ThemeIcon('archive');
+  item.command = { command: 'ullage.askToKeep', title: l10n.t('Keep these conversations?') };
   return item;
 }
 

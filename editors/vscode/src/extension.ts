@@ -36,6 +36,7 @@ const COMMANDS: Readonly<Record<string, Choice>> = {
   'ullage.showAgents': ({ agents }) => agents.showAll,
   'ullage.follow': ({ agents }) => agents.follow,
   'ullage.followNone': ({ agents }) => agents.followNone,
+  'ullage.askToKeep': ({ agents }) => agents.askToKeep,
   'ullage.openConversation': ({ agents }) => agents.open,
   'ullage.openFollowSetting': ({ agents }) => agents.openSetting,
   'ullage.continueSession': ({ agents }) => agents.continueSession,

@@ -13,11 +13,14 @@ import {
   agentFolders,
   type FollowedConversation,
   type FollowingChange,
+  FollowingKeep,
   FollowingStart,
   FollowingStop,
+  type KeepingQuestion,
   type Method,
   writableAgents,
 } from './protocol.gen';
+import { full } from './words';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -167,6 +170,11 @@ const FOLLOW = l10n.t('Follow them');
 /** Milliseconds between two looks for a first conversation. A look lists a dozen folders. */
 const LOOK_AGAIN = 3_000;
 const NO = l10n.t('No');
+/** Whether the user was told on this machine of keeping, and has closed that without an answer. The tree then asks. */
+const KEEPING_CLOSED = 'ullage.closedQuestionToKeep';
+const KEEP = l10n.t('Keep them');
+const MORE = l10n.t('More…');
+const MAY_KEEP = l10n.t('Agents delete old conversations, some after a month. May Ullage keep them?');
 const QUESTION = l10n.t('Show how full your coding agents’ conversations are? Ullage only reads the agents’ files.');
 
 /** The functions of the connection that are used here. */
@@ -201,6 +209,7 @@ export class Following implements vscode.Disposable {
   readonly #disposables: vscode.Disposable;
   #isOn = false;
   #isUnanswered = false;
+  #keeping: KeepingQuestion | undefined;
   /** Whether the rows are those of another process, so that none needs to follow for this window. */
   #isRead = false;
   #again: NodeJS.Timeout | undefined;
@@ -230,6 +239,11 @@ export class Following implements vscode.Disposable {
   /** What the user is asked and has not answered, or undefined. Until there is a yes, no conversation is read. */
   get question(): string | undefined {
     return this.#isUnanswered ? QUESTION : undefined;
+  }
+
+  /** Whether the user has still to say whether conversations are kept. Until there is a yes, none is. */
+  get asksToKeep(): boolean {
+    return this.#keeping !== undefined;
   }
 
   /** Whether the user has agreed that conversations are read. */
@@ -317,6 +331,7 @@ export class Following implements vscode.Disposable {
     clearTimeout(this.#again);
     if (!this.#isOn) return;
     this.#isOn = false;
+    this.#setKeeping(undefined);
     this.#take([], [...this.#rows.keys()]);
     if (this.#isRead) this.#leaveFile();
     else await this.#parts.door.request(FollowingStop, {});
@@ -331,9 +346,44 @@ export class Following implements vscode.Disposable {
 
   async #start(): Promise<void> {
     this.#leaveFile();
-    const { rows } = await this.#parts.door.request(FollowingStart, { folders: [...this.#parts.folders()] });
+    const { rows, keeping } = await this.#parts.door.request(FollowingStart, { folders: [...this.#parts.folders()] });
     // The user may have turned it off meanwhile.
-    if (this.#isOn) this.#take(rows, []);
+    if (!this.#isOn) return;
+    this.#take(rows, []);
+    this.#setKeeping(keeping ?? undefined);
+    if (keeping && !this.#parts.memory.get<boolean>(KEEPING_CLOSED, false)) this.#run(this.#askToKeepInPassing());
+  }
+
+  #setKeeping(question: KeepingQuestion | undefined): void {
+    if (this.#keeping === question) return;
+    this.#keeping = question;
+    this.#asked.fire();
+  }
+
+  async #askToKeepInPassing(): Promise<void> {
+    const answer = await vscode.window.showInformationMessage(MAY_KEEP, KEEP, NO, MORE);
+    if (answer === MORE) await this.askToKeep();
+    else if (answer !== undefined) await this.#keep(answer === KEEP);
+    if (this.asksToKeep) await this.#parts.memory.update(KEEPING_CLOSED, true);
+  }
+
+  /** Asks with what would be kept, where and how that ends. Closing it is no answer. */
+  async askToKeep(): Promise<void> {
+    if (!this.#keeping) return;
+    const { conversations, size, path: archive, limit } = this.#keeping;
+    const room = limit === null ? l10n.t('It has no limit.') : l10n.t('It takes at most {0} GB.', limit / 1e9);
+    const detail = [
+      l10n.t('What: {0} conversations on this machine ({1} MB) and what is added to them, with all that was said and read.', full(conversations), full(Math.ceil(size / 1e6))),
+      `${l10n.t('Where: {0}, which only you may read, compressed.', archive)} ${room}`,
+      l10n.t('To stop it: the setting {0}. To remove one: Forget a Conversation…', 'ullage.archive.enabled'),
+    ].join('\n\n');
+    const answer = await vscode.window.showInformationMessage(MAY_KEEP, { modal: true, detail }, KEEP, NO);
+    if (answer !== undefined) await this.#keep(answer === KEEP);
+  }
+
+  async #keep(keep: boolean): Promise<void> {
+    await this.#parts.door.request(FollowingKeep, { keep });
+    this.#setKeeping(undefined);
   }
 
   /** Takes the rows of the live file. Returns false if no process writes it. */

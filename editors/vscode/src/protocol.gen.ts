@@ -627,10 +627,14 @@ export interface FollowingChange {
 /** Empty params, of methods that take none. */
 export type FollowingParams = Readonly<Record<string, never>>;
 
-/** Whether the server follows, and the followed conversations, the last changed first. */
+/**
+ * Whether the server follows, and the followed conversations, the last changed first. `keeping` is what the user is to
+ * be asked, once: it is in the answer of `following/start` until `following/keep` has brought an answer.
+ */
 export interface FollowingResult {
   readonly following: boolean;
   readonly rows: readonly FollowedConversation[];
+  readonly keeping: KeepingQuestion | null;
 }
 
 /** Forks a session after the message `messageId`, or at its end if that is left out. */
@@ -839,12 +843,29 @@ export interface ImportResult {
   readonly passedOver: number;
 }
 
+/** The user's answer to whether agents' files are kept. It holds for all editors, and `ullage keep` changes it. */
+export interface KeepParams {
+  readonly keep: boolean;
+}
+
 /**
  * Who keeps the context within its window. `ullage`: Ullage does. `agent`: the agent that has the conversation does;
  * Ullage reads the conversation and compacts it only if the user asks. `nobody`: automatic management is off, or no
  * window is known.
  */
 export type Keeper = "ullage" | "agent" | "nobody";
+
+/**
+ * What the user is asked once: whether agents' files are kept, which agents delete after a while. Now they would be
+ * `conversations` files of `size` bytes, kept compressed in the archive at `path`, in at most `limit` bytes, null for
+ * no limit.
+ */
+export interface KeepingQuestion {
+  readonly conversations: number;
+  readonly size: number;
+  readonly path: string;
+  readonly limit: number | null;
+}
 
 /** What an entry is, in the order in which pages show the kinds. */
 export type Kind = "said" | "task" | "problem" | "check" | "commit" | "file" | "job" | "words" | "earlier";
@@ -2047,6 +2068,9 @@ export const FollowingStop: Method<FollowingParams, FollowingResult> = { name: "
 /** Lists the followed conversations, the last changed first. */
 export const FollowingList: Method<FollowingParams, FollowingResult> = { name: "ullage/following/list" };
 
+/** Notes whether the user wants agents' files kept. From a yes on they are, while the server follows. */
+export const FollowingKeep: Method<KeepParams, FollowingResult> = { name: "ullage/following/keep" };
+
 /** Adds Ullage's hooks and MCP server to agents' settings, or previews it. */
 export const AgentsWire: Method<WireParams, WiringResult> = { name: "ullage/agents/wire" };
 
@@ -2140,6 +2164,7 @@ export const methodNames: readonly string[] = [
   FollowingStart,
   FollowingStop,
   FollowingList,
+  FollowingKeep,
   AgentsWire,
   AgentsUnwire,
   ContinuingChoices,

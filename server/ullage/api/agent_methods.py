@@ -30,6 +30,7 @@ from ullage.service.ports.world import (
     ContinuingPreviewParams,
     ContinuingResult,
     FollowsAgents,
+    KeepingQuestion,
 )
 from ullage.wire.plan import AgentChange, FileChange, WiresAgents
 
@@ -94,10 +95,18 @@ class FollowingParams(Struct, frozen=True, kw_only=True):
 
 
 class FollowingResult(Struct, frozen=True, kw_only=True):
-    """Whether the server follows, and the followed conversations, the last changed first."""
+    """Whether the server follows, and the followed conversations, the last changed first. `keeping` is what the user
+    is to be asked, once: it is in the answer of `following/start` until `following/keep` has brought an answer."""
 
     following: bool
     rows: tuple[FollowedConversation, ...]
+    keeping: KeepingQuestion | None = None
+
+
+class KeepParams(Struct, frozen=True, kw_only=True):
+    """The user's answer to whether agents' files are kept. It holds for all editors, and `ullage keep` changes it."""
+
+    keep: bool
 
 
 class FollowingChange(Struct, frozen=True, kw_only=True):
@@ -111,7 +120,13 @@ class FollowingChange(Struct, frozen=True, kw_only=True):
 async def start_following(workspace: Workspace, params: StartFollowingParams) -> FollowingResult:
     following = _following(workspace)
     await following.start(params.folders)
-    return FollowingResult(following=True, rows=wire_rows(following.rows))
+    return FollowingResult(following=True, rows=wire_rows(following.rows), keeping=await following.asks_to_keep())
+
+
+async def keep_agents_files(workspace: Workspace, params: KeepParams) -> FollowingResult:
+    following = _following(workspace)
+    await following.keep(wanted=params.keep)
+    return FollowingResult(following=following.is_on, rows=wire_rows(following.rows))
 
 
 async def stop_following(workspace: Workspace, _: FollowingParams) -> FollowingResult:

@@ -68,6 +68,11 @@ METHODS: tuple[AnyMethod, ...] = (
     served("following/start", agents.start_following, "Starts following the conversations of agents on this machine."),
     served("following/stop", agents.stop_following, "Stops following."),
     served("following/list", agents.list_followed, "Lists the followed conversations, the last changed first."),
+    served(
+        "following/keep",
+        agents.keep_agents_files,
+        "Notes whether the user wants agents' files kept. From a yes on they are, while the server follows.",
+    ),
     served("agents/wire", agents.wire, "Adds Ullage's hooks and MCP server to agents' settings, or previews it."),
     served(
         "agents/unwire", agents.unwire, "Takes Ullage's hooks and MCP server out of agents' settings, or previews it."

@@ -14,6 +14,7 @@ from ullage.agents.table import AGENTS
 from ullage.app.running_now import LiveRowsShown, running_agents
 from ullage.model.errors import InputError, NotFound
 from ullage.model.figure import FollowedRow
+from ullage.model.settings import ArchiveSettings
 from ullage.service.archive.naming import Listed, list_found
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.agent_follower import AgentFollower
@@ -22,7 +23,7 @@ from ullage.service.follow.followed_rows import Following
 from ullage.service.follow.keeper import Keeper
 from ullage.service.follow.live_rows import row_of
 from ullage.service.ports.agent_files import AgentPorts, FoundFile, KeptPorts, Source
-from ullage.service.ports.world import FollowingListener
+from ullage.service.ports.world import FollowingListener, KeepingQuestion
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.store.sqlite.catalogue_notes import ForgottenList, Keeping, SqliteReadings, ToldWindows
@@ -79,7 +80,6 @@ def _make_keeper(workspace: Workspace, store_path: Path) -> Keeper | None:
     settings = workspace.settings.archive
     if not settings.enabled:
         return None
-    limit = None if settings.limit is None else int(settings.limit * 1e9)
     opening = partial(SqliteOriginals, archive_path(store_path))
     ports = KeptPorts(
         open=opening,
@@ -87,7 +87,11 @@ def _make_keeper(workspace: Workspace, store_path: Path) -> Keeper | None:
         find=partial(find_sources, store_path),
         is_wanted=lambda: Keeping(store_path).wanted is True,
     )
-    return Keeper(ports, limit)
+    return Keeper(ports, _most_bytes(settings))
+
+
+def _most_bytes(settings: ArchiveSettings) -> int | None:
+    return None if settings.limit is None else int(settings.limit * 1e9)
 
 
 def changed_since(store_path: Path, seconds: float, paths: Collection[str] | None = None) -> Sequence[FoundFile]:
@@ -137,7 +141,34 @@ def make_following(workspace: Workspace, place: StorePlace | None, listener: Fol
                 log.info("%s is not shown: %s", listed.found.path, error)
         return None
 
-    return Following(workspace, run, read_newest, listener)
+    return Following(
+        workspace, run, read_newest, listener, KeepingAnswer(local_path(place), workspace.settings.archive)
+    )
+
+
+class KeepingAnswer:
+    """The user's answer to whether agents' files are kept in the archive next to the store, which is asked once."""
+
+    def __init__(self, store_path: Path, settings: ArchiveSettings) -> None:
+        self._store_path = store_path
+        self._settings = settings
+        self._keeping = Keeping(store_path)
+
+    def question(self) -> KeepingQuestion | None:
+        """Returns what the user is to be asked; None once that was answered, or if the settings turn keeping off."""
+        if self._keeping.wanted is not None or not self._settings.enabled:
+            return None
+        sources, files = find_sources(self._store_path), AgentOriginals()
+        return KeepingQuestion(
+            conversations=len(sources),
+            size=sum(stat[0] for one in sources if (stat := files.stat(one.path))),
+            path=str(archive_path(self._store_path)),
+            limit=_most_bytes(self._settings),
+        )
+
+    def answer(self, *, keep: bool) -> None:
+        """Notes the answer. Raises `StoreUnavailable`."""
+        self._keeping.answer(keep=keep)
 
 
 async def _read(workspace: Workspace, listed: Listed) -> FollowedRow | None:

@@ -84,7 +84,9 @@ local function answered(error, answer, wires)
   elseif wires then
     require('ullage.wiring').propose('agents/wire', {}, 'runs Ullage already.')
   elseif answer then
-    once_found(choose_followed)
+    once_found(function()
+      consent.ask_to_keep(choose_followed)
+    end)
   else
     notices.say("This Neovim does not follow agents' conversations. :Ullage agents on changes that.")
   end

@@ -38,6 +38,7 @@ export const showAll: Command = async (ullage) => {
 
 export const follow: Command = (ullage) => ullage.following.answer(true);
 export const followNone: Command = (ullage) => ullage.following.answer(false);
+export const askToKeep: Command = (ullage) => ullage.following.askToKeep();
 
 /** Shows a conversation in the Context view. The focus stays where it is, so that the next one can be chosen. */
 export const open: Command = async (ullage, given) => {

@@ -103,6 +103,22 @@ test('in a narrow window the status bar begins with the fullest, and is inside t
   await vscode.page.setViewportSize({ width: 1280, height: 800 });
 });
 
+test('whether conversations are kept is asked in the tree once the message was closed, and a no ends it', async () => {
+  const asked = await vscode.toast(/May Ullage keep them\?/);
+  await asked.hover();
+  await asked.getByRole('button', { name: /Clear Notification/ }).first().click();
+  await vscode.status.click();
+  const row = vscode.conversations.filter({ hasText: 'Keep these conversations?' });
+  await row.waitFor();
+  await vscode.shot('keeping in the tree');
+  await row.click();
+  await vscode.page.locator('.monaco-dialog-box', { hasText: /Where: .*sessions\.db\.archive/ }).waitFor();
+  await vscode.shot('keeping');
+  await vscode.confirm('No');
+  await row.waitFor({ state: 'detached' });
+  await vscode.run('Show Explorer', 'View');
+});
+
 test('a click shows the tree with the fill of each, the fullest first, and how a compaction is told', async () => {
   await vscode.status.click();
   await vscode.conversations.filter({ hasText: /46% .*CC · .*compacts at 84%/ }).waitFor();

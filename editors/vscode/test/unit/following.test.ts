@@ -13,9 +13,11 @@ import { Warnings } from '../../src/notices';
 import {
   type FollowedConversation,
   type FollowingChange,
+  FollowingKeep,
   FollowingStart,
   FollowingStop,
   type FoundTranscript,
+  type KeepingQuestion,
   type Nearness,
 } from '../../src/protocol.gen';
 import { escapeMarkdown } from '../../src/statusBar';
@@ -143,11 +145,14 @@ describe('following', () => {
     readonly parts: FollowingParts;
     readonly settings: { value: string };
     readonly live: Written;
+    /** What the server has still to ask. */
+    readonly asks: { toKeep: KeepingQuestion | null };
   }
 
   function rig(consent: string, hasConversations = true, health: Health = running): Rig {
     const settings = { value: consent };
     const requests: string[] = [];
+    const asks: Rig['asks'] = { toKeep: null };
     const changes = new EventEmitter<FollowingChange>();
     const healths = new EventEmitter<Health>();
     const live = new Written();
@@ -162,7 +167,7 @@ describe('following', () => {
         onDidFollow: changes.event,
         request: ({ name }) => {
           requests.push(name);
-          return Promise.resolve(example('following.start.result.json') as never);
+          return Promise.resolve({ ...(example('following.start.result.json') as object), keeping: asks.toKeep } as never);
         },
       },
       memory: memory(),
@@ -171,7 +176,7 @@ describe('following', () => {
       live,
       failed: (error) => { throw error instanceof Error ? error : new Error(String(error)); },
     };
-    return { following: new Following(parts), requests, changes, healths, parts, settings, live };
+    return { following: new Following(parts), requests, changes, healths, parts, settings, live, asks };
   }
 
   test('the user is asked only where agents have conversations', async () => {
@@ -244,6 +249,35 @@ describe('following', () => {
     await following.configure();
     expect(requests).toEqual([FollowingStart.name, FollowingStop.name]);
     expect(following.rows).toEqual([]);
+  });
+
+  const TO_KEEP: KeepingQuestion = { conversations: 117, size: 412_000_000, path: '/archive', limit: 5_000_000_000 };
+
+  test('keeping is asked about once there is a figure, and a message that is closed leaves the question in the tree', async () => {
+    const { following, parts, requests, asks } = rig('on');
+    asks.toKeep = TO_KEEP;
+    await following.begin();
+    await vi.waitFor(() => { expect(window.showInformationMessage).toHaveBeenCalledTimes(1); }, PATIENCE);
+    expect(window.showInformationMessage.mock.calls[0]?.slice(1)).toEqual(['Keep them', 'No', 'More…']);
+    const next = new Following(parts);
+    await next.begin();
+    expect(window.showInformationMessage).toHaveBeenCalledTimes(1);
+    expect([following.asksToKeep, next.asksToKeep, requests]).toEqual([true, true, [FollowingStart.name, FollowingStart.name]]);
+  });
+
+  test.each([['Keep them', true], ['No', false]])('the tree asks with what is kept, where and how it ends; %s is an answer', async (word, keep) => {
+    const { following, parts, requests, asks } = rig('on');
+    const request = vi.spyOn(parts.door, 'request');
+    asks.toKeep = TO_KEEP;
+    await following.begin();
+    await following.askToKeep();
+    const { detail } = window.showInformationMessage.mock.calls.at(-1)?.[1] as { readonly detail: string };
+    for (const words of ['117 conversations', '412 MB', '/archive', 'at most 5 GB', 'ullage.archive.enabled']) expect(detail).toContain(words);
+    expect(following.asksToKeep).toBe(true);
+    window.showInformationMessage.mockResolvedValueOnce(word);
+    await following.askToKeep();
+    expect(request).toHaveBeenLastCalledWith(FollowingKeep, { keep });
+    expect([following.asksToKeep, requests.at(-1)]).toEqual([false, FollowingKeep.name]);
   });
 
   test('an agent’s first conversation is found while the window is open', async () => {
@@ -368,14 +402,15 @@ describe('the tree', () => {
   const active = new EventEmitter<string | undefined>();
   let rows: readonly FollowedConversation[];
   let isOn: boolean;
+  let toKeep: boolean;
   let asked: number;
   let tree: ConversationTree;
 
   beforeEach(() => {
     vi.clearAllMocks();
-    [rows, isOn, asked, view.badge] = [[claude, opencode], true, 0, undefined];
+    [rows, isOn, toKeep, asked, view.badge] = [[claude, opencode], true, false, 0, undefined];
     window.createTreeView.mockReturnValue(view);
-    const following = { get rows() { return rows; }, get isOn() { return isOn; }, get shown() { return choose(rows, [claude.cwd], undefined); }, onDidChange: changes.event };
+    const following = { get rows() { return rows; }, get isOn() { return isOn; }, get shown() { return choose(rows, [claude.cwd], undefined); }, get asksToKeep() { return toKeep; }, onDidChange: changes.event, onDidAsk: new EventEmitter<undefined>().event };
     tree = new ConversationTree({
       following,
       folders: () => [claude.cwd],
@@ -397,6 +432,12 @@ describe('the tree', () => {
     expect(await tree.getChildren('elsewhere')).toEqual([opencode]);
     expect(asked).toBe(0);
     expect(await tree.getChildren('earlier')).toEqual([FOUND]);
+  });
+
+  test('the question whether conversations are kept is the first row until it is answered', async () => {
+    toKeep = true;
+    expect((await tree.getChildren())[0]).toBe('keeping');
+    expect(item('keeping').command?.command).toBe('ullage.askToKeep');
   });
 
   test('nothing is looked for before the user agrees', async () => {

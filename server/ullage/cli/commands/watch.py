@@ -20,7 +20,7 @@ from rich.live import Live
 from rich.text import Text
 
 from ullage.api.wire import usage_result
-from ullage.app.agent_following import find_sources, make_follower
+from ullage.app.agent_following import KeepingAnswer, make_follower
 from ullage.app.compose import open_originals, open_workspace
 from ullage.app.team_sending import TeamSender
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
@@ -40,10 +40,8 @@ from ullage.model.settings import ArchiveSettings
 from ullage.service.archive.search import search
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_rows import replaces
-from ullage.store.originals.archive_tables import archive_path
 from ullage.store.sqlite.catalogue_notes import Keeping
 from ullage.store.store_place import StorePlace, local_path
-from ullage.system.transcript_files import AgentOriginals
 
 _TABLE_KEYS = ("↑↓ choose", "Enter messages", "c context", "/ search", "p pause", "q quit")
 _PAGE_KEYS = ("↑↓ scroll", "/ search", "q back")
@@ -248,7 +246,6 @@ _REDRAW_EVERY = 5.0
 _TERMINATED = 143
 # Seconds between two counts of what is kept.
 _COUNT_EVERY = 30.0
-_LIMIT = ArchiveSettings().limit or 0.0
 _HITS = 20
 
 
@@ -268,17 +265,16 @@ def run(args: Namespace) -> int:
 
 def ask_once(store: StorePlace | None, screen: Screen) -> None:
     """Asks the user on the terminal whether agents' files are kept, unless the user has answered that before."""
-    keeping = Keeping(local_path(store))
-    if keeping.wanted is not None or not sys.stdin.isatty():
+    keeping = KeepingAnswer(local_path(store), ArchiveSettings())
+    asked = keeping.question() if sys.stdin.isatty() else None
+    if asked is None:
         return
-    place = archive_path(local_path(store))
-    sources = find_sources(local_path(store))
-    size = sum(stat[0] for one in sources if (stat := AgentOriginals().stat(one.path)))
+    limit = f"; at most {asked.limit / 1e9:g} GB" if asked.limit else ""
     question = (
         "Agents delete old conversations, some after a month. Ullage can keep them.\n"
-        f"  what:   {plural(len(sources), 'conversation')} on this machine ({in_bytes(size)}) and what is added, all "
-        "that was said and read\n"
-        f"  where:  {at_home(str(place))}, which only you may read, compressed; at most {_LIMIT:g} GB\n"
+        f"  what:   {plural(asked.conversations, 'conversation')} on this machine ({in_bytes(asked.size)}) and what is "
+        "added, all that was said and read\n"
+        f"  where:  {at_home(asked.path)}, which only you may read, compressed{limit}\n"
         "  stop:   ullage keep off; remove: ullage forget\n"
         "Keep them?"
     )

@@ -3,14 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from ullage.agents.discovery import kept_path
 from ullage.model.figure import FollowedRow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import publish_usage, usage_update
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.world import FollowingListener
+from ullage.service.ports.world import FollowingListener, KeepingQuestion
 
 log = logging.getLogger(__name__)
 # Seconds for which changes are collected before they are sent, so that many conversations that change at once are one
@@ -18,6 +18,18 @@ log = logging.getLogger(__name__)
 _COLLECTED_FOR = 0.02
 Run = Callable[[Callable[[FollowedRow], object]], Coroutine[Any, Any, None]]
 ReadNewest = Callable[[str], Coroutine[Any, Any, FollowedRow | None]]
+
+
+class AnswersOnKeeping(Protocol):
+    """The user's answer to whether agents' files are kept. Both functions may read or write files."""
+
+    def question(self) -> KeepingQuestion | None:
+        """Returns what the user is to be asked; None once that was answered, or if the settings turn keeping off."""
+        ...
+
+    def answer(self, *, keep: bool) -> None:
+        """Notes the answer. Raises `StoreUnavailable`."""
+        ...
 
 
 class Following:
@@ -28,8 +40,16 @@ class Following:
     is none.
     """
 
-    def __init__(self, workspace: Workspace, run: Run, read_newest: ReadNewest, listener: FollowingListener) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        run: Run,
+        read_newest: ReadNewest,
+        listener: FollowingListener,
+        keeping: AnswersOnKeeping,
+    ) -> None:
         self._workspace = workspace
+        self._keeping = keeping
         self._run = run
         self._read_newest = read_newest
         self._listener = listener
@@ -71,6 +91,14 @@ class Following:
         for session_id in tuple(self._rows):
             self._release(session_id)
         self._changed, self._gone = {}, []
+
+    async def asks_to_keep(self) -> KeepingQuestion | None:
+        """Returns what the user is to be asked about keeping. See `FollowsAgents`."""
+        return await asyncio.to_thread(self._keeping.question)
+
+    async def keep(self, *, wanted: bool) -> None:
+        """Notes whether the user wants agents' files kept. Raises `StoreError`."""
+        await asyncio.to_thread(self._keeping.answer, keep=wanted)
 
     def take(self, row: FollowedRow) -> None:
         """Takes a row that is new or has changed."""

@@ -188,6 +188,17 @@ class FollowingListener(Protocol):
         ...
 
 
+class KeepingQuestion(Struct, frozen=True, kw_only=True):
+    """What the user is asked once: whether agents' files are kept, which agents delete after a while. Now they would be
+    `conversations` files of `size` bytes, kept compressed in the archive at `path`, in at most `limit` bytes, null for
+    no limit."""
+
+    conversations: int
+    size: int
+    path: str
+    limit: int | None
+
+
 class FollowsAgents(Protocol):
     """Following in one process: off until `start` is called."""
 
@@ -208,6 +219,14 @@ class FollowsAgents(Protocol):
 
     async def stop(self) -> None:
         """Stops following. The sessions stay in the store as they are."""
+        ...
+
+    async def asks_to_keep(self) -> KeepingQuestion | None:
+        """Returns what the user is to be asked; None once that was answered, or if the settings turn keeping off."""
+        ...
+
+    async def keep(self, *, wanted: bool) -> None:
+        """Notes whether the user wants agents' files kept. Raises `StoreError`."""
         ...
 
 

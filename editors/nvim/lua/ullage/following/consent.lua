@@ -3,6 +3,7 @@ local client = require('ullage.client')
 local events = require('ullage.events')
 local live_file = require('ullage.following.live_file')
 local rows = require('ullage.following.rows')
+local words = require('ullage.words')
 
 local M = {}
 
@@ -72,6 +73,7 @@ function M.begin(callback)
   client.request('following/start', { folders = { vim.uv.cwd() } }, function(error, result)
     begun = error == nil
     if result then
+      M.keeping = result.keeping
       M.take({ rows = result.rows })
     end
     callback(error)
@@ -128,6 +130,36 @@ function M.ask(callback)
       M.answer(choice ~= NEVER, function(error)
         callback(error, choice ~= NEVER, choice == WIRE)
       end)
+    end
+  end)
+end
+
+---@type ullage.KeepingQuestion? what the user has still to say of keeping; until there is a yes, nothing is kept
+M.keeping = nil
+
+---Asks whether conversations are kept, unless that was answered, then calls `done`. A list that is closed is no answer.
+---@param done fun()
+function M.ask_to_keep(done)
+  local asked = M.keeping
+  if not asked then
+    return done()
+  end
+  local most = asked.limit and (', at most %g GB'):format(asked.limit / 1e9) or ''
+  local prompt = ('Agents delete old conversations. Keep them in %s? %s now, %d MB%s; `ullage keep off` ends it.'):format(
+    vim.fn.fnamemodify(asked.path, ':~'),
+    words.count(asked.conversations, 'conversation'),
+    math.ceil(asked.size / 1e6),
+    most
+  )
+  local choices = { 'Keep them', 'Not now', 'Never' }
+  vim.ui.select(choices, { prompt = prompt }, function(choice)
+    if choice == 'Keep them' or choice == 'Never' then
+      client.call('following/keep', { keep = choice ~= 'Never' }, function()
+        M.keeping = nil
+        done()
+      end)
+    else
+      done()
     end
   end)
 end
