@@ -34,7 +34,7 @@
 
 --- The archive of agents' own files, from which a transcript that its agent has deleted is given back.
 ---@class (exact) ullage.ArchiveSettings
----@field enabled? boolean Keep the files of agents on this machine, byte for byte, next to the session store. Default true.
+---@field enabled? boolean Keep the files of agents on this machine, byte for byte, next to the store. Default true.
 ---@field limit? number|vim.NIL Gigabytes of the archive at which no more is kept. Nothing is removed by itself. Unset: no limit. Default 5.0.
 
 --- The files, commands and names of a range of messages, collected by code. Each list begins with the most important one.
@@ -661,8 +661,8 @@
 ---@field maxOutput? integer|vim.NIL Most tokens of one answer.
 ---@field encoding? "approximate"|"cl100k_base"|"o200k_base"|vim.NIL How to count this model's tokens.
 ---@field toolSyntax? "caret"|"native"|"xml"|vim.NIL How the model calls tools: by its provider's own way, or in its text, as XML tags or between fences of three carets. Unset: native, or xml where the provider has nativeTools false.
----@field summaryPrompt? string Further instructions for summaries of this model's sessions.
----@field context? table<string, any> Context settings of this model's sessions that differ, for example its strategies.
+---@field summaryPrompt? string Further instructions for summaries of this model's conversations.
+---@field context? table<string, any> Context settings of this model's conversations that differ, for example its strategies.
 
 --- How near the compaction of a context is, or the end of the window where nothing compacts it. `imminent`: so few calls are left that a user who wants to act must act now; `near`: it is worth a look; `far`: neither.
 ---@alias ullage.Nearness "far"|"near"|"imminent"
@@ -706,7 +706,7 @@
 --- The copy on this machine of a store in PostgreSQL, for times without its server.
 ---@class (exact) ullage.OfflineSettings
 ---@field enabled? boolean Keep a copy on this machine of what is used of a store in PostgreSQL, for times without its server. Read when the server starts. Default true.
----@field limit? number|vim.NIL Gigabytes of that copy above which the sessions go that were not used for longest. Null: no limit. Read when the server starts. Default 1.0.
+---@field limit? number|vim.NIL Gigabytes of that copy above which the conversations go that were not used for longest. Null: no limit. Read when the server starts. Default 1.0.
 
 --- How a command ended, as far as its output shows; `unknown` if the output does not show it.
 ---@alias ullage.Outcome "passed"|"failed"|"unknown"
@@ -923,7 +923,7 @@
 
 --- All settings of Ullage.
 ---@class (exact) ullage.Settings
----@field model? string Model assumed for sessions that do not name one.
+---@field model? string Model assumed for conversations that do not name one.
 ---@field models? table<string, ullage.ModelSettings> Overrides per model name, for example its window.
 ---@field provider? string Provider to talk to: anthropic, openai, or a name under providers. Unset: by model and key.
 ---@field providers? table<string, ullage.ProviderSettings> Providers by name.
@@ -934,7 +934,7 @@
 ---@field search? ullage.SearchSettings
 ---@field offline? ullage.OfflineSettings
 ---@field limits? ullage.Limit[] Limits of your own for conversations. The innermost folder's counts, then the agent's.
----@field store? string Where sessions are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your own. Read when the server starts.
+---@field store? string Where conversations are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your own. Read when the server starts.
 
 --- How important a notice is for the user.
 ---@alias ullage.Severity "info"|"warning"|"error"
@@ -977,7 +977,7 @@
 --- Who writes the summary of a compaction, and how.
 ---@class (exact) ullage.SummarySettings
 ---@field writer? "auto"|"model"|"offline" auto: a model where one is configured, else offline. Default 'auto'.
----@field model? string Model that writes summaries. Unset: the session's own.
+---@field model? string Model that writes summaries. Unset: the conversation's own.
 ---@field promptFile? string File with your own instructions for summaries by a model. A project's own, in .ullage/summary.md, are given after them.
 ---@field prepareAt? number Share of the usable window from which a summary is prepared in the background. Default 0.75.
 ---@field confirm? boolean Ask instead of compacting by itself, as long as the context is not over its usable window. Default false.

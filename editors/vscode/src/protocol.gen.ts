@@ -65,7 +65,7 @@ export interface AppendResult {
 
 /** The archive of agents' own files, from which a transcript that its agent has deleted is given back. */
 export interface ArchiveSettings {
-  /** Keep the files of agents on this machine, byte for byte, next to the session store. @default true */
+  /** Keep the files of agents on this machine, byte for byte, next to the store. @default true */
   readonly enabled?: boolean;
   /** Gigabytes of the archive at which no more is kept. Nothing is removed by itself. Unset: no limit. @default 5.0 */
   readonly limit?: number | null;
@@ -1116,9 +1116,9 @@ export interface ModelSettings {
    * carets. Unset: native, or xml where the provider has nativeTools false.
    */
   readonly toolSyntax?: "caret" | "native" | "xml" | null;
-  /** Further instructions for summaries of this model's sessions. */
+  /** Further instructions for summaries of this model's conversations. */
   readonly summaryPrompt?: string;
-  /** Context settings of this model's sessions that differ, for example its strategies. */
+  /** Context settings of this model's conversations that differ, for example its strategies. */
   readonly context?: Readonly<Record<string, unknown>>;
 }
 
@@ -1191,8 +1191,8 @@ export interface OfflineSettings {
    */
   readonly enabled?: boolean;
   /**
-   * Gigabytes of that copy above which the sessions go that were not used for longest. Null: no limit. Read when the
-   * server starts. @default 1.0
+   * Gigabytes of that copy above which the conversations go that were not used for longest. Null: no limit. Read when
+   * the server starts. @default 1.0
    */
   readonly limit?: number | null;
 }
@@ -1536,7 +1536,7 @@ export interface SessionResult {
 
 /** All settings of Ullage. */
 export interface Settings {
-  /** Model assumed for sessions that do not name one. */
+  /** Model assumed for conversations that do not name one. */
   readonly model?: string;
   /** Overrides per model name, for example its window. */
   readonly models?: Readonly<Record<string, ModelSettings>>;
@@ -1553,8 +1553,8 @@ export interface Settings {
   /** Limits of your own for conversations. The innermost folder's counts, then the agent's. */
   readonly limits?: readonly Limit[];
   /**
-   * Where sessions are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your own.
-   * Read when the server starts.
+   * Where conversations are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your
+   * own. Read when the server starts.
    */
   readonly store?: string;
 }
@@ -1623,7 +1623,7 @@ export type StrategySettings = SlidingWindow | TokenBudget | Selective | Smart |
 export interface SummarySettings {
   /** auto: a model where one is configured, else offline. @default "auto" */
   readonly writer?: "auto" | "model" | "offline";
-  /** Model that writes summaries. Unset: the session's own. */
+  /** Model that writes summaries. Unset: the conversation's own. */
   readonly model?: string;
   /**
    * File with your own instructions for summaries by a model. A project's own, in .ullage/summary.md, are given after

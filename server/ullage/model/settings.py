@@ -126,12 +126,12 @@ class ModelSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
             "fences of three carets. Unset: native, or xml where the provider has nativeTools false."
         ),
     ] = None
-    summary_prompt: Annotated[str, Meta(description="Further instructions for summaries of this model's sessions.")] = (
-        ""
-    )
+    summary_prompt: Annotated[
+        str, Meta(description="Further instructions for summaries of this model's conversations.")
+    ] = ""
     context: Annotated[
         dict[str, Any],
-        Meta(description="Context settings of this model's sessions that differ, for example its strategies."),
+        Meta(description="Context settings of this model's conversations that differ, for example its strategies."),
     ] = {}
 
     def __post_init__(self) -> None:
@@ -302,7 +302,7 @@ class SummarySettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
         Literal["auto", "offline", "model"],
         Meta(description="auto: a model where one is configured, else offline."),
     ] = "auto"
-    model: Annotated[str, Meta(description="Model that writes summaries. Unset: the session's own.")] = ""
+    model: Annotated[str, Meta(description="Model that writes summaries. Unset: the conversation's own.")] = ""
     prompt_file: Annotated[
         str,
         Meta(
@@ -326,7 +326,7 @@ class ArchiveSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
     enabled: Annotated[
         bool,
         Meta(
-            description="Keep the files of agents on this machine, byte for byte, next to the session store.",
+            description="Keep the files of agents on this machine, byte for byte, next to the store.",
             extra_json_schema=_RESTRICTED,
         ),
     ] = True
@@ -395,8 +395,8 @@ class OfflineSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
     limit: Annotated[
         Annotated[float, Meta(gt=0)] | None,
         Meta(
-            description="Gigabytes of that copy above which the sessions go that were not used for longest. Null: no "
-            "limit. Read when the server starts.",
+            description="Gigabytes of that copy above which the conversations go that were not used for longest. "
+            "Null: no limit. Read when the server starts.",
             extra_json_schema=_RESTRICTED,
         ),
     ] = 1.0
@@ -422,7 +422,7 @@ class Limit(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fi
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """All settings of Ullage."""
 
-    model: Annotated[str, Meta(description="Model assumed for sessions that do not name one.")] = ""
+    model: Annotated[str, Meta(description="Model assumed for conversations that do not name one.")] = ""
     models: Annotated[
         dict[str, ModelSettings], Meta(description="Overrides per model name, for example its window.")
     ] = {}
@@ -449,7 +449,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     store: Annotated[
         str,
         Meta(
-            description="Where sessions are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. "
+            description="Where conversations are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. "
             "Unset: a file of your own. Read when the server starts.",
             extra_json_schema=_RESTRICTED,
         ),
