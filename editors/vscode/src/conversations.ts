@@ -49,7 +49,7 @@ export function statusOf({ rows, terminal }: Shown, quiet: boolean, now: number)
 
 /** Returns the lines of the clock of a conversation that continues. */
 function clockOf(row: FollowedConversation, now: number): readonly string[] {
-  return row.live ? clockLines(row, now) : [];
+  return row.live ? clockLines(row, row.used, now) : [];
 }
 
 /** Returns the figures of a conversation in one line. */

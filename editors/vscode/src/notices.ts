@@ -6,7 +6,7 @@ import { warningOf } from './conversations';
 import type { Following } from './following';
 import type { FollowedConversation, Notice, SessionNotification } from './protocol.gen';
 import type { Sessions } from './sessions';
-import { ANNOUNCED, asMessage, idles, isCopy } from './words';
+import { ANNOUNCED, asMessage, type Clock, goodMoment, idles, isCopy } from './words';
 
 /** The most sessions whose last notice is kept until they are shown. */
 const MAX_WAITING = 20;
@@ -253,8 +253,21 @@ export class Warnings implements vscode.Disposable {
     if (chosen === CONTINUE) await vscode.commands.executeCommand('ullage.continueSession', sessionId);
   }
 
+  /** Says once that now is a good moment to go on in a new session. */
+  async #tellMoment(row: FollowedConversation & Pick<Clock, 'moment'>): Promise<void> {
+    const { moment, sessionId, live, used } = row;
+    // eslint-disable-next-line texts/untranslated -- a key
+    const key = `${sessionId} moment ${moment?.at ?? 0}`;
+    const known = this.#memory.get<string[]>(SHOWN, []);
+    if (!moment || !live || used === null || this.#isQuiet() || known.includes(key)) return;
+    void this.#memory.update(SHOWN, [...known, key].slice(-REMEMBERED));
+    const chosen = await vscode.window.showInformationMessage(asMessage(`${row.agent}: ${goodMoment(moment, used)}.`), CONTINUE, l10n.t('Let it'));
+    if (chosen === CONTINUE) await vscode.commands.executeCommand('ullage.continueSession', sessionId);
+  }
+
   #take(row: FollowedConversation): void {
     this.#announce(row);
+    void this.#tellMoment(row);
     const isImminent = row.nearness === 'imminent';
     if (!isImminent && row.nearness !== 'near') this.#warned.delete(row.sessionId);
     if (!row.live || (this.#isQuiet() && !isImminent)) return;

@@ -175,7 +175,7 @@ function head(usage: UsageState): string {
 /** Returns how the figures are known, and what else is: the last edit and the cost. */
 function basis(usage: UsageState, lastEdit: EditInfo | undefined, now: number): readonly string[] {
   return [
-    [...basisLines(usage.meta), ...clockLines(usage.meta, now)].map(escapeMarkdown).join('  \n'),
+    [...basisLines(usage.meta), ...clockLines(usage.meta, usage.used, now)].map(escapeMarkdown).join('  \n'),
     [sourceLine(usage, now), lastEditLine(lastEdit, now), costLine(usage)].filter(Boolean).join('  \n'),
   ];
 }

@@ -143,13 +143,48 @@ const MISSES: Readonly<Record<CacheMiss['cause'], string>> = {
   prefix: l10n.t('because its beginning changed: system prompt, tools or settings'),
 };
 
-/** Returns what is known of the clock of a conversation, one line each: a compaction because it idles, the provider's cache. */
-export function clockLines({ idle, cache }: { readonly idle: IdleCompaction | null; readonly cache: PromptCache | null }, now: number): readonly string[] {
+/** A piece of work has ended, and the next one can begin in a new session, with at most `tokens` tokens. `at` tells moments apart. */
+export interface GoodMoment {
+  readonly at: number;
+  readonly work: string;
+  readonly tokens: number;
+}
+
+/** How much of a limit of the user's subscription is used, as the agent says it, and when its time ends in Unix milliseconds. */
+export interface RateLimit {
+  readonly name: string;
+  readonly percent: number;
+  readonly until: number | null;
+}
+
+/** What is known of the clock of a conversation. A row that an earlier version of the server has written lacks the last two. */
+export interface Clock {
+  readonly idle: IdleCompaction | null;
+  readonly cache: PromptCache | null;
+  readonly moment?: GoodMoment | null;
+  readonly rateLimits?: readonly RateLimit[];
+}
+
+/** Returns the words for a good moment. `used` are the tokens of the conversation as it is. */
+export function goodMoment({ work, tokens }: GoodMoment, used: number): string {
+  return l10n.t('“{0}” is committed and nothing is open: a new session begins with {1} in place of {2}', oneLine(work), short(tokens), short(used));
+}
+
+/** Returns how much is used of the limits whose times have not ended: `limits: 5h 42%, 7d 80%`. */
+function limitsLine(limits: readonly RateLimit[], now: number): readonly string[] {
+  const present = limits.filter(({ until }) => until === null || now < until);
+  return present.length === 0 ? [] : [l10n.t('limits: {0}', present.map(({ name, percent: used }) => `${name} ${inPercent(used, 100)}`).join(', '))];
+}
+
+/** Returns what is known of the clock of a conversation of `used` tokens, one line each. */
+export function clockLines({ idle, cache, moment, rateLimits = [] }: Clock, used: number | null, now: number): readonly string[] {
   const { miss = null } = cache ?? {};
   return [
+    ...(moment && used !== null ? [goodMoment(moment, used)] : []),
     ...(idle && idle.at > now ? [idles(idle)] : []),
     ...(cache ? [nextPrompt(cache, now)] : []),
     ...(miss ? [l10n.t({ message: 'last read again: {0} tokens {1}', args: [short(miss.tokens), MISSES[miss.cause]], comment: ['What was not in the cache, and why: last read again: 45K tokens after a pause.'] })] : []),
+    ...limitsLine(rateLimits, now),
   ];
 }
 

@@ -23,7 +23,7 @@ import {
 import { escapeMarkdown } from '../../src/statusBar';
 import { match } from '../../src/terminals';
 import { example, memory, PATIENCE, running } from './support';
-import { EventEmitter, window, workspace } from './vscode';
+import { commands, EventEmitter, window, workspace } from './vscode';
 
 describe('following', () => {
   const { rows: [claude, opencode] } = example('following.list.result.json') as { rows: [FollowedConversation, FollowedConversation] };
@@ -72,6 +72,14 @@ describe('following', () => {
     expect(hover({ cache: { ...cache, warm: null } })).toMatch(/warm until \d\d:\d\d: 92K tokens/);
     expect(hover({ idle: { at: NOW + 60_000, setting: '"idleCompaction": false' } })).toContain('because it idles ("idleCompaction": false in its settings stops that)');
     for (const row of [{ idle: { at: NOW, setting: 's' } }, { idle: { at: NOW + 60_000, setting: 's' }, live: false }]) expect(hover(row)).not.toContain('idles');
+  });
+
+  test('the hover has the limits of the subscription whose times have not ended, and a row without them is read', () => {
+    const hover = (more: object): string => tooltipOf({ rows: [{ ...claude, ...more }], subject: undefined, terminal: undefined }, (text) => text, NOW);
+    const limits = [{ name: '5h', percent: 42, until: NOW + 1 }, { name: '7d', percent: 80, until: null }, { name: '1h', percent: 9, until: NOW - 1 }];
+    expect(hover({ rateLimits: limits })).toContain('limits: 5h 42%, 7d 80%');
+    for (const none of [{}, { rateLimits: [] }, { rateLimits: limits.slice(2) }]) expect(hover(none)).not.toContain('limits');
+    expect(hover({ used: 310_000, moment: { at: 1, work: 'fix: refunds', tokens: 14_000 } })).toContain('“fix: refunds” is committed and nothing is open: a new session begins with 14K in place of 310K');
   });
 
   test('a conversation that does not continue is named, and so is the one that the user has chosen to see', () => {
@@ -376,6 +384,26 @@ describe('following', () => {
     expect(told()).toHaveLength(1);
     warnings.dispose();
     vi.useRealTimers();
+  });
+
+  test('a good moment is told once, with a new session beside it, and not in a quiet window', async () => {
+    const { following, changes } = rig('on');
+    await following.begin();
+    const moment = (at: number, live = true): void => { changes.fire({ rows: [{ ...claude, live, used: 310_000, nearness: 'far', moment: { at, work: 'fix: refunds', tokens: 14_000, cost: null } } as FollowedConversation], gone: [] }); };
+    const told = (): number => window.showInformationMessage.mock.calls.length;
+    let quiet = true;
+    const warnings = new Warnings(following, memory(), () => quiet);
+    moment(1);
+    expect(told()).toBe(0);
+    quiet = false;
+    window.showInformationMessage.mockResolvedValueOnce('Continue in a New Session…');
+    for (const at of [2, 2]) moment(at);
+    moment(3, false);
+    expect(window.showInformationMessage.mock.calls.map(([text]) => text as string)).toEqual(['Claude Code: “fix: refunds” is committed and nothing is open: a new session begins with 14K in place of 310K.']);
+    await vi.waitFor(() => { expect(commands.executeCommand).toHaveBeenCalledWith('ullage.continueSession', claude.sessionId); }, PATIENCE);
+    moment(4);
+    expect(told()).toBe(2);
+    warnings.dispose();
   });
 
   test('a warning is shown once, and in a quiet window only when two calls are left', async () => {
