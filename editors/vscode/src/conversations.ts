@@ -288,7 +288,7 @@ function heading(group: Group, words: string): vscode.TreeItem {
 function keepingItem(): vscode.TreeItem {
   const item = new vscode.TreeItem(l10n.t('Keep these conversations?'));
   item.id = 'keeping';
-  item.description = l10n.t('agents delete old ones');
+  item.tooltip = l10n.t('Agents delete old conversations, some after a month. May Ullage keep them?');
   item.iconPath = new vscode.ThemeIcon('archive');
   item.command = { command: 'ullage.askToKeep', title: l10n.t('Keep these conversations?') };
   return item;

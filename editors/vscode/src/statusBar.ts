@@ -406,7 +406,8 @@ export class StatusBar implements vscode.Disposable {
     this.#apply(view);
     const tooltip = health.kind === 'running' && usage ? tooltipMarkdown(usage, lastEdit, Date.now()) : undefined;
     const isCalm = health.kind === 'running' || health.kind === 'idle';
-    const text = tooltip ?? (!isCalm ? describe(health) : isAllowed || usage ? view.label : NOT_FOLLOWING);
+    const said = isTrouble(health) ? l10n.t('{0} Press for what helps.', describe(health)) : describe(health);
+    const text = tooltip ?? (!isCalm ? said : isAllowed || usage ? view.label : NOT_FOLLOWING);
     this.#setTooltip(vscode.workspace.isTrusted ? text : `${text}\n\n${RESTRICTED}`, tooltip !== undefined);
   }
 

@@ -158,7 +158,7 @@ describe('a machine without a Python', () => {
     await workbench.shot('ways');
     await workbench.confirm('Install it with uv');
     await workbench.status.hover();
-    await workbench.page.locator('.monaco-hover', { hasText: 'none has been set up yet' }).waitFor({ timeout: START_PATIENCE });
+    await workbench.page.locator('.monaco-hover', { hasText: /none has been set up yet\. Press for what helps\./ }).waitFor({ timeout: START_PATIENCE });
     await workbench.shot('to be set up');
     passed += 1;
   });
