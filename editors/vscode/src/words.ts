@@ -167,7 +167,7 @@ export interface Clock {
 
 /** Returns the words for a good moment. `used` are the tokens of the conversation as it is. */
 export function goodMoment({ work, tokens }: GoodMoment, used: number): string {
-  return l10n.t('“{0}” is committed and nothing is open: a new session begins with {1} in place of {2}', oneLine(work), short(tokens), short(used));
+  return l10n.t('a good moment for a new session, which begins with {1} in place of {2}: “{0}” is committed and nothing is open', oneLine(work), short(tokens), short(used));
 }
 
 /** Returns how much is used of the limits whose times have not ended: `limits: 5h 42%, 7d 80%`. */

@@ -74,12 +74,25 @@ describe('following', () => {
     for (const row of [{ idle: { at: NOW, setting: 's' } }, { idle: { at: NOW + 60_000, setting: 's' }, live: false }]) expect(hover(row)).not.toContain('idles');
   });
 
+  test('bar and hover show the clock as the picture of the documents has it; `npx vitest run -u` renews that', async () => {
+    const cache = { until: NOW + 9 * 60_000, keeps: 3_600_000, source: 'promised', tokens: 310_000, warm: 0.21, cold: 1.9, miss: { at: NOW, cause: 'idle', tokens: 45_000 } } as const;
+    const more = {
+      idle: { at: NOW + 300_000, setting: '"idleCompaction": false' },
+      moment: { at: NOW, work: 'fix: refunds in two currencies', tokens: 14_000, cost: null },
+      rateLimits: [{ name: '5h', percent: 42, until: null }, { name: '7d', percent: 80, until: null }],
+    };
+    const shown = choose([{ ...claude, title: 'Refunds in two currencies', used: 310_000, window: 400_000, percent: 78, compactsAt: 367_000, usedSource: 'reported', cache, ...more }], [PROJECT], undefined);
+    const hover = tooltipOf(shown, (text) => text, NOW).replace(/\*\*|\(command:[^)]*\)/g, '').replace(/ +$/gm, '');
+    const picture = `${statusOf(shown, false, NOW)?.text ?? ''}\n\n${hover}\n`.replace(/\d\d:\d\d/g, '14:32');
+    await expect(picture).toMatchFileSnapshot('../../../../docs/pictures/vscode-clock.txt');
+  });
+
   test('the hover has the limits of the subscription whose times have not ended, and a row without them is read', () => {
     const hover = (more: object): string => tooltipOf({ rows: [{ ...claude, ...more }], subject: undefined, terminal: undefined }, (text) => text, NOW);
     const limits = [{ name: '5h', percent: 42, until: NOW + 1 }, { name: '7d', percent: 80, until: null }, { name: '1h', percent: 9, until: NOW - 1 }];
     expect(hover({ rateLimits: limits })).toContain('limits: 5h 42%, 7d 80%');
     for (const none of [{}, { rateLimits: [] }, { rateLimits: limits.slice(2) }]) expect(hover(none)).not.toContain('limits');
-    expect(hover({ used: 310_000, moment: { at: 1, work: 'fix: refunds', tokens: 14_000 } })).toContain('“fix: refunds” is committed and nothing is open: a new session begins with 14K in place of 310K');
+    expect(hover({ used: 310_000, moment: { at: 1, work: 'fix: refunds', tokens: 14_000 } })).toContain('a good moment for a new session, which begins with 14K in place of 310K: “fix: refunds” is committed');
   });
 
   test('a conversation that does not continue is named, and so is the one that the user has chosen to see', () => {
@@ -399,7 +412,7 @@ describe('following', () => {
     window.showInformationMessage.mockResolvedValueOnce('Continue in a New Session…');
     for (const at of [2, 2]) moment(at);
     moment(3, false);
-    expect(window.showInformationMessage.mock.calls.map(([text]) => text as string)).toEqual(['Claude Code: “fix: refunds” is committed and nothing is open: a new session begins with 14K in place of 310K.']);
+    expect(window.showInformationMessage.mock.calls.map(([text]) => text as string)).toEqual(['Claude Code: a good moment for a new session, which begins with 14K in place of 310K: “fix: refunds” is committed and nothing is open.']);
     await vi.waitFor(() => { expect(commands.executeCommand).toHaveBeenCalledWith('ullage.continueSession', claude.sessionId); }, PATIENCE);
     moment(4);
     expect(told()).toBe(2);
