@@ -142,6 +142,7 @@ local READ_ELSEWHERE = {
 local UNREAD = {
   'context.lookUp',
   'context.pin',
+  'following.keep',
   'models.complete',
   'models.count',
   'session.close',

@@ -13,13 +13,14 @@ local M = {}
 ---@field context_total? integer length of the model's context when it was last requested
 ---@field ended? { number: integer, readers: integer[] } the compaction that has just ended, and the windows that show it
 ---@field round integer answers of an earlier round are dropped
+---@field asked table<string, 'sent'|'again'> requests that are under way
 local Loader = {}
 Loader.__index = Loader
 
 ---@param view ullage.View
 ---@return ullage.Loader
 function M.new(view)
-  return setmetatable({ view = view, round = 0, known = {} }, Loader)
+  return setmetatable({ view = view, round = 0, known = {}, asked = {} }, Loader)
 end
 
 local function triggers(edits)
@@ -126,12 +127,10 @@ end
 
 ---Returns a text that changes with every edit that is made, undone or redone.
 local function signature(edits)
-  return table.concat(
-    vim.tbl_map(function(edit)
-      return edit.id .. (edit.reverted and '-' or '+')
-    end, edits),
-    ' '
-  )
+  local parts = vim.tbl_map(function(edit)
+    return edit.id .. (edit.reverted and '-' or '+')
+  end, edits)
+  return table.concat(parts, ' ')
 end
 
 ---Finds what the agent was given back after its compactions, and shows it.
@@ -155,65 +154,64 @@ function Loader:reload(done)
     return
   end
   self.known = facts(session.figures)
-  local function fresh(keep)
-    return function(error, result)
-      if round == self.round and not require('ullage.notices').failed(error) then
-        keep(result)
-        if loaded.transcript and loaded.edits then
-          self:build(loaded)
-          self:show()
-          self:find_given_back()
-          if done then
-            done()
-            done = nil
-          end
+  local function request(method, params, keep)
+    session.request(method, params, function(error, result)
+      if round ~= self.round or require('ullage.notices').failed(error) then
+        return
+      end
+      keep(result)
+      if loaded.transcript and loaded.edits then
+        self:build(loaded)
+        self:show()
+        self:find_given_back()
+        if done then
+          done()
+          done = nil
         end
       end
-    end
+    end)
   end
-  session.request(
-    'context/history',
-    {},
-    fresh(function(result)
-      loaded.edits = result.edits
-      self.edits = signature(result.edits)
-    end)
-  )
-  session.request(
-    'context/messages',
-    { scope = 'transcript' },
-    fresh(function(result)
-      loaded.transcript = result
-    end)
-  )
+  request('context/history', {}, function(result)
+    loaded.edits, self.edits = result.edits, signature(result.edits)
+  end)
+  request('context/messages', { scope = 'transcript' }, function(result)
+    loaded.transcript = result
+  end)
   -- Requested last, because the answer waits for a running compaction.
-  session.request(
-    'context/messages',
-    {},
-    fresh(function(result)
-      loaded.shown = result
-      self.context_total = result.total
-    end)
-  )
+  request('context/messages', {}, function(result)
+    loaded.shown, self.context_total = result, result.total
+  end)
+end
+
+---Sends a request of which one at a time is under way, and once more after its answer if it was asked for meanwhile.
+---@param method string
+---@param params fun(): table
+---@param take fun(result: table)
+function Loader:ask(method, params, take)
+  if self.asked[method] then
+    self.asked[method] = 'again'
+    return
+  end
+  self.asked[method] = 'sent'
+  local round = self.round
+  session.request(method, params(), function(error, result)
+    local again = self.asked[method] == 'again'
+    self.asked[method] = nil
+    if not error and round == self.round then
+      take(result)
+    end
+    if again then
+      self:ask(method, params, take)
+    end
+  end)
 end
 
 ---Loads only the new messages.
 function Loader:append()
-  if self.appending then
-    self.again = true
-    return
-  end
-  self.appending = true
-  local round = self.round
-  session.request('context/messages', { offset = self.context_total }, function(error, result)
-    self.appending = false
-    if round == self.round and not error then
-      self:take_new(result)
-    end
-    if self.again then
-      self.again = false
-      self:append()
-    end
+  self:ask('context/messages', function()
+    return { offset = self.context_total }
+  end, function(result)
+    self:take_new(result)
   end)
 end
 
@@ -232,19 +230,9 @@ end
 ---Loads the whole conversation again if an edit was made or undone that the figures alone do not show: for example one
 ---that clears results, which changes no count of messages.
 function Loader:check()
-  if self.checking then
-    self.check_again = true
-    return
-  end
-  self.checking = true
-  local round = self.round
-  session.request('context/history', {}, function(error, result)
-    self.checking = false
-    if not error and round == self.round and self.edits and signature(result.edits) ~= self.edits then
+  self:ask('context/history', vim.empty_dict, function(result)
+    if self.edits and signature(result.edits) ~= self.edits then
       self:reload()
-    elseif self.check_again then
-      self.check_again = false
-      self:check()
     end
   end)
 end

@@ -11,7 +11,10 @@ local M = {}
 ---@param row ullage.Followed
 ---@param done fun()
 function M.load(row, done)
-  local function load()
+  local function load(fault)
+    if notices.failed(fault) then
+      return done()
+    end
     session.load(row.session_id, function(error)
       notices.failed(error)
       done()
@@ -19,15 +22,9 @@ function M.load(row, done)
   end
   if consent.given() == false then
     load()
-    return
+  else
+    consent.begin(load)
   end
-  consent.begin(function(error)
-    if not notices.failed(error) then
-      load()
-    else
-      done()
-    end
-  end)
 end
 
 ---Makes a conversation the active session, and shows it.
