@@ -99,6 +99,13 @@ def test_the_terminals_own_conversation_is_shown_while_the_terminal_is_current(p
     pane.wait(lambda text: "you        Another question" in text)
 
 
+def refuse_to_keep(pane: Pane) -> None:
+    """Answers the question that is asked before the first list: what would be kept, where, and how that ends."""
+    shown = pane.wait(lambda text: "1: Keep 1 conversation, 1 MB now and at most 5 GB, in ~/store.db.archive" in text)
+    assert "Keep them? `ullage keep off` ends that." in shown
+    pane.type("3", "Enter")
+
+
 def open_first(pane: Pane) -> None:
     """Chooses the first conversation of the list, and shows it in the whole screen."""
     # A conversation that has just been found is not known to be live for a moment.
@@ -124,6 +131,7 @@ def test_after_one_question_a_conversation_is_opened_and_grows(conversation: Con
     pane.type(":Ullage agents", "Enter")
     pane.wait(lambda text: "1: Follow them" in text)
     pane.type("1", "Enter")
+    refuse_to_keep(pane)
     open_first(pane)
     expect_to_grow(pane, conversation)
     pane.type(":Ullage agents", "Enter")
@@ -153,6 +161,7 @@ def test_what_only_the_agent_can_do_is_said(pane: Pane) -> None:
     pane.type(":lua require('ullage').setup({ follow = true, store = vim.env.ULLAGE_STORE })", "Enter")
     pane.wait(lambda text: "CC 20 %" in bar(text))
     pane.type(":Ullage agents", "Enter")
+    refuse_to_keep(pane)
     open_first(pane)
     pane.type("p")
     pane.wait(lambda text: "Claude Code has this conversation; it is only read here." in text)

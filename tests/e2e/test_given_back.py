@@ -204,7 +204,9 @@ async def test_what_its_hook_gave_back_is_on_the_screen_of_neovim(tmp_path: Path
         pane = opened.open("nvim", arguments, surroundings, launch.cwd)
         await pane.until(" CC ")
         await pane.type(":Ullage agents")
-        await pane.until("1: ")
+        await pane.until("3: Never")
+        await pane.type("3")
+        await pane.until(" CC: ")
         await pane.type("1")
         await pane.until(f"{receipt['tokens']} tokens given back")
         # The first Enter ends the search, and the second one opens the marker.

@@ -139,9 +139,10 @@ T['whether conversations are kept is asked until it is answered, and closing the
     callback(nil, { rows = {} })
   end
   local function ask(answer)
-    vim.ui.select = function(_, options, on_choice)
-      table.insert(prompts, options.prompt)
-      on_choice(answer)
+    vim.ui.select = function(items, options, on_choice)
+      eq(vim.fn.strdisplaywidth(options.prompt) < 80, true)
+      table.insert(prompts, items[1])
+      on_choice(type(answer) == 'number' and items[answer] or answer)
     end
     consent.ask_to_keep(function()
       done = done + 1
@@ -151,12 +152,9 @@ T['whether conversations are kept is asked until it is answered, and closing the
   ask(nil)
   ask('Not now')
   eq({ #prompts, #sent }, { 2, 0 })
-  eq(
-    prompts[1],
-    'Agents delete old conversations. Keep them in /archive? 117 conversations now, 412 MB, at most 5 GB; `ullage keep off` ends it.'
-  )
-  ask('Keep them')
-  ask('Keep them')
+  eq(prompts[1], 'Keep 117 conversations, 412 MB now and at most 5 GB, in /archive')
+  ask(1)
+  ask(1)
   eq({ #prompts, sent, done }, { 3, { { 'following/keep', true } }, 4 })
   consent.keeping = { conversations = 1, size = 1, path = '/archive' }
   ask('Never')

@@ -51,12 +51,14 @@ local function followed_line(row)
 end
 
 local function choose_followed()
-  local list = following.listed()
-  if #list == 0 then
-    notices.say('No agent has a conversation on this machine. It is listed here as soon as one writes to its files.')
-  else
-    choose(list, 'Conversations of agents', followed_line, require('ullage.following.opening').open)
-  end
+  consent.ask_to_keep(function()
+    local list = following.listed()
+    if #list == 0 then
+      notices.say('No agent has a conversation on this machine. It is listed here as soon as one writes to its files.')
+    else
+      choose(list, 'Conversations of agents', followed_line, require('ullage.following.opening').open)
+    end
+  end)
 end
 
 -- Milliseconds. The first rows come within a second of the beginning, most of them at once.
@@ -84,9 +86,7 @@ local function answered(error, answer, wires)
   elseif wires then
     require('ullage.wiring').propose('agents/wire', {}, 'runs Ullage already.')
   elseif answer then
-    once_found(function()
-      consent.ask_to_keep(choose_followed)
-    end)
+    once_found(choose_followed)
   else
     notices.say("This Neovim does not follow agents' conversations. :Ullage agents on changes that.")
   end

@@ -144,17 +144,18 @@ function M.ask_to_keep(done)
   if not asked then
     return done()
   end
-  local most = asked.limit and (', at most %g GB'):format(asked.limit / 1e9) or ''
-  local prompt = ('Agents delete old conversations. Keep them in %s? %s now, %d MB%s; `ullage keep off` ends it.'):format(
-    vim.fn.fnamemodify(asked.path, ':~'),
+  -- Each line has room on a screen of 80 columns, and says one thing.
+  local yes = ('Keep %s, %d MB now%s, in %s'):format(
     words.count(asked.conversations, 'conversation'),
     math.ceil(asked.size / 1e6),
-    most
+    asked.limit and (' and at most %g GB'):format(asked.limit / 1e9) or '',
+    vim.fn.fnamemodify(asked.path, ':~')
   )
-  local choices = { 'Keep them', 'Not now', 'Never' }
+  local choices = { yes, 'Not now', 'Never' }
+  local prompt = 'Agents delete old conversations. Keep them? `ullage keep off` ends that.'
   vim.ui.select(choices, { prompt = prompt }, function(choice)
-    if choice == 'Keep them' or choice == 'Never' then
-      client.call('following/keep', { keep = choice ~= 'Never' }, function()
+    if choice == yes or choice == 'Never' then
+      client.call('following/keep', { keep = choice == yes }, function()
         M.keeping = nil
         done()
       end)
