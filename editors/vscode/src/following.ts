@@ -373,7 +373,7 @@ export class Following implements vscode.Disposable {
     const { conversations, size, path: archive, limit } = this.#keeping;
     const room = limit === null ? l10n.t('It has no limit.') : l10n.t('It takes at most {0} GB.', limit / 1e9);
     const detail = [
-      l10n.t('What: {0} conversations on this machine ({1} MB) and what is added to them, with all that was said and read.', full(conversations), full(Math.ceil(size / 1e6))),
+      l10n.t('What: the conversations on this machine, {0} now ({1} MB), and what is added to them, with all that was said and read.', full(conversations), full(Math.ceil(size / 1e6))),
       `${l10n.t('Where: {0}, which only you may read, compressed.', archive)} ${room}`,
       l10n.t('To stop it: the setting {0}. To remove one: Forget a Conversation…', 'ullage.archive.enabled'),
     ].join('\n\n');

@@ -293,7 +293,7 @@ describe('following', () => {
     await following.begin();
     await following.askToKeep();
     const { detail } = window.showInformationMessage.mock.calls.at(-1)?.[1] as { readonly detail: string };
-    for (const words of ['117 conversations', '412 MB', '/archive', 'at most 5 GB', 'ullage.archive.enabled']) expect(detail).toContain(words);
+    for (const words of ['117 now (412 MB)', '/archive', 'at most 5 GB', 'ullage.archive.enabled']) expect(detail).toContain(words);
     expect(following.asksToKeep).toBe(true);
     window.showInformationMessage.mockResolvedValueOnce(word);
     await following.askToKeep();
