@@ -73,7 +73,7 @@ export class Connection implements vscode.Disposable {
 
   /** Whether the extension's own server has not the packages for asking models, which can be fetched. */
   get lacksPackages(): boolean {
-    return this.#place?.how === OWN_SERVER && this.#options.locator.lacksExtras;
+    return this.#place?.how === OWN_SERVER && this.#options.locator.own.lacksExtras;
   }
 
   /** Fetches what asks models, and starts the server with it. The user can cancel. Throws an Error for the user. */
@@ -196,7 +196,7 @@ export class Connection implements vscode.Disposable {
       await this.#end(client);
       log.warn(reason);
       // An own server that does not start can be made anew: a system's update has taken its Python or its C library away.
-      if (isLast && place.how === OWN_SERVER && locator.canSetUp) this.#setMissing({ reason, lacksPython: false });
+      if (isLast && place.how === OWN_SERVER && locator.own.isPossible) this.#setMissing({ reason, lacksPython: false });
       else if (isLast) this.#setHealth({ kind: 'stopped', reason });
       return isLast;
     }
@@ -227,13 +227,14 @@ export class Connection implements vscode.Disposable {
     if (this.#cared) return;
     this.#cared = true;
     try {
-      if (locator.isOutdated) {
+      if (locator.own.isOutdated) {
         await locator.renew();
         await this.#takeRenewed();
       } else {
-        await locator.tidy();
+        await locator.own.removeOthers();
       }
-      if (locator.awaitsExtras) await locator.addExtras();
+      // Where pip has made the server, the user has agreed that the packages for asking models are fetched, too.
+      if (!locator.own.hasProgram && locator.own.lacksExtras) await locator.addExtras();
     } catch (error) {
       if (!isCancelled(error)) log.warn(`The server's environment could not be brought up to date: ${errorText(error)}`);
     }
@@ -274,7 +275,7 @@ export class Connection implements vscode.Disposable {
   }
 
   #setMissing({ reason, lacksPython }: NotFound): void {
-    this.#setHealth({ kind: 'missing', reason, fixable: this.#options.locator.canSetUp, lacksPython });
+    this.#setHealth({ kind: 'missing', reason, fixable: this.#options.locator.own.isPossible, lacksPython });
   }
 
   #setHealth(health: Health): void {

@@ -338,34 +338,20 @@ export function placesOfPython(platform: NodeJS.Platform, environment: Readonly<
 type Work = (signal: AbortSignal, report: (message: string) => void) => Promise<void>;
 
 export class ServerLocator {
-  readonly #own: OwnServer;
+  /** The server that the extension brings along. */
+  readonly own: OwnServer;
   readonly #log: vscode.LogOutputChannel;
 
   constructor(context: vscode.ExtensionContext, log: vscode.LogOutputChannel) {
-    this.#own = new OwnServer(context.globalStorageUri.fsPath, path.join(context.extensionPath, 'bundled'), log);
+    this.own = new OwnServer(context.globalStorageUri.fsPath, path.join(context.extensionPath, 'bundled'), log);
     this.#log = log;
-  }
-
-  /** Whether `setUp` can provide a server. */
-  get canSetUp(): boolean {
-    return this.#own.isPossible;
-  }
-
-  /** Whether only an environment for an earlier wheel exists. It is used until it is renewed, which needs no new consent. */
-  get isOutdated(): boolean {
-    return this.#own.isOutdated;
-  }
-
-  /** Whether the user has agreed that the packages for asking models are fetched, and they were not. */
-  get awaitsExtras(): boolean {
-    return !this.#own.hasProgram && this.#own.lacksExtras;
   }
 
   /** Returns the programs to try, best first. */
   async find(): Promise<Places> {
     const trusted = vscode.workspace.isTrusted;
     const active = trusted ? await activeInterpreter() : undefined;
-    const own = this.#own;
+    const own = this.own;
     const lacksPython = own.isPossible && !own.isReady && !own.hasProgram && !(await own.hasPython(await this.#pythons()));
     const places = locate({
       setting: vscode.workspace.getConfiguration('ullage').get<string>('server.path', ''),
@@ -384,35 +370,25 @@ export class ServerLocator {
   /** Makes the private environment, with progress and Cancel. Throws an Error for the user. */
   async setUp(): Promise<void> {
     const pythons = await this.#pythons();
-    await cancellable(l10n.t('Setting up Ullage'), (signal, report) => this.#own.make(pythons, signal, report));
+    await cancellable(l10n.t('Setting up Ullage'), (signal, report) => this.own.make(pythons, signal, report));
   }
 
   /** Makes the environment anew for the wheel of this extension. Throws an Error if that fails; the earlier one stays. */
   async renew(): Promise<void> {
     const pythons = await this.#pythons();
-    await cancellable(l10n.t("Updating Ullage's server"), (signal, report) => this.#own.renew(pythons, signal, report));
-  }
-
-  /** Whether the extension's own server has not the packages for asking models. */
-  get lacksExtras(): boolean {
-    return this.#own.lacksExtras;
+    await cancellable(l10n.t("Updating Ullage's server"), (signal, report) => this.own.renew(pythons, signal, report));
   }
 
   /** Adds the packages for asking models, with progress and Cancel. Throws an Error for the user. */
   async fetchExtras(): Promise<void> {
     const pythons = await this.#pythons();
-    await cancellable(l10n.t('Fetching what asks models (once)'), (signal, report) => this.#own.addExtras(pythons, signal, report));
+    await cancellable(l10n.t('Fetching what asks models (once)'), (signal, report) => this.own.addExtras(pythons, signal, report));
   }
 
   /** Adds the packages for asking models in the background. Throws an Error for the user. */
   async addExtras(): Promise<void> {
     const options = { location: vscode.ProgressLocation.Window, title: l10n.t('Ullage: adding what asks models') };
-    await vscode.window.withProgress(options, () => this.#own.addExtras([], new AbortController().signal, () => undefined));
-  }
-
-  /** Removes environments of earlier wheels. */
-  async tidy(): Promise<void> {
-    await this.#own.removeOthers();
+    await vscode.window.withProgress(options, () => this.own.addExtras([], new AbortController().signal, () => undefined));
   }
 
   async #pythons(): Promise<readonly string[]> {
