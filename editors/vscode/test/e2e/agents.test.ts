@@ -102,7 +102,7 @@ for (const { id, name, brief, opens } of AGENTS) {
         if (!(await receipt.isVisible())) await vscode.context.locator('.marker .marker-head').first().click();
         return receipt.waitFor({ timeout: 5_000 }).then(() => true, () => false);
       });
-      await receipt.locator('summary', { hasText: /Given back: [1-9]\d* of your messages.*, [\d,]+ tokens/ }).click();
+      await receipt.locator('summary', { hasText: /Given back: [\d,]+ tokens/ }).click();
       await receipt.locator('.given-text', { hasText: RULE }).waitFor();
       await vscode.shot(`${brief} given back`);
       // Folded again, the conversation is followed at its end.

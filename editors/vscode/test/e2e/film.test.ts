@@ -155,7 +155,7 @@ test('after its compaction Claude Code is given back what the summary left out',
     await ask('Thank you.');
     await unfolds();
   });
-  await receipt.locator('summary', { hasText: /Given back: [1-9]\d* of your messages.*, [\d,]+ tokens/ }).click();
+  await receipt.locator('summary', { hasText: /Given back: [\d,]+ tokens/ }).click();
   const given = receipt.locator('.given-text', { hasText: RULE });
   await given.waitFor();
   await given.evaluate((text) => { text.scrollIntoView({ block: 'end' }); });
