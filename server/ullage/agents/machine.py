@@ -5,6 +5,7 @@ Paths have forward slashes on every system. A pattern is a glob pattern with an 
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import islice
 
 from msgspec import Struct
 
@@ -77,7 +78,7 @@ def first_line(text: str) -> str:
     """Returns the first line of a prompt that is not blank, cut to 200 characters, to serve as a title. A line that
     ends with a colon is followed by the next one. Returns an empty string if every line
     is blank."""
-    lines = [line.strip() for line in text[:_LONGEST].splitlines() if line.strip()][:2]
+    lines = [*islice((line.strip() for line in text[:_LONGEST].splitlines() if not line.isspace() and line), 2)]
     if len(lines) > 1 and lines[0].endswith((":", "\uff1a")):
         return f"{lines[0]} {lines[1].lstrip('#').strip()}"[:200]
     return lines[0][:200] if lines else ""

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -35,8 +36,8 @@ from ullage.agents.record_reader import RecordReader, usage_beside
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.agents.wiring import McpPlace, SettingsFile, Steering, Wiring
 from ullage.formats.parsing import Document, as_count, as_timestamp, to_json
-from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.format import incremental
+from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
+from ullage.formats.transcripts.format import Ends, incremental
 from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role, ToolDefinition
@@ -73,6 +74,8 @@ _SUMMARIES: dict[str, Callable[[str], str]] = {
     "branchSummary": _branch_text,
     "compactionSummary": lambda summary: f"{_COMPACTED}\n\n<summary>\n{summary}\n</summary>",
 }
+# The fields of a usage: new input, output, read from the cache, written to it.
+_COUNTS = ("input", "output", "cacheRead", "cacheWrite")
 # Requests that ended so have no usage, or one that stops in the middle.
 _UNFINISHED = {"aborted", "error"}
 
@@ -233,7 +236,7 @@ class PiReader(RecordReader):
             self._add_unfinished(content, entry_id, timestamp)
             return
         message_id = builder.add(Role.ASSISTANT, content, entry_id, timestamp)
-        usage = usage_beside(as_object(message.get("usage")), "input", "output", "cacheRead", "cacheWrite")
+        usage = usage_beside(as_object(message.get("usage")), *_COUNTS)
         builder.report(usage, message_id)
 
     def _add_custom(self, said: JsonObject, entry_id: str, timestamp: int) -> None:
@@ -314,7 +317,44 @@ def _describe_command(message: JsonObject) -> str:
     return _command_text(command, output, as_count(message.get("exitCode")), cancelled=message.get("cancelled") is True)
 
 
-FORMAT = incremental(NAME, matches, PiReader)
+class _LastMessage(Struct, rename="camel"):
+    role: str = ""
+    model: str = ""
+    stop_reason: str = ""
+    usage: JsonObject | None = None
+
+
+class _LastLine(Struct):
+    """What is needed of an entry to know whether it changes the figure."""
+
+    type: str
+    timestamp: str = ""
+    message: _LastMessage | None = None
+
+
+_last_line = msgspec.json.Decoder(_LastLine)
+
+
+def at_end(ends: Ends) -> ImportedTranscript | None:
+    """Returns what the last entry says if it is an answer with its usage; see `Format`."""
+    try:
+        line = next((line for raw in ends.last() if (line := _last_line.decode(raw)).type not in _OWN_ENTRIES), None)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # An entry that is not written to its end, or of another shape.
+        return None
+    said, head = line and line.message, ends.first[0]
+    if not line or not said or said.role != "assistant" or not said.model or said.stop_reason in _UNFINISHED:
+        return None
+    usage, at, builder = usage_beside(said.usage or {}, *_COUNTS), as_timestamp(line.timestamp), TranscriptBuilder(NAME, "")
+    if not usage.prompt or as_object(head.value).get("type") != "session":
+        return None
+    PiReader(builder).take(head)
+    builder.use_model(said.model)
+    builder.report(usage, builder.add(Role.ASSISTANT, (), timestamp=at))
+    return builder.finish()
+
+
+FORMAT = replace(incremental(NAME, matches, PiReader), at_end=at_end)
 
 
 def patterns(machine: Machine) -> tuple[str, ...]:

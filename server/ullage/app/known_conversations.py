@@ -27,6 +27,7 @@ from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import detect_format, format_of
 from ullage.app.running_now import live_now
 from ullage.formats.parsing import Document, Line
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.formats.transcripts.format import Format, from_last_answer
 from ullage.model.errors import (
     InputError,
@@ -43,7 +44,7 @@ from ullage.model.usage import UsageSource
 from ullage.service.archive.search import index_session
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import read_conversation
-from ullage.service.follow.known_rows import KnownRows
+from ullage.service.follow.known_rows import KnownRows, ends_with_edit
 from ullage.service.follow.live_rows import QUIET, of_agent
 from ullage.service.ports.agent_files import FoundFile
 from ullage.store.sqlite.catalogue_notes import ForgottenList, ToldWindows
@@ -53,7 +54,7 @@ from ullage.system.growing_files import GrowingFiles
 from ullage.system.next_to_store import FileLease
 from ullage.system.transcript_files import read_database, read_transcript_file
 from ullage.watch.candidates import Candidate, find_candidates, read_fact_files, reason_of
-from ullage.watch.file_parts import has_any, last_with, read_ends, read_named
+from ullage.watch.file_parts import FileEnds, file_ends, has_any
 from ullage.watch.finder import this_machine
 
 # Bytes of a file that is read whole because its end does not say the figure, and of the files that are read whole
@@ -317,9 +318,31 @@ def _with_figure(
     rows: KnownRows, candidate: Candidate, bare: KnownConversation, *, is_wanted_whole: bool
 ) -> KnownConversation:
     """Returns a conversation with what its file says of it. Raises `UllageError` and `OSError`."""
-    document, row = Document(name=candidate.path), None
-    for document, gap in _documents(candidate, is_wanted_whole=is_wanted_whole):
+    if is_wanted_whole or candidate.row is not None:
+        return _read_on(rows, candidate, bare, None, is_wanted_whole=is_wanted_whole)
+    begun = partial(_has_begun, candidate)
+    with file_ends(candidate.path, candidate.size, begun) as ends:
+        quick = next((read for known in candidate.agent.formats if (read := _at_end(known, ends))), None)
+        row = quick and rows.row(quick, is_whole=False, is_exact=False)
+        if ends is None or quick is None or row is None:
+            return _read_on(rows, candidate, bare, ends, is_wanted_whole=False)
+        bare = replace(bare, is_whole=False, format=quick.format)
+        return _described(candidate, Document(name=candidate.path, lines=ends.first), bare, row, ends)
+
+
+def _at_end(known: Format, ends: FileEnds | None) -> ImportedTranscript | None:
+    return known.at_end(ends) if known.at_end and ends else None
+
+
+def _read_on(
+    rows: KnownRows, candidate: Candidate, bare: KnownConversation, ends: FileEnds | None, *, is_wanted_whole: bool
+) -> KnownConversation:
+    """Returns the same from as many records as that takes."""
+    document, row, is_edited = Document(name=candidate.path), None, False
+    for document, gap in _documents(candidate, ends, is_wanted_whole=is_wanted_whole):
         is_whole = gap is None
+        if is_edited and not is_whole:
+            continue
         bare = replace(bare, is_whole=is_whole)
         try:
             known = _format_of(candidate, document)
@@ -327,9 +350,10 @@ def _with_figure(
                 continue
             bare = replace(bare, format=known.name)
             read = document if gap is None else from_last_answer(known, document, gap)
-            row = rows.row(known.read(read), is_whole=is_whole, is_exact=is_wanted_whole)
-            unnamed = row is not None and not row.model and not is_whole and candidate.row is None
-            if unnamed and (named := last_with(Path(candidate.path), _MODEL)):
+            transcript = known.read(read)
+            is_edited = ends_with_edit(transcript)
+            row = rows.row(transcript, is_whole=is_whole, is_exact=is_wanted_whole)
+            if ends and row is not None and not row.model and not is_whole and (named := ends.last_with(_MODEL)):
                 # The model of a long turn is named at its beginning.
                 more = replace(read, lines=(read.lines[0], named, *read.lines[1:]))
                 row = rows.row(known.read(more), is_whole=False, is_exact=False) or row
@@ -341,10 +365,12 @@ def _with_figure(
     if row is None and not bare.is_whole:
         bare = replace(bare, reason="its end does not say the figure, and it is too large to be read here")
     row = row or FollowedRow(session_id="", agent="")
-    return _described(candidate, document, bare, row, is_exact=is_wanted_whole)
+    return _described(candidate, document, replace(bare, is_sure=is_wanted_whole), row, ends)
 
 
-def _documents(candidate: Candidate, *, is_wanted_whole: bool) -> Iterator[tuple[Document, int | None]]:
+def _documents(
+    candidate: Candidate, ends: FileEnds | None, *, is_wanted_whole: bool
+) -> Iterator[tuple[Document, int | None]]:
     """Yields larger and larger parts of a conversation's file, and after how many lines a gap may be in them; None for
     the whole."""
     path = Path(candidate.path)
@@ -357,12 +383,11 @@ def _documents(candidate: Candidate, *, is_wanted_whole: bool) -> Iterator[tuple
                 return
         yield whole_document(candidate), None
         return
-    parts = () if is_wanted_whole else read_ends(path, candidate.size, partial(_has_begun, candidate))
-    for ends in parts:
-        document = Document(name=candidate.path, lines=(*ends.first, *ends.last))
+    for part in ends.parts() if ends else ():
+        document = Document(name=candidate.path, lines=(*part.first, *part.last))
         # A fork may begin in another file.
-        is_whole = ends.is_whole and not candidate.agent.references(document)
-        gap = len(document.lines) if ends.is_whole else len(ends.first)
+        is_whole = part.is_whole and not candidate.agent.references(document)
+        gap = len(document.lines) if part.is_whole else len(part.first)
         yield document, None if is_whole else gap
         if is_whole:
             return
@@ -383,9 +408,8 @@ def _longest_table(document: Document) -> int:
     return max(Counter(record.get("table") for record in document.objects).values(), default=0)
 
 
-def _has_begun(candidate: Candidate, lines: Sequence[Line]) -> bool:
-    last = lines[-1].value if lines else None
-    return last is not None and bool(candidate.sessions.title_of((last,)))
+def _has_begun(candidate: Candidate, line: Line) -> bool:
+    return line.value is not None and bool(candidate.sessions.title_of((line.value,)))
 
 
 def _format_of(candidate: Candidate, document: Document) -> Format:
@@ -401,7 +425,7 @@ def _first_objects(document: Document) -> tuple[JsonObject, ...]:
 
 
 def _described(
-    candidate: Candidate, document: Document, bare: KnownConversation, row: FollowedRow, *, is_exact: bool
+    candidate: Candidate, document: Document, bare: KnownConversation, row: FollowedRow, ends: FileEnds | None
 ) -> KnownConversation:
     sessions, facts = candidate.sessions, Facts()
     beside = tuple(read_fact_files(candidate)) if sessions.fact_files(candidate.name) else ()
@@ -409,10 +433,10 @@ def _described(
     records = own + beside
     if beside or candidate.row or not (row.cwd and row.agent_session_id):
         facts = sessions.facts_of(candidate.name, records)
-    named = () if bare.is_whole or candidate.row else read_named(Path(candidate.path), candidate.size)
+    named = ends.named() if ends and not bare.is_whole else ()
     title = (beside or named) and sessions.title_of((*records, *named))
     title = title or row.title or sessions.title_of(records)
-    is_sure = bare.is_whole and (is_exact or row.used_source is not UsageSource.ESTIMATED)
+    is_sure = bare.is_whole and (bare.is_sure or row.used_source is not UsageSource.ESTIMATED)
     return replace(
         bare,
         is_sure=is_sure,

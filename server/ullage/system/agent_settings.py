@@ -47,8 +47,8 @@ class LocalAgentSettings:
         files = [self._file(path) for path in paths]
         named = [self._file(str(Path(path).expanduser())) for path in own.named(files)]
         # A name with other characters could lead out of the folder.
-        name = definition if _NAME.fullmatch(definition) else ""
-        defined = [self._file(_ESCAPED.sub(r"\1", path)) for path in own.definitions(this_machine(cwd), name) if name]
+        defining = own.definitions(this_machine(cwd), definition) if _NAME.fullmatch(definition) else ()
+        defined = [self._file(_ESCAPED.sub(r"\1", path)) for path in defining]
         found = next((file for file in reversed(defined) if file), JsonObject())
         texts = Texts(files=[*named, *files], variables=variables, model=model, definition=found)
         key = agent.name, cwd, model, definition

@@ -1,7 +1,8 @@
 """Reads the first and the last records of a file, only as many as a list needs. A long file is not read whole."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,21 +20,26 @@ from ullage.watch.unpacking import PACKED, opened
 _HEADS = (16 << 10, 128 << 10, 1 << 20)
 # Bytes of a file that is one JSON value, which can only be read whole.
 _WHOLE = 4 << 20
-# Bytes of either end of a file of records that are read for its figure, one after the other. Mostly the last answer is
-# within the fewest; long results of tools may follow it, and long instructions may come before the first prompt.
-_BEGINS = (4 << 10, 16 << 10, 128 << 10)
+# Bytes of the beginning of a file of records, and those of its end, one after the other, that are read for its figure.
+# Mostly the last answer is within the fewest. Long results of tools may follow it, and the first prompt may come after
+# long instructions.
+_BEGIN = 128 << 10
 _ENDS = (4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20)
+# Bytes in which a text is searched at once.
+_STEP = 256 << 10
 # Bytes of either end in which a conversation may be named, and the names of one of which each such record has.
 _NAMED, _NAMES = 16 << 10, (b'itle":', b'"summary":')
+# One of these is in a record of what a user typed.
+_TYPED = (b'"user"', b'"user.')
 # With these begin comments before the first record.
 _COMMENT = (b"//", b"#")
 # Of these words one is in each record that an agent writes of the tokens of a request.
 _USAGES = (b"usage", b"oken", b"Usage")
 
 
-class Ends(Struct, frozen=True, kw_only=True):
-    """The first and the last records of a file of records. `is_whole` says that there are no others between them. The
-    last ones have one number."""
+class Part(Struct, frozen=True, kw_only=True):
+    """The first and the last records of a file of records. `is_whole` says that there are no others between them; else
+    those that the file begins with are its first one and the one that says what the conversation is."""
 
     first: tuple[Line, ...]
     last: tuple[Line, ...]
@@ -58,85 +64,155 @@ def read_first(path: Path, size: int) -> tuple[JsonObject, ...]:
     return read_small(path) if size <= _WHOLE else ()
 
 
-def read_ends(path: Path, size: int, has_begun: Callable[[Sequence[Line]], bool]) -> Iterator[Ends]:
-    """Yields the first records of a file of `size` bytes, until `has_begun` says that they are enough, with more and
-    more of its last ones. Comments before them are left out. Yields nothing for a file that is compressed or does not
-    begin with a record. Raises `OSError`."""
-    if path.suffix in PACKED:
+@contextmanager
+def file_ends(path: str, size: int, has_begun: Callable[[Line], bool]) -> Generator["FileEnds | None"]:
+    """Opens a file of `size` bytes for reading its ends; None if it is compressed or does not begin with a record.
+    `has_begun` says whether a record of its beginning says what the conversation is. Raises `OSError`."""
+    if path.endswith(tuple(PACKED)):
+        yield None
         return
     with open_plain(path) as file:
-        first, end = _read_begin(file, size, has_begun)
-        if not first:
-            return
-        for most in _ENDS:
-            start = max(end, size - most)
-            file.seek(start)
-            data = file.read(size - start)
-            # The first line may have begun before.
-            whole = data if start == end else data.partition(b"\n")[2]
-            if start > end and not any(word in whole for word in _USAGES):
+        ends = FileEnds(file, size, has_begun)
+        yield ends if ends.first else None
+
+
+class FileEnds:
+    """Both ends of an open file of records. Of either more is read when it is asked for, up to a bound.
+
+    `first` are the first record and the one that says what the conversation is, as far as the beginning has them;
+    comments before them are left out.
+    """
+
+    def __init__(self, file: BinaryIO, size: int, has_begun: Callable[[Line], bool]) -> None:
+        self._file, self._size = file, size
+        self._head = self._read(0, _NAMED)
+        self._tail_at = max(0, size - _NAMED)
+        self._tail = self._read(self._tail_at, _NAMED) if self._tail_at else self._head
+        # Where the records begin, and where those of `first` end.
+        self._begin = self._end = 0
+        self.first = self._read_first(has_begun)
+
+    def _read(self, at: int, most: int) -> bytes:
+        self._file.seek(at)
+        return self._file.read(most)
+
+    def _read_first(self, has_begun: Callable[[Line], bool]) -> tuple[Line, ...]:
+        first: list[Line] = []
+        # Most agents name the role of who typed the first prompt. All records are parsed only where none is named so.
+        for roles in (_TYPED, (b"",)):
+            first, self._begin, self._end = [], 0, 0
+            for raw in self._first_lines():
+                lines = _lines(raw, len(first) + 1) if not first or any(role in raw for role in roles) else ()
+                if not first and lines and lines[0].value is None:
+                    if not raw.startswith(_COMMENT):
+                        return ()
+                    self._begin = self._end
+                elif lines:
+                    first = [*first[:1], lines[0]]
+                    if has_begun(lines[0]):
+                        return tuple(first)
+        return tuple(first)
+
+    def _first_lines(self) -> Iterator[bytes]:
+        """Yields the lines that the file begins with; `_end` is then where the line ends."""
+        while True:
+            end = self._head.find(b"\n", self._end)
+            if end < 0 and len(self._head) < min(self._size, _BEGIN):
+                self._head += self._read(len(self._head), _BEGIN - len(self._head)) or b"\n"
                 continue
-            last = [line for raw in whole.split(b"\n") for line in _lines(raw, len(first) + 1)]
-            # Between the line that says which conversation it is and the first prompt, nothing is needed.
-            begun = first if start == end else (first[0], *first[1:][-1:])
-            yield Ends(first=begun, last=tuple(last), is_whole=start == end)
-            if start == end:
+            at, self._end = self._end, end + 1 if end >= 0 else self._end
+            if end >= 0:
+                yield self._head[at:end]
+                continue
+            if len(self._head) >= self._size > at:
+                self._end = self._size
+                yield self._head[at:]
+            return
+
+    def last(self) -> Iterator[bytes]:
+        """Yields the lines after `first` that are not blank, the last one first, as far as the end of the file is
+        read."""
+        end = self._size
+        while end > self._end:
+            at = self._tail.rfind(b"\n", 0, end - self._tail_at) + 1 + self._tail_at
+            if at == self._tail_at and at > self._end:
+                if not self._read_more(4 * len(self._tail)):
+                    return
+                continue
+            line = self._tail[max(at, self._end) - self._tail_at : end - self._tail_at]
+            end = at - 1
+            if line.strip():
+                yield line
+
+    def _read_more(self, most: int) -> bool:
+        """Reads so many bytes of the end of the file, if they are not read yet. Returns whether it has read more."""
+        at = max(0, self._size - min(most, _ENDS[-1]))
+        more = self._read(at, self._tail_at - at) if at < self._tail_at else b""
+        self._tail, self._tail_at = more + self._tail, self._tail_at - len(more)
+        return bool(more)
+
+    def parts(self) -> Iterator[Part]:
+        """Yields `first` with more and more of the last records."""
+        for most in _ENDS:
+            self._read_more(most)
+            start = max(self._end, self._size - most)
+            data = self._tail[start - self._tail_at :]
+            if start == self._end:
+                begun = self._head[self._begin : self._end].removesuffix(b"\n")
+                first = _numbered(begun.split(b"\n"), 1)
+                yield Part(first=first, last=_numbered(data.split(b"\n"), len(first) + 1), is_whole=True)
                 return
+            # The first line may have begun before.
+            data = data.partition(b"\n")[2]
+            if any(word in data for word in _USAGES):
+                yield Part(first=self.first, last=_numbered(data.split(b"\n"), len(self.first) + 1), is_whole=False)
+
+    def last_with(self, text: bytes) -> Line | None:
+        """Returns the last record that has this text in it, or None."""
+        at, after = self._size, b""
+        while at > 0:
+            step = min(at, _STEP)
+            at -= step
+            # A text may begin in one step and end in the next.
+            data = self._read(at, step) + after
+            after = data[: len(text) - 1]
+            if (place := data.rfind(text)) >= 0:
+                return self._record_at(at + place)
+        return None
+
+    def _record_at(self, place: int) -> Line | None:
+        """Returns the record that has this byte of the file, or None if it has none in 1 MiB around it."""
+        at = max(0, place - _ENDS[-1])
+        data = self._read(at, 2 * _ENDS[-1])
+        end = data.find(b"\n", place - at)
+        line = data[data.rfind(b"\n", 0, place - at) + 1 : end if end >= 0 else None]
+        return next((one for one in _lines(line, len(self.first) + 1) if one.value is not None), None)
+
+    def named(self) -> tuple[JsonObject, ...]:
+        """Returns those records in the first and the last 16 KiB that may name the conversation."""
+        data = self._head[:_NAMED]
+        if self._size > len(data):
+            data += self._tail[-min(_NAMED, self._size - len(data)) :]
+        starts: set[int] = set()
+        for name in _NAMES:
+            place = data.find(name)
+            while place >= 0:
+                starts.add(data.rfind(b"\n", 0, place) + 1)
+                # The rest of a line says nothing more.
+                end = data.find(b"\n", place)
+                place = data.find(name, end) if end >= 0 else -1
+        return tuple(_objects(data[start:].partition(b"\n")[0] for start in sorted(starts)))
 
 
-def _read_begin(file: BinaryIO, size: int, has_begun: Callable[[Sequence[Line]], bool]) -> tuple[tuple[Line, ...], int]:
-    """Returns the first lines of a file, and the number of their bytes."""
-    first: list[Line] = []
-    end = 0
-    for most in _BEGINS:
-        file.seek(end)
-        data = file.read(most - end)
-        for raw in data.split(b"\n")[: None if end + len(data) >= size else -1]:
-            end = min(size, end + len(raw) + 1)
-            first += _lines(raw, len(first) + 1)
-            if first and first[0].value is None:
-                if not raw.startswith(_COMMENT):
-                    return (), 0
-                first.clear()
-            elif has_begun(first):
-                return tuple(first), end
-        if end >= size:
-            break
-    return tuple(first), end
+def _numbered(raw: Iterable[bytes], number: int) -> tuple[Line, ...]:
+    """Parses lines. They all have one number."""
+    return tuple(line for one in raw if one for line in _lines(one, number))
 
 
 def has_any(path: Path, marks: Sequence[bytes]) -> bool:
     """Returns whether any of these texts is in a file. Raises `OSError`."""
     with open_plain(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         return any(data.find(mark) >= 0 for mark in marks)
-
-
-def last_with(path: Path, text: bytes) -> Line | None:
-    """Returns the last record of a file that has this text in it, or None. Raises `OSError`."""
-    with open_plain(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-        place = data.rfind(text)
-        begin, end = data.rfind(b"\n", 0, max(place, 0)) + 1, data.find(b"\n", place)
-        lines = _lines(data[begin : end if end >= 0 else None], 2) if place >= 0 else ()
-    return next((line for line in lines if line.value is not None), None)
-
-
-def read_named(path: Path, size: int) -> tuple[JsonObject, ...]:
-    """Returns those records in the first and the last 16 KiB of a file of `size` bytes that may name its conversation.
-    Raises `OSError`."""
-    with open_plain(path) as file:
-        data = file.read(_NAMED)
-        if size > len(data):
-            file.seek(max(len(data), size - _NAMED))
-            data += file.read(_NAMED)
-    starts: set[int] = set()
-    for name in _NAMES:
-        place = data.find(name)
-        while place >= 0:
-            starts.add(data.rfind(b"\n", 0, place) + 1)
-            # The rest of a line says nothing more.
-            end = data.find(b"\n", place)
-            place = data.find(name, end) if end >= 0 else -1
-    return tuple(_objects(data[start:].partition(b"\n")[0] for start in sorted(starts)))
 
 
 def _lines(raw: bytes, number: int) -> Sequence[Line]:

@@ -1,16 +1,115 @@
-"""The end of a file, read from its last answer on, shows the usage that a reading of all of the file shows last."""
+"""The end of a file shows the usage that a reading of all of the file shows last, or says that it does not."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from support.claude_log import ClaudeLog
 from support.codex_files import call, counted, output, said, session
 from support.foreign import to_lines
+from support.transcripts import ROOT
+from ullage.agents.agent import Agent
+from ullage.agents.claude_code import AGENT as CLAUDE_CODE
+from ullage.agents.codex import AGENT as CODEX_AGENT
 from ullage.agents.codex.rollout import FORMAT as CODEX
+from ullage.agents.pi import AGENT as PI
 from ullage.formats.parsing import Document, parse_document
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.formats.transcripts.format import Format, from_last_answer
 from ullage.model.errors import UnreadableTranscript
-from ullage.model.events import MessageAppended, UsageReported
+from ullage.model.events import Event, MessageAppended, UsageReported
+from ullage.service.follow.known_rows import ends_with_edit
+from ullage.service.imports import last_model
+from ullage.watch.file_parts import file_ends
+
+# Agents whose files' ends are read without a reading of their lines, with recorded conversations of each. Those of one
+# collection have lines in another order than that of their times, which their ends do not show before they are whole.
+RECORDED = [
+    (CLAUDE_CODE, ["live/claude_code/*.jsonl", "claude_code_[ev]*/*.jsonl", "claude_code_spotter/*.jsonl"]),
+    (CODEX_AGENT, ["live/codex/*.jsonl", "codex_rollout/*.jsonl"]),
+    (PI, ["live/pi*/*.jsonl", "pi/*.jsonl"]),
+]
+# Bytes of a file that is cut after each of its lines. Larger ones are cut in some places.
+SMALL, CUTS = 12_000, 2
+
+
+def at_end(agent: Agent, path: Path, data: bytes) -> ImportedTranscript | None:
+    path.write_bytes(data)
+    assert agent.sessions is not None
+    titled = agent.sessions.title_of
+    with file_ends(str(path), len(data), lambda line: bool(line.value and titled([line.value]))) as ends:
+        known = agent.formats[-1].at_end
+        return known(ends) if known and ends else None
+
+
+def facts(read: ImportedTranscript) -> tuple[object, ...]:
+    """Returns what an end says of the whole: all but the number of the characters that follow the last usage."""
+    places = [place for place, event in enumerate(read.events) if isinstance(event, UsageReported)]
+    last = places[-1] if places else 0
+    is_followed = any(map(counts, read.events[last + 1 :]))
+    names = read.agent, read.version, read.session_id, read.parent, read.cwd, read.is_sub_agent
+    return read.events[last] if places else None, is_followed, last_model(read), ends_with_edit(read), names
+
+
+def counts(event: Event) -> bool:
+    return isinstance(event, MessageAppended)
+
+
+@pytest.mark.parametrize(("agent", "patterns"), RECORDED)
+def test_wherever_a_file_ends_its_end_says_what_the_whole_says_or_nothing(
+    tmp_path: Path, agent: Agent, patterns: list[str]
+) -> None:
+    files = sorted(path for pattern in patterns for path in ROOT.glob(pattern))
+    if not files:
+        pytest.skip("the recorded transcripts are not on this machine (set ULLAGE_TRANSCRIPTS)")
+    told = cut = 0
+    for file in files:
+        lines = file.read_bytes().splitlines(keepends=True)
+        step = 1 if file.stat().st_size < SMALL else max(1, len(lines) // CUTS)
+        for number in range(len(lines), 0, -step):
+            data, cut = b"".join(lines[:number]), cut + 1
+            if (quick := at_end(agent, tmp_path / "cut.jsonl", data)) is not None:
+                whole = agent.formats[-1].read(parse_document(data, "cut.jsonl"))
+                assert without_ids(facts(quick)) == without_ids(facts(whole)), (file.name, number)
+                told += 1
+    # Most cuts are in the middle of a turn.
+    assert told > cut / 20
+
+
+def test_results_between_the_lines_of_an_answer_are_left_to_a_reading_of_all(tmp_path: Path) -> None:
+    data = ClaudeLog().ask("Look.").read("a.py", "a").answer(9_000).data
+    called, result, answered = data.splitlines(keepends=True)[1:]
+    # The call is now a line of the answer that comes after its result.
+    call = json.loads(called)
+    call["message"]["id"] = json.loads(answered)["message"]["id"]
+    assert at_end(CLAUDE_CODE, tmp_path / "a.jsonl", data) is not None
+    assert at_end(CLAUDE_CODE, tmp_path / "a.jsonl", to_lines(call) + result + answered) is None
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        {"type": "user", "uuid": "x", "parentUuid": "elsewhere", "message": {"role": "user", "content": "Again."}},
+        {"type": "system", "subtype": "compact_boundary", "uuid": "x", "parentUuid": None},
+        {"type": "queue-operation", "operation": "remove", "content": "Now."},
+        {"type": "assistant", "uuid": "x", "message": {"id": "e", "model": "<synthetic>", "content": []}},
+        {"type": "assistant", "uuid": "x", "message": {"id": 7, "usage": []}},
+    ],
+)
+def test_an_end_that_may_mean_another_figure_says_nothing(tmp_path: Path, last: dict[str, Any]) -> None:
+    data = ClaudeLog().ask("Look.").answer(9_000).data
+    assert at_end(CLAUDE_CODE, tmp_path / "a.jsonl", data) is not None
+    assert at_end(CLAUDE_CODE, tmp_path / "a.jsonl", data + to_lines(last)) is None
+    assert at_end(CLAUDE_CODE, tmp_path / "a.jsonl", data[:-40]) is None
+
+
+def without_ids(said: tuple[object, ...]) -> tuple[object, ...]:
+    """Returns the same without the id of the message that the usage is of."""
+    report, *rest = said
+    return (replace(report, message_id="") if isinstance(report, UsageReported) else report, *rest)
 
 
 @pytest.mark.parametrize("is_before", [True, False])

@@ -23,15 +23,13 @@ import msgspec
 from ullage.agents.agent import AcpAgent, Agent, Processes, Retention, Sessions, running_in_record
 from ullage.agents.claude_code.compaction import OWN_CONTEXT, SETTINGS
 from ullage.agents.claude_code.entries import INSERTED
-from ullage.agents.claude_code.reader import FORMAT
+from ullage.agents.claude_code.reader import FORMAT, MARKS
 from ullage.agents.claude_code.session_writer import WRITER
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Steering, Wiring
 from ullage.model.json_values import JsonObject, as_list, as_object, as_text
 
-# A compaction, in early versions without a boundary, and the answer to `/context`, which says the window.
-MARKS = (b'"compact_boundary"', b'"isCompactSummary"', b"**Tokens:**")
 _SESSION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SUB_AGENTS = "*/subagents/**/agent-*.jsonl"
 

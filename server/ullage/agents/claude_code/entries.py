@@ -448,7 +448,7 @@ class PromptQueue:
 
 
 # The name of the model in answers that Claude Code wrote itself.
-_NO_MODEL = "<synthetic>"
+NO_MODEL = "<synthetic>"
 
 
 class Place:
@@ -550,7 +550,7 @@ class Answer:
     def write(self, builder: TranscriptBuilder, written: Written) -> None:
         """Adds the answer's message and its usage to the transcript."""
         model = as_text(self._message.get("model"))
-        if model != _NO_MODEL:
+        if model != NO_MODEL:
             builder.use_model(model)
         self.place.at = builder.add(Role.ASSISTANT, self._content, self.id, self._began)
         written.note(self.place.at, self._lines)

@@ -8,21 +8,28 @@ as a new root. A resumed session may copy its history under new ids. Lines with 
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.claude_code.entries import Entry, entry_of
-from ullage.agents.claude_code.tree_writer import TreeWriter
+from ullage.agents.claude_code.compaction import WindowReader
+from ullage.agents.claude_code.entries import NO_MODEL, Entry, entry_of
+from ullage.agents.claude_code.tree_writer import ENDS_OF_TURNS, TreeWriter
 from ullage.agents.record_reader import conversation_records, may_be_another
-from ullage.formats.parsing import Document, Line
-from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.parsing import Document, Line, as_timestamp, convert_passes, convert_usage
+from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
-from ullage.formats.transcripts.format import Records, incremental
+from ullage.formats.transcripts.format import Ends, Records, incremental
 from ullage.model.blocks import join_texts
-from ullage.model.json_values import as_object, as_text
+from ullage.model.json_values import JsonObject, as_object, as_text
+from ullage.model.message import Role
 
 NAME = "claude-code"
+# A compaction, in early versions without a boundary, and the answer to `/context`, which says the window.
+MARKS = (b'"compact_boundary"', b'"isCompactSummary"', b"**Tokens:**")
 # Types of lines that Claude Code writes for itself. The model is sent none of them.
 _OWN_LINES = {
     *("agent-color", "agent-name", "agent-setting", "ai-title", "api-request", "api-request-blob", "api-request-shape"),
@@ -270,6 +277,121 @@ def records(document: Document) -> Records:
     )
 
 
+class _LastMessage(Struct):
+    id: str = ""
+    model: str = ""
+    usage: JsonObject | None = None
+    content: Any = None
+
+
+class _LastLine(Struct, rename="camel"):
+    """What is needed of a line to know whether it changes the figure."""
+
+    type: str
+    subtype: str = ""
+    uuid: str = ""
+    parent_uuid: str | None = None
+    timestamp: str = ""
+    session_id: str = ""
+    cwd: str = ""
+    version: str = ""
+    requested_model: str = ""
+    is_sidechain: bool = False
+    is_compact_summary: bool = False
+    is_api_error_message: bool = False
+    forked_from: JsonObject | None = None
+    message: _LastMessage | None = None
+
+
+_last_line = msgspec.json.Decoder(_LastLine)
+# Lines of the program's own after an answer that say nothing of the context. A queued prompt may become a message.
+_AFTER_ANSWER = _OWN_LINES - {"queue-operation", "system"}
+
+
+def at_end(ends: Ends) -> ImportedTranscript | None:
+    """Returns what the last answer says, and the user's messages after it if they follow it; see `Format`."""
+    answer: _LastLine | None = None
+    later: list[_LastLine] = []
+    # The lines that those which follow the answer name as their parents.
+    parents: set[str] = set()
+    lines = ends.last()
+    try:
+        for raw in lines:
+            line = _last_line.decode(raw)
+            if line.uuid in parents:
+                parents = (parents - {line.uuid}) | ({line.parent_uuid or ""} if answer is None else set())
+            if answer is not None:
+                # Between the lines of an answer there are no messages, or they count after its usage.
+                if line.type == "user" or (line.type == "assistant" and _answer_id(line) != _answer_id(answer)):
+                    return None
+            elif line.type == "assistant" and not line.is_api_error_message:
+                answer = line
+                parents.discard(line.parent_uuid or "")
+            elif line.type == "user" and line.message and line.parent_uuid and not _is_special(line, raw):
+                later.append(line)
+                parents.add(line.parent_uuid)
+            elif not (line.type in _AFTER_ANSWER or line.is_api_error_message or line.subtype in ENDS_OF_TURNS):
+                return None
+            if answer is not None and not parents:
+                return None if _has_results_between(lines, _answer_id(answer)) else _of_answer(ends, answer, later)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # A line that is not written to its end, or of another shape.
+        pass
+    return None
+
+
+def _answer_id(line: _LastLine) -> str:
+    return line.message.id if line.message else ""
+
+
+def _has_results_between(lines: Iterator[bytes], answer_id: str) -> bool:
+    """Returns whether results of an answer's calls are between its lines. They count after its usage. `lines` are those
+    before its last one, from the end on."""
+    has_results = False
+    for raw in lines:
+        if answer_id.encode() in raw:
+            if has_results:
+                return True
+        elif b'"tool_result"' in raw:
+            has_results = True
+        elif b'"progress"' not in raw and (b'"assistant"' in raw or b'"user"' in raw):
+            break
+    return False
+
+
+def _is_special(line: _LastLine, raw: bytes) -> bool:
+    return line.is_sidechain or line.is_compact_summary or any(mark in raw for mark in MARKS)
+
+
+def _of_answer(ends: Ends, line: _LastLine, later: Sequence[_LastLine]) -> ImportedTranscript | None:
+    said, heads = line.message or _LastMessage(), [record.value or {} for record in ends.first]
+    usage = convert_usage(said.usage or {})
+    if said.model in ("", NO_MODEL) or not usage.prompt:
+        return None
+    if line.is_sidechain or any(head.get("isSidechain") is True for head in heads):
+        return None
+    builder, at = TranscriptBuilder(NAME, ""), as_timestamp(line.timestamp)
+    forks = [
+        as_text(as_object(fork).get("sessionId"))
+        for fork in (line.forked_from, *(head.get("forkedFrom") for head in heads))
+    ]
+    builder.agent, builder.version, builder.session_id = "Claude Code", line.version, line.session_id
+    builder.cwd = next((cwd for head in heads if (cwd := as_text(head.get("cwd")))), line.cwd)
+    builder.parent = next(filter(None, forks), "")
+    builder.use_model(said.model)
+    answer = builder.add(Role.ASSISTANT, (), timestamp=at)
+    is_copied = forks[0] not in ("", line.session_id)
+    builder.report(usage, answer, at, convert_passes(said.usage or {}), is_copied=is_copied)
+    WindowReader(builder).read_answer(line.requested_model, at)
+    for one in reversed(later):
+        content = one.message.content if one.message else None
+        builder.add(Role.USER, read_blocks(content), timestamp=as_timestamp(one.timestamp))
+    return builder.finish()
+
+
 FORMAT = replace(
-    incremental(NAME, matches, Reader, records), is_complete=Reader.is_complete, starts_over=Reader.starts_over
+    incremental(NAME, matches, Reader, records),
+    is_complete=Reader.is_complete,
+    starts_over=Reader.starts_over,
+    at_end=at_end,
 )

@@ -27,7 +27,7 @@ from ullage.model.usage import HiddenKind
 from ullage.model.usage_report import input_counts
 
 # System lines after which no line of the same answer comes.
-_ENDS_OF_TURNS = {"stop_hook_summary", "turn_duration"}
+ENDS_OF_TURNS = {"stop_hook_summary", "turn_duration"}
 # Other kinds of system lines that are for the user alone. Early versions write notices without a kind.
 _NOTICES = {
     *("", "api_error", "api_refusal", "compact_boundary", "error", "file_snapshot", "informational", "local_command"),
@@ -129,7 +129,7 @@ class TreeWriter:
             # The model is sent the user's local commands and their output.
             self._write_message(entry, place, read_blocks(entry.value.get("content")))
         else:
-            if entry.subtype in _ENDS_OF_TURNS and self._answer:
+            if entry.subtype in ENDS_OF_TURNS and self._answer:
                 self._add_answer(self._answer)
                 self._answer.write_rest(self._builder, self._written, ended=False)
             elif entry.subtype == "microcompact_boundary":
@@ -137,7 +137,7 @@ class TreeWriter:
                 self._clear_results(entry)
             elif entry.kind == "system":
                 self.complete_answer()
-            notice = entry.kind == "system" and entry.subtype in _NOTICES | _ENDS_OF_TURNS
+            notice = entry.kind == "system" and entry.subtype in _NOTICES | ENDS_OF_TURNS
             known = notice or entry.kind == "progress"
             kind = f"{entry.kind} line ({entry.subtype})" if entry.subtype else f"{entry.kind} line"
             self._pass(entry, place, kind if known else f"unknown kind of line: {kind}", expected=known)

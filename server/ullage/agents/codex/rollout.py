@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, takewhile
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -32,7 +33,7 @@ from ullage.agents.agent import Inserted
 from ullage.agents.codex.segments import CopiedBeginning, records
 from ullage.agents.machine import first_prompt
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json
-from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
 from ullage.formats.transcripts.chat import (
     ITEM_TYPES,
     ItemReader,
@@ -43,7 +44,7 @@ from ullage.formats.transcripts.chat import (
     read_functions,
     read_parts,
 )
-from ullage.formats.transcripts.format import incremental
+from ullage.formats.transcripts.format import Ends, incremental
 from ullage.model.blocks import NO_SUMMARY, TextBlock, join_texts
 from ullage.model.edits import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
@@ -326,6 +327,16 @@ class UsageOrder:
         self._reported = True
 
 
+# Events at the end of a file that say nothing of the context. A thread's settings may name another model.
+_QUIET = _EVENTS - {
+    "thread_settings_applied",
+    "task_started",
+    "turn_started",
+    "session_configured",
+    "context_compacted",
+}
+# What the first line has for the model, which is not needed for a figure.
+_WITHOUT_TEXTS = {"base_instructions": None, "instructions": None, "dynamic_tools": None}
 _ENVELOPES = {"session_meta", "response_item", "event_msg", "compacted", "token_usage_record", *_OWN_LINES}
 # Share of the window that the file names. Codex compacts by itself at 95 % of it.
 _FULL = 0.9
@@ -614,9 +625,74 @@ def last_answer(lines: Sequence[Line]) -> int:
     return len(lines)
 
 
+class _LastPayload(Struct):
+    type: str = ""
+    role: str = ""
+    model: str = ""
+    info: JsonObject | None = None
+
+
+class _LastLine(Struct):
+    """What is needed of a line to know whether it changes the figure."""
+
+    type: str
+    timestamp: str = ""
+    payload: _LastPayload | None = None
+
+
+_last_line = msgspec.json.Decoder(_LastLine)
+_TURN = b'"turn_context"'
+
+
+def at_end(ends: Ends) -> ImportedTranscript | None:
+    """Returns what the last `token_count` says if it comes right after an answer; see `Format`. Before an answer, older
+    versions write the usage of the request that the answer is for."""
+    counted: _LastLine | None = None
+    model = ""
+    try:
+        for raw in ends.last():
+            line = _last_line.decode(raw)
+            said = line.payload or _LastPayload()
+            if line.type == "turn_context":
+                model = model or said.model
+            elif line.type == "event_msg" and said.type == "token_count" and said.info:
+                counted = counted or line
+            elif line.type == "response_item" and counted:
+                is_answered = is_from_model({"type": said.type, "role": said.role})
+                return _of_count(ends, counted, model, as_timestamp(line.timestamp)) if is_answered else None
+            elif not (line.type == "token_usage_record" or (line.type == "event_msg" and said.type in _QUIET)):
+                return None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # A line that is not written to its end, or of another shape.
+        pass
+    return None
+
+
+def _of_count(ends: Ends, counted: _LastLine, model: str, at: int) -> ImportedTranscript | None:
+    head = ends.first[0].value or {}
+    info = as_object(counted.payload and counted.payload.info)
+    usage, window = convert_usage(as_object(info.get("last_token_usage"))), as_count(info.get("model_context_window"))
+    if head.get("type") != "session_meta" or not usage.prompt or not window:
+        return None
+    if not model:
+        # The context of a long turn is named at its beginning.
+        named = ends.last_with(_TURN)
+        value = named.value if named and named.value else {}
+        model = as_text(as_object(value.get("payload")).get("model")) if value.get("type") == "turn_context" else ""
+    if not model:
+        return None
+    builder = TranscriptBuilder(NAME, "")
+    reader = CodexReader(builder)
+    reader.take(Line(number=1, value={**head, "payload": {**as_object(head.get("payload")), **_WITHOUT_TEXTS}}))
+    builder.use_model(model)
+    builder.window(window, timestamp=at)
+    builder.report(usage, builder.add(Role.ASSISTANT, (), timestamp=at), at)
+    return builder.finish()
+
+
 def _time(record: Line) -> int:
     value = record.value or {}
     return as_timestamp(value.get("timestamp", value.get("created_at")))
 
 
-FORMAT = replace(incremental(NAME, matches, CodexReader, records), last_answer=last_answer)
+FORMAT = replace(incremental(NAME, matches, CodexReader, records), last_answer=last_answer, at_end=at_end)

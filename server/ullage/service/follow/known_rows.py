@@ -145,6 +145,12 @@ class KnownRows:
         )
 
 
+def ends_with_edit(transcript: ImportedTranscript) -> bool:
+    """Returns whether an edit of the context follows the last report: only the whole conversation then says its
+    figure."""
+    return _last_report(transcript.events)[2]
+
+
 def _last_report(events: Sequence[Event]) -> tuple[UsageReported | None, int, bool]:
     """Returns the last report of a prompt's size, the number of characters that count after it, and whether an edit of
     the context follows it."""
