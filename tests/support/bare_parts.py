@@ -10,8 +10,8 @@ from pathlib import Path
 import ullage
 from ullage import ContextManager
 from ullage.cli.main import main
-from ullage.store.memories.memory_by_path import PathFolder
 from ullage.store.memories.memory_files import FolderMemory, open_folder
+from ullage.store.memories.memory_walk import PathFolder
 from ullage.tools.toolbox import run_memory
 
 

@@ -345,7 +345,11 @@ def at_end(ends: Ends) -> ImportedTranscript | None:
     said, head = line and line.message, ends.first[0]
     if not line or not said or said.role != "assistant" or not said.model or said.stop_reason in _UNFINISHED:
         return None
-    usage, at, builder = usage_beside(said.usage or {}, *_COUNTS), as_timestamp(line.timestamp), TranscriptBuilder(NAME, "")
+    usage, at, builder = (
+        usage_beside(said.usage or {}, *_COUNTS),
+        as_timestamp(line.timestamp),
+        TranscriptBuilder(NAME, ""),
+    )
     if not usage.prompt or as_object(head.value).get("type") != "session":
         return None
     PiReader(builder).take(head)

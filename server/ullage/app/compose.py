@@ -44,15 +44,15 @@ from ullage.service.ports.models import Summarizer, ToolOutcome
 from ullage.service.ports.store import SessionStore, TakesNews, no_news
 from ullage.service.ports.world import Ports
 from ullage.service.summaries.by_model import OfflineSummarizer
-from ullage.store.memories.project_memory import project_memory
+from ullage.store.memories.memory_files import project_memory
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.store.sqlite.catalogue_notes import ForgottenList
 from ullage.store.sqlite.known_catalogue import FollowedNow, SqliteCatalogue
 from ullage.store.store_place import StorePlace, local_path, news_of, open_sessions_at
-from ullage.system.agent_settings import LocalAgentSettings
 from ullage.system.next_to_store import replace_file
 from ullage.system.processes import SubprocessRunner
+from ullage.system.settings_files import LocalAgentSettings
 from ullage.system.surroundings import LocalProjectFiles
 from ullage.system.transcript_files import read_transcript_file
 from ullage.tools.folder_tools import resolve_inside

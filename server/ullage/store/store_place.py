@@ -12,8 +12,7 @@ from ullage.model.store_address import is_address, local_name
 from ullage.model.words import package_missing
 from ullage.service.ports.store import SessionStore, TakesNews, no_news
 from ullage.store.sqlite.database import default_path
-from ullage.store.sqlite.reading import open_to_read
-from ullage.store.sqlite.sqlite_store import open_store
+from ullage.store.sqlite.sqlite_store import open_store, open_to_read
 from ullage.store.table_store import TableStore
 
 # A file, or an address in PostgreSQL.

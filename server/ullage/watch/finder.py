@@ -1,14 +1,19 @@
-"""What of this machine says where coding agents keep their conversations, and whether a file is one of theirs."""
+"""What of this machine says where coding agents keep their conversations, whether a file is one of theirs, and which
+processes have which conversations: agents keep files that say so while they run."""
 
 import glob
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
+from ullage.host import here
 from ullage.watch.candidates import own_path
+from ullage.watch.file_parts import read_small
 
 
 class AgentsOwnFiles:
@@ -50,3 +55,23 @@ def _machine(escaped: Callable[[str], str], cwd: str) -> Machine:
 def _expanded(value: str) -> str:
     """Returns the value of an environment variable with `~` at its beginning replaced by the home folder."""
     return str(Path(value).expanduser()) if value.startswith(("~/", "~\\")) else value
+
+
+def find_processes(machine: Machine, agents: Sequence[Agent]) -> dict[tuple[str, str], int | None]:
+    """Returns the process of each conversation that an agent's file names, by the agent's name and its own id of the
+    conversation. The process is None if it has ended. Blocks while it reads the disk; raises no error for a file."""
+    found: dict[tuple[str, str], int | None] = {}
+    for agent in agents:
+        if agent.processes is None:
+            continue
+        for pattern in agent.processes.patterns(machine):
+            for path in glob.iglob(pattern):  # noqa: PTH207  (as in `candidates.py`)
+                with suppress(OSError):
+                    running = agent.processes.running_in(path.replace(os.sep, "/"), read_small(Path(path)))
+                    if running is None:
+                        continue
+                    key = agent.name, running.session_id
+                    runs = here.runs(running.process_id)
+                    # A conversation may also have a file that a killed process has left.
+                    found[key] = running.process_id if runs else found.get(key)
+    return found

@@ -14,7 +14,7 @@ from ullage.model.figure import RemarkKind, WindowSource
 from ullage.policy.evidence import Evidence
 from ullage.policy.threshold import find_threshold
 from ullage.policy.window import Candidates, find_window
-from ullage.system.agent_settings import LocalAgentSettings, parse_settings
+from ullage.system.settings_files import LocalAgentSettings, parse_settings
 
 LIMIT, SCOPE = "model_auto_compact_token_limit", "model_auto_compact_token_limit_scope"
 AFTER_TURN = "model_post_turn_compact_threshold_percent"

@@ -14,8 +14,7 @@ from support.systems import needs_links, needs_modes, needs_named_pipes
 from ullage.memory.notes import TextEdit, parse_path
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
 from ullage.service.ports.models import ToolOutcome
-from ullage.store.memories.memory_files import FolderMemory, MemoryLimits
-from ullage.store.memories.project_memory import memory_base
+from ullage.store.memories.memory_files import FolderMemory, MemoryLimits, memory_base
 from ullage.tools.toolbox import run_memory
 
 MakeMemory = Callable[..., FolderMemory]

@@ -12,8 +12,8 @@ import pytest
 from support.canary import picture, plant
 from support.systems import needs_links
 from ullage.memory.notes import TextEdit, parse_path
-from ullage.store.memories.memory_descriptors import is_supported
 from ullage.store.memories.memory_files import FolderMemory
+from ullage.store.memories.memory_walk import is_supported
 from ullage.tools.toolbox import run_memory
 
 # Swaps `name` for a link to `target` and back until stopped, at most so often that no test hangs.

@@ -8,7 +8,7 @@ import pytest
 
 from ullage.agents import claude_code, gemini_cli
 from ullage.agents.machine import Machine
-from ullage.watch.expiring import Expiring, find_expiring
+from ullage.watch.candidates import Expiring, find_expiring
 
 DAY = 86_400
 NOW = 1_800_000_000

@@ -1,7 +1,10 @@
-"""A memory in a folder on disk, its limits, and the lock under which it is changed."""
+"""A memory in a folder on disk, its limits, and the lock under which it is changed; the user's and each project's are
+next to the store's file."""
 
 import errno
+import hashlib
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -12,9 +15,16 @@ from msgspec import Struct
 
 from ullage.memory.notes import DEPTH, LEVELS, MemoryEntry, MemoryPath, TextEdit, folded, is_listed
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
-from ullage.store.memories.memory_by_path import PathFolder
-from ullage.store.memories.memory_descriptors import DescriptorFolder, is_supported
-from ullage.store.memories.memory_walk import FOLDER_MODE, Folder, Found, folder_at, walk
+from ullage.store.memories.memory_walk import (
+    FOLDER_MODE,
+    DescriptorFolder,
+    Folder,
+    Found,
+    PathFolder,
+    folder_at,
+    is_supported,
+    walk,
+)
 
 # Each try fails only if another program writes between reading a file and replacing it.
 _ATTEMPTS = 4
@@ -270,3 +280,33 @@ def _listing(folder: MemoryPath, found: Sequence[Found]) -> Iterator[MemoryEntry
             size = sizes.get(entry.parts, 0) if entry.is_folder else entry.size
             path = MemoryPath(parts=folder.parts + entry.parts)
             yield MemoryEntry(path=path, size=size, is_folder=entry.is_folder)
+
+
+_PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def memory_base(cwd: str | None = None, data: Path | None = None) -> Path:
+    """Returns the base folder of the memory of the project at `cwd`, or of the user's own memory if `cwd` is None.
+
+    It is in the user's data folder, or in `data` if that is given, not in the project: a checkout that comes from
+    elsewhere brings no memory with it. A project is known by its folder's real path, so that a link to it leads to the
+    same memory.
+    """
+    root = (data or _user_data()) / "memories"
+    if cwd is None:
+        return root / "user"
+    real = Path(cwd).resolve()
+    digest = hashlib.sha256(str(real).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return root / "projects" / f"{_PLAIN.sub('-', real.name)[:40]}-{digest}"
+
+
+def _user_data() -> Path:
+    from platformdirs import user_data_path  # noqa: PLC0415  (a cold import that a given path spares)
+
+    return user_data_path("ullage", appauthor=False)
+
+
+def project_memory(cwd: str, store_path: Path | None) -> FolderMemory:
+    """Returns the memory of the project at `cwd`, or the user's own if `cwd` is empty. Its files are in the folder of
+    the store at `store_path`, or in the user's data folder if that is None."""
+    return FolderMemory(memory_base(cwd or None, store_path.absolute().parent if store_path else None))

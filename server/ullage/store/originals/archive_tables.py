@@ -15,7 +15,8 @@ from ullage.store.sqlite.store_file import make_file
 _APPLICATION_ID = 0x756C6C6F
 
 # A version is a list of runs: parts of blocks, one after the other. `runs.shape` says how the bytes of the file are
-# made from the block's (`line_cores.py`). A block whose `data` is NULL is not compressed yet; its bytes are in `loose`.
+# made from the block's (`packed_blocks.py`). A block whose `data` is NULL is not compressed yet; its bytes are in
+# `loose`.
 # `pruned` has files that an earlier version has removed: they are not kept again until they change.
 # `pieces` finds the place of a piece that is stored already, by 12 bytes of its hash.
 _TABLES = (

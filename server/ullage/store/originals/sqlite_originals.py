@@ -1,21 +1,209 @@
-"""The archive of agents' files in one SQLite file."""
+"""The archive of agents' files in one SQLite file: adding bytes to a version, reading them, and removing
+conversations with all that only they have in its blocks."""
 
 import sqlite3
 import time
+from collections import defaultdict
 from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
 from threading import RLock
 from typing import Self
 
 from ullage.service.ports.agent_files import Kept, KeptConversation, Original, Room, Source, Version
-from ullage.store.originals.appending import Appending
 from ullage.store.originals.archive_tables import connect
-from ullage.store.originals.line_cores import Shape, Template, find_parent
-from ullage.store.originals.packed_blocks import Blocks
-from ullage.store.originals.removing import list_conversations, remove, sweep
+from ullage.store.originals.packed_blocks import FULL, Blocks, Shape, Template, divide, find_parent
 from ullage.store.sqlite.database import overwrite_deleted, transaction
 from ullage.store.sqlite.sqlite_errors import reporting
+
+# The conversation that an original belongs to, named by the path of its own file.
+_ROOT = "iif(owner = '', path, owner)"
+
+
+def list_conversations(connection: sqlite3.Connection, size: int) -> tuple[KeptConversation, ...]:
+    """Returns all conversations; see `Originals.conversations`. `size` is that of the archive in bytes."""
+    groups = connection.execute(
+        f"SELECT {_ROOT}, max(agent), max(iif(owner = '', origin_id, '')), count(DISTINCT original_id), sum(size), "
+        "max(kept_at) AS newest FROM originals JOIN versions USING (original_id) GROUP BY 1 ORDER BY newest"
+    ).fetchall()
+    sessions: dict[str, list[str]] = defaultdict(list)
+    for session_id, root in connection.execute(
+        f"SELECT session_id, {_ROOT} FROM sessions JOIN originals USING (original_id)"
+    ):
+        sessions[root].append(session_id)
+    stored, freed = _freed(connection, {root: place for place, (root, *_) in enumerate(groups)})
+    # What the tables and indexes add to each block.
+    share = size / stored if stored else 1.0
+    return tuple(
+        KeptConversation(
+            path=root,
+            agent=agent,
+            origin_id=origin_id,
+            session_ids=tuple(sessions[root]),
+            files=files,
+            size=raw,
+            kept_at=kept_at,
+            frees=int(freed[place] * share),
+        )
+        for place, (root, agent, origin_id, files, raw, kept_at) in enumerate(groups)
+    )
+
+
+def _freed(connection: sqlite3.Connection, places: dict[str, int]) -> tuple[int, dict[int, int]]:
+    """Returns the bytes of all blocks, and those that each conversation frees if the conversations are removed in this
+    order: a block is freed with the last one that refers to it."""
+    last: dict[int, int] = defaultdict(int)
+    rows = connection.execute(
+        f"SELECT DISTINCT runs.block_id, {_ROOT} FROM runs JOIN versions USING (version_id) "
+        "JOIN originals USING (original_id)"
+    )
+    for block_id, root in rows:
+        last[block_id] = max(last[block_id], places[root])
+    freed: dict[int, int] = defaultdict(int)
+    total = 0
+    for block_id, size in connection.execute("SELECT block_id, coalesce(length(data), size) FROM blocks"):
+        total += size
+        if block_id in last:
+            freed[last[block_id]] += size
+    return total, freed
+
+
+def remove(connection: sqlite3.Connection, root: str) -> None:
+    """Removes one conversation, in one transaction."""
+    mine = f"SELECT original_id FROM originals WHERE {_ROOT} = ?"
+    with transaction(connection, "IMMEDIATE"):
+        connection.execute(
+            f"DELETE FROM runs WHERE version_id IN (SELECT version_id FROM versions WHERE original_id IN ({mine}))",
+            (root,),
+        )
+        for table in ("versions", "sessions", "originals"):
+            connection.execute(f"DELETE FROM {table} WHERE original_id IN ({mine})", (root,))
+
+
+def sweep(connection: sqlite3.Connection, blocks: Blocks) -> None:
+    """Deletes blocks that no version refers to, overwrites the parts of the others that no version refers to, and gives
+    the room back to the disk."""
+    with transaction(connection, "IMMEDIATE"):
+        unused = "block_id NOT IN (SELECT block_id FROM runs)"
+        connection.execute(f"DELETE FROM loose WHERE {unused}")
+        connection.execute(f"DELETE FROM blocks WHERE {unused}")
+        connection.execute("DELETE FROM pieces WHERE block_id NOT IN (SELECT block_id FROM blocks)")
+        connection.execute("UPDATE originals SET block_id = NULL WHERE block_id NOT IN (SELECT block_id FROM blocks)")
+    # Blocks of conversations that were removed, which a fork of these still needs.
+    shared = connection.execute(
+        "SELECT block_id FROM blocks WHERE original_id NOT IN (SELECT original_id FROM originals)"
+    )
+    for (block_id,) in shared.fetchall():
+        with transaction(connection, "IMMEDIATE"):
+            used = connection.execute("SELECT start, length FROM runs WHERE block_id = ? ORDER BY start", (block_id,))
+            for start, end in blocks.keep_only(block_id, used.fetchall()):
+                connection.execute(
+                    "DELETE FROM pieces WHERE block_id = ? AND start >= ? AND start < ?", (block_id, start, end)
+                )
+    # A script runs a statement to its end; `execute` would end this one after its first page.
+    connection.executescript("PRAGMA incremental_vacuum")
+
+
+# Bytes of a piece that is looked for. A smaller one takes no more room compressed than a reference to it.
+_LEAST = 512
+# Bytes of a hash. Among 2^32 pieces, two of them have the same 96 bits with a probability of 10^-10.
+_HASHED = 12
+
+
+class Appending:
+    """One addition to a version, in one write transaction. `block_id` is the block to which new pieces are added, None
+    before the first one."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, blocks: Blocks, version_id: int, original_id: int, block_id: int | None
+    ) -> None:
+        self._connection = connection
+        self._blocks = blocks
+        self._version_id = version_id
+        self._original_id = original_id
+        self.block_id = block_id
+        # The bytes of the open block in the archive, loaded when needed, and those that are added to it now.
+        self._size = -1
+        self._fresh = bytearray()
+        last = connection.execute(
+            "SELECT number, block_id, start, length, shape FROM runs WHERE version_id = ? ORDER BY number DESC LIMIT 1",
+            (version_id,),
+        ).fetchone()
+        # Each run is [number, block, start, length, shape]; the first may be in the archive already.
+        self._runs: list[list[int]] = [list(last)] if last else []
+
+    def take(self, data: bytes, template: Template) -> None:
+        """Adds the pieces of `data`."""
+        for piece in divide(data):
+            core, shape = template.core_of(piece)
+            if not self._extends(core, shape):
+                self._add(core, shape)
+
+    def finish(self, *, pack: bool) -> None:
+        """Stores what was added. If `pack` is true, the block is compressed."""
+        if self.block_id is not None and self._size >= 0:
+            if pack:
+                self._close()
+            elif self._fresh:
+                self._blocks.add(self.block_id, bytes(self._fresh), self._size)
+        self._connection.executemany(
+            "INSERT INTO runs (version_id, number, block_id, start, length, shape) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET length = excluded.length",
+            [(self._version_id, *run) for run in self._runs],
+        )
+
+    def _extends(self, core: bytes, shape: Shape) -> bool:
+        """Lengthens the last run if the piece follows it in its block."""
+        if not self._runs:
+            return False
+        run = self._runs[-1]
+        _, block_id, start, length, run_shape = run
+        end = start + length
+        if run_shape != shape:
+            return False
+        if block_id == self.block_id and self._size >= 0:
+            if end >= self._size + len(self._fresh) or end < self._size:
+                return False
+            same = self._fresh.startswith(core, end - self._size)
+        else:
+            same = self._blocks.content(block_id).startswith(core, end)
+        if same:
+            run[3] += len(core)
+        return same
+
+    def _add(self, core: bytes, shape: Shape) -> None:
+        hashed = blake2b(core, digest_size=_HASHED).digest() if len(core) >= _LEAST else b""
+        block_id, start = (hashed and self._find(hashed)) or self._write(core, hashed)
+        last = self._runs[-1] if self._runs else None
+        if last and last[1:3] == [block_id, start - last[3]] and last[4] == shape:
+            last[3] += len(core)
+        else:
+            self._runs.append([last[0] + 1 if last else 0, block_id, start, len(core), int(shape)])
+
+    def _find(self, hashed: bytes) -> tuple[int, int] | None:
+        query = "SELECT block_id, start FROM pieces WHERE hash = ?"
+        return self._connection.execute(query, (hashed,)).fetchone()
+
+    def _write(self, core: bytes, hashed: bytes) -> tuple[int, int]:
+        """Adds a core to the open block. Returns the block's id and the core's place in it."""
+        if self.block_id is None or self._size < 0:
+            known = self._blocks.reopen(self.block_id)
+            self.block_id, self._size = known or (self._blocks.new(self._original_id), 0)
+        elif self._size + len(self._fresh) >= FULL:
+            self._close()
+            self.block_id, self._size = self._blocks.new(self._original_id), 0
+        place = (self.block_id, self._size + len(self._fresh))
+        self._fresh += core
+        if hashed:
+            self._connection.execute("INSERT OR IGNORE INTO pieces VALUES (?, ?, ?)", (hashed, *place))
+        return place
+
+    def _close(self) -> None:
+        if self.block_id is not None:
+            self._blocks.pack(self.block_id, bytes(self._fresh))
+        self._fresh.clear()
+
 
 _KEPT = "version_id, size, mark, stat, digest, checked, began_at"
 

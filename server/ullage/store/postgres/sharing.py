@@ -1,7 +1,7 @@
 """Shares sessions with other roles of the database: which session is in which workspace, and who is a member.
 
 A workspace is a name of its owner's. It is not made: it is there as soon as a session or a member is in it.
-What members see and may do is decided by PostgreSQL, see `row_security.py`.
+What members see and may do is decided by PostgreSQL, see `postgres_tables.py`.
 """
 
 from collections.abc import Collection, Mapping

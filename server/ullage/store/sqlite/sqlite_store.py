@@ -1,6 +1,9 @@
-"""The session store in one SQLite file."""
+"""The session store in one SQLite file, which may also be opened only to be read."""
 
+import os
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Generator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
@@ -18,6 +21,7 @@ from ullage.store.sqlite.database import (
 )
 from ullage.store.sqlite.fts5_index import Fts5Index, Fts5Transactions
 from ullage.store.sqlite.sqlite_errors import reporting
+from ullage.store.sqlite.store_file import check_file
 from ullage.store.table_store import TableStore
 from ullage.store.tables.connection import Connection
 
@@ -108,3 +112,42 @@ class _Reported:
         with self._reporting:
             self._transaction.__exit__(kind, error, trace)
         self._reporting.__exit__(kind, error, trace)
+
+
+# The files of one database that hold content: with a write-ahead log or a rollback journal. SQLite makes the -shm file.
+_PARTS = ("", "-wal", "-journal")
+
+
+@contextmanager
+def open_to_read(path: Path | None = None) -> Generator[SqliteStore]:
+    """Opens the store at `path`, by default in the user's data folder, for a caller that changes nothing, and yields
+    it.
+
+    A missing store is read as an empty one and is not made. A store that may not be written to is copied, because
+    SQLite cannot read a database in WAL mode without writing next to it. Raises `StoreTooNew` or `StoreUnavailable`.
+    """
+    path = path or default_path()
+    if path.exists() and _is_writable(path):
+        with open_store(path) as store:
+            yield store
+        return
+    with tempfile.TemporaryDirectory(prefix="ullage-") as folder:
+        copy = Path(folder) / "sessions.db"
+        _copy(path, copy)
+        with open_store(copy) as store:
+            yield store
+
+
+def _is_writable(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _copy(path: Path, copy: Path) -> None:
+    """Copies the store's files, if there are any. Raises `StoreTooNew` for the store of a newer Ullage, and
+    `StoreUnavailable` if `path` is not a store or cannot be read."""
+    with reporting(path):
+        check_file(path)
+        for part in _PARTS:
+            source = path.with_name(path.name + part)
+            if source.exists():
+                shutil.copyfile(source, copy.with_name(copy.name + part))
