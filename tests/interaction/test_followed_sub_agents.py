@@ -26,6 +26,7 @@ from ullage.model.figure import FollowedRow, without_children
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.sub_agents import SubAgents
 from ullage.service.ports.agent_files import Growth, Mark, Pieces
+from ullage.service.sessions import delete_session
 from ullage.system.growing_files import GrowingFiles
 
 MAIN = "11111111-2222-4333-8444-555555555555"
@@ -100,6 +101,22 @@ async def test_a_sub_agent_is_a_session_with_a_parent_and_has_no_row(home: Path,
     assert {row.session_id for row in follows.rows} == {sessions[MAIN]}
     await follows.until(lambda: (live := follows.live.read()) is not None and len(live.sessions) == 1)
     await follows.end()
+
+
+async def test_sub_agents_sessions_are_deleted_with_that_of_the_agent_that_started_them(
+    home: Path, tmp_path: Path
+) -> None:
+    put_main(home)
+    put_side(home)
+    put_side(home, "a2")
+    follows = Follows(tmp_path)
+    await follows.until(lambda: len(follows.by_origin()) == 3)
+    await follows.end()
+    sessions = follows.by_origin()
+    await delete_session(follows.client.workspace, sessions["a2"])
+    assert {*follows.by_origin()} == {MAIN, "a1"}
+    await delete_session(follows.client.workspace, sessions[MAIN])
+    assert follows.by_origin() == {}
 
 
 async def test_one_whose_parent_is_not_there_has_a_row_until_the_parent_comes(home: Path, tmp_path: Path) -> None:

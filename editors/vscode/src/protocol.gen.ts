@@ -2030,8 +2030,8 @@ export const SessionClose: Method<SessionParams, Nothing> = { name: "ullage/sess
 export const SessionRename: Method<RenameSessionParams, Nothing> = { name: "ullage/session/rename" };
 
 /**
- * Deletes a session, with all that is kept of its conversation: words, archived files, the row. An agent's own file
- * stays, and is read again only if the agent continues it.
+ * Deletes a session and those of its sub-agents, with all that is kept: words, archived files, rows. An agent's own
+ * file stays, and is read again only if the agent continues it.
  */
 export const SessionDelete: Method<SessionParams, Nothing> = { name: "ullage/session/delete" };
 

@@ -43,8 +43,8 @@ METHODS: tuple[AnyMethod, ...] = (
     served(
         "session/delete",
         session.delete_session,
-        "Deletes a session, with all that is kept of its conversation: words, archived files, the row. An agent's own "
-        "file stays, and is read again only if the agent continues it.",
+        "Deletes a session and those of its sub-agents, with all that is kept: words, archived files, rows. An agent's "
+        "own file stays, and is read again only if the agent continues it.",
     ),
     served("session/prompt", prompt, "Asks the model, and answers when its turn is over."),
     served(

@@ -243,28 +243,35 @@ def rename(conversation: Conversation, title: str) -> None:
 
 async def delete_session(workspace: Workspace, session_id: str, *, erase: bool = True) -> SessionInfo:
     """Deletes a session: ends its work, closes it, removes it from the list, and removes what is kept of an agent's
-    session outside the store, unless another session is of the same. With `erase`, overwrites what it has left in
-    files; that another process keeps it from doing so is logged. Returns the session as it was last listed. Raises
-    `SessionNotFound`."""
+    session outside the store. Its sub-agents' sessions are deleted with it, unless another session is of the same.
+    With `erase`, overwrites what they have left in files; that another process keeps it from doing so is logged.
+    Returns the session as it was last listed. Raises `SessionNotFound`."""
     store = workspace.ports.store
-    info = store.info(session_id)
-    await workspace.end(session_id)
-    imported = store.imported()
-    store.delete(session_id)
-    origin = next((one for one in imported if one.session_id == session_id), None)
-    alone = None if origin is None or _is_needed(store, origin) else origin
-    if alone:
-        workspace.remove_traces(alone.origin_id, alone.path)
+    info, imported = store.info(session_id), store.imported()
+    origins = {one.session_id: one for one in imported}
+    names, alone = [session_id], list[ImportedSession]()
+    for name in names:
+        await workspace.end(name)
+        store.delete(name)
+        if (origin := origins.get(name)) and not _is_needed(store, origin):
+            workspace.remove_traces(origin.origin_id, origin.path)
+            alone.append(origin)
+            started = [
+                one
+                for one in imported
+                if one.parent_id and (one.agent, one.parent_id) == (origin.agent, origin.origin_id)
+            ]
+            names += [one.session_id for one in started if one.is_sub_agent and one.session_id not in names]
     if erase:
         await _to_its_end(asyncio.ensure_future(_erase(workspace, session_id, alone)))
     return info
 
 
-async def _erase(workspace: Workspace, session_id: str, alone: ImportedSession | None) -> None:
+async def _erase(workspace: Workspace, session_id: str, alone: Sequence[ImportedSession]) -> None:
     try:
         await asyncio.to_thread(workspace.ports.store.erase_deleted)
-        if alone:
-            await asyncio.to_thread(workspace.remove_traces.remove_kept, alone.origin_id, alone.path)
+        for one in alone:
+            await asyncio.to_thread(workspace.remove_traces.remove_kept, one.origin_id, one.path)
     except StoreError as error:
         log.warning("session %s is deleted, but parts of it are still in files: %s", session_id, error)
 

@@ -6,6 +6,7 @@ the archive. They are forgotten together: each has the same words.
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatch
 
 from msgspec import Struct
@@ -222,8 +223,10 @@ async def forget(
     have left in files. `show` is called with what is being done. Raises `StoreError`; what was removed before an error
     stays removed."""
     for one in known:
-        for info in reversed(one.sessions):
-            await delete_session(workspace, info.session_id, erase=False)
+        for info in one.sessions:
+            # Those of its sub-agents go with the first.
+            with suppress(SessionNotFound):
+                await delete_session(workspace, info.session_id, erase=False)
         for origin_id, path in one.origins:
             workspace.remove_traces(origin_id, path)
     show("Overwriting what was removed")
