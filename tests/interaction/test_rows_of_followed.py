@@ -13,6 +13,7 @@ from ullage.api.agent_methods import FollowedConversation
 from ullage.model.errors import Conflict, SessionFollowed
 from ullage.model.figure import FollowedRow
 from ullage.model.usage import UsageSource
+from ullage.service.follow import followed_rows
 from ullage.service.follow.followed_rows import Following
 from ullage.service.ports.world import KeepingQuestion
 
@@ -112,6 +113,19 @@ async def test_a_conversation_takes_the_place_of_those_of_its_sub_agents() -> No
     following.take(parent)
     assert await changes.next() == ((parent.session_id,), ("s_child",))
     assert following.rows == (parent,)
+    await following.stop()
+
+
+async def test_of_very_many_rows_those_go_that_ended_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(followed_rows, "_MOST", 2)
+    following, changes = following_in(build_test_client())
+    await following.start(())
+    for number, is_live in enumerate((True, False, False)):
+        name = f"s{number}"
+        row = replace(FOLLOWED[0], session_id=name, agent_session_id=name, path=name, live=is_live, updated_at=number)
+        following.take(row)
+    assert await changes.next() == (("s0", "s2"), ("s1",))
+    assert [row.session_id for row in following.rows] == ["s2", "s0"]
     await following.stop()
 
 

@@ -16,6 +16,8 @@ log = logging.getLogger(__name__)
 # Seconds for which changes are collected before they are sent, so that many conversations that change at once are one
 # message. Short against the quarter of a second after which a user sees a delay.
 _COLLECTED_FOR = 0.02
+# Rows above which those of conversations that have ended go, the first changed first: a process may run for weeks.
+_MOST = 1_000
 Run = Callable[[Callable[[FollowedRow], object]], Coroutine[Any, Any, None]]
 ReadNewest = Callable[[str], Coroutine[Any, Any, FollowedRow | None]]
 
@@ -104,9 +106,12 @@ class Following:
         """Takes a row that is new or has changed."""
         if self._rows.get(row.session_id) == row:
             return
-        for other in [one for one in self._rows.values() if replaces(row, one) or _starts(row, one)]:
-            # The file was written again with other messages, so its session is another one; or the conversation that
-            # has started a sub-agent is there now, and is shown in its place.
+        # The file was written again with other messages, so its session is another one; or the conversation that has
+        # started a sub-agent is there now, and is shown in its place.
+        over = [one for one in self._rows.values() if replaces(row, one) or _starts(row, one)]
+        if row.session_id not in self._rows and len(self._rows) >= _MOST:
+            over += sorted((one for one in self._rows.values() if not one.live), key=lambda one: one.updated_at)[:1]
+        for other in over:
             self._changed.pop(other.session_id, None)
             self._release(other.session_id)
             self._gone.append(other.session_id)

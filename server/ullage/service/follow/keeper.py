@@ -76,10 +76,12 @@ class Keeper:
         """Keeps files until it is cancelled, from when the user wants it. Returns if the archive can't be opened."""
         self._awake.clear()
         while not await asyncio.to_thread(self._ports.is_wanted):
-            # The answer is looked for when there would be something to keep.
+            # The answer is looked for when there would be something to keep. Older changes are found in the pass.
             await self._awake.wait()
             await asyncio.sleep(_ASKED_EVERY)
             self._awake.clear()
+            since = asyncio.get_running_loop().time() - _OVER
+            self._changed = {path: one for path, one in self._changed.items() if one.changed > since}
         try:
             copier = await asyncio.to_thread(self._open)
         except StoreError as error:

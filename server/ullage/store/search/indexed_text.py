@@ -99,6 +99,9 @@ _END = "\ue0ff"
 # Longer names are data (base64, minified code), whose parts are not worth searching for.
 _MAX_NAME = 200
 
+# Tokens whose names or stems are kept: few are in most of the text. Each takes up to half a kilobyte.
+_CACHED = 16_384
+
 
 class Name(Struct, frozen=True):
     """A token of a text as the index has it. `wholes`: its whole names, the token itself first, empty for a plain word.
@@ -137,7 +140,7 @@ def fold(text: str) -> str:
     return normalize("NFC", _ACCENT.sub("", normalize("NFD", text)))
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=_CACHED)
 def read_name(token: str) -> Name:
     """Returns the whole names and the words of one token. Results are cached."""
     if _PLAIN.fullmatch(token):
@@ -173,7 +176,7 @@ def part_at(text: str, start: int) -> int:
     return match.end() if match else start
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=_CACHED)
 def stem(word: str) -> str:
     """Returns a word without its most common English endings."""
     if not word.isalpha():
