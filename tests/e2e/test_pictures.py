@@ -1,5 +1,6 @@
 """`docs/pictures` is what the program shows; `./scripts/test tests/e2e/test_pictures.py --update-golden` renews it."""
 
+import json
 import os
 import re
 import shutil
@@ -7,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Never
 from uuid import UUID
@@ -14,8 +16,10 @@ from uuid import UUID
 import pytest
 
 from support.agent_homes import Conversation, environment
+from support.codex_files import counted, said, session
 from support.command_line import ullage_bytes
 from support.documents import ROOT, region
+from support.log_trees import to_bytes
 from support.panes import Pane
 
 PICTURES = ROOT / "docs" / "pictures"
@@ -23,6 +27,7 @@ _ASKED = "Refunds in two currencies. Never touch the table of rates, and use pnp
 # As long as the folder that a test has: lines break at the same words.
 _HOME = "/home/meredith"
 _IDS = ("0c1f7a2e-95b3-4d20-8f61-2b7c9e0a4d18", "b93d5e60-17c8-4f42-a0d9-63e1f5b7c2a4")
+_CODEX, _FORK = "3c1e7a52-4d0b-4b8e-9f36-8a5d2c6b1e07", "a4d82f19-6b3c-4e57-8d10-5f9e7c2b3a68"
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 # What differs from run to run, and what is shown for it.
 _CHANGING = (
@@ -76,6 +81,17 @@ class Shop:
         for one, age in ((running, 125), (older, 3 * 86_400)):
             _age(next(home.rglob(f"{one.id}.jsonl")), time.time() - age)
         self._ids = dict(zip((running.id, older.id), _IDS, strict=True))
+        self._older = older
+
+    def fork(self) -> None:
+        """Continues the older conversation in a fork of it, an hour ago."""
+        file = next(self.home.rglob(f"{self._older.id}.jsonl"))
+        line = json.loads(file.read_bytes().splitlines()[0])
+        origin = {"forkedFrom": {"sessionId": self._older.id, "messageUuid": line["uuid"]}}
+        fork = file.with_name(f"{_FORK}.jsonl")
+        lines = [json.loads(one) | {"sessionId": _FORK} | origin for one in file.read_bytes().splitlines()]
+        fork.write_bytes(to_bytes(lines))
+        _age(fork, time.time() - 3_600)
 
     def run(self, columns: int, words: str) -> str:
         ended = ullage_bytes(*self.real(words).split(), env=self.env(columns), cwd=self.folder)
@@ -95,7 +111,7 @@ class Shop:
         text = shown.decode() if isinstance(shown, bytes) else shown
         for own, name in self._ids.items():
             text = text.replace(own, name).replace(own[:8], name[:8])
-        text = _ID.sub(lambda found: found[0] if found[0] in _IDS else str(UUID(int=1 << 96)), text)
+        text = _ID.sub(lambda found: found[0] if found[0] in (*_IDS, _CODEX, _FORK) else str(UUID(int=1 << 96)), text)
         text = text.replace(str(self.home), _HOME).replace(
             re.sub(r"\W|_", "-", str(self.home)), _HOME.replace("/", "-")
         )
@@ -125,6 +141,21 @@ def test_commands_show_what_the_pictures_show(home: Path, keep: Callable[[str, s
         keep(name, text)
     told = region((ROOT / "README.md").read_text(encoding="utf-8"), "screen")
     assert told == f"```\n{shown['ullage']}```\n"
+
+
+def test_two_agents_that_work_in_one_folder_are_seen_at_every_width(
+    home: Path, keep: Callable[[str, str], None]
+) -> None:
+    shop = Shop(home)
+    lines = (session(id=_CODEX, cwd=str(shop.folder)), said("user", "Cache the rates for a day."))
+    path = home / ".codex/sessions/2026/11/29" / f"rollout-2026-11-29T10-00-00-{_CODEX}.jsonl"
+    path.parent.mkdir(parents=True)
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    written = (*lines, said("assistant", "It is cached."), counted(187_000))
+    path.write_bytes(to_bytes([one | {"timestamp": now} for one in written]))
+    shop.fork()
+    for columns in (60, 80, 120):
+        keep(f"two-agents-{columns}", shop.run(columns, ""))
 
 
 def test_a_user_who_has_nothing_is_told_where_to_begin(home: Path, keep: Callable[[str, str], None]) -> None:

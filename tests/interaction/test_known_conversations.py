@@ -2,6 +2,7 @@
 it."""
 
 import asyncio
+import json
 import os
 import sqlite3
 from contextlib import closing
@@ -23,7 +24,7 @@ from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_document
 from ullage.app import known_conversations
 from ullage.app.compose import SessionTraces
-from ullage.app.known_conversations import KnownConversations
+from ullage.app.known_conversations import KnownConversations, families
 from ullage.formats.parsing import Document
 from ullage.model.edits import CompactionCause
 from ullage.model.figure import FollowedRow, LiveSessions
@@ -270,6 +271,24 @@ def test_one_conversation_in_two_files_is_one(home: Home, workspace: Workspace) 
     link.parent.mkdir()
     link.symlink_to(file)
     assert [one.title for one in known(home, workspace).found] == ["Snow"]
+
+
+def test_forks_and_runs_that_were_resumed_in_another_file_are_one_family(home: Home, workspace: Workspace) -> None:
+    names = [f"{number}{ID[1:]}" for number in range(5)]
+    begun = ClaudeLog(session=ID).ask("Will it rain?").answer(9_000).data
+    folder = ".claude/projects/-home-ada-weather"
+    # An early version copies what was said into the file of the next run.
+    for name in (ID, names[1]):
+        home.put(f"{folder}/{name}.jsonl", begun.replace(ID.encode(), name.encode()))
+    fork = json.loads(begun.splitlines()[0]) | {"sessionId": names[2], "timestamp": "2025-11-23T10:00:00.000Z"}
+    fork["forkedFrom"] = {"sessionId": names[1], "messageUuid": "u1"}
+    home.put(f"{folder}/{names[2]}.jsonl", to_lines(fork))
+    # Others, in another folder and with other first words.
+    home.put(f".claude/projects/-home-ada-login/{names[3]}.jsonl", begun.replace(ID.encode(), names[3].encode()))
+    home.put(f"{folder}/{names[4]}.jsonl", begun.replace(b"rain", b"snow").replace(ID.encode(), names[4].encode()))
+    for found in (known(home, workspace).found, known(home, workspace).found):
+        together = [[one.agent_session_id for one in family] for family in families(found)]
+        assert sorted(map(sorted, together)) == [[ID, *names[1:3]], [names[3]], [names[4]]]
 
 
 def test_a_damaged_catalogue_is_made_again(home: Home, workspace: Workspace) -> None:

@@ -39,7 +39,7 @@ from ullage.model.errors import (
     UnreadableTranscript,
 )
 from ullage.model.figure import FollowedRow
-from ullage.model.json_values import JsonObject, as_objects
+from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.model.usage import UsageSource
 from ullage.service.archive.search import index_session
 from ullage.service.conversation.workspace import Workspace
@@ -132,7 +132,8 @@ class KnownConversations:
                 closer[one.place] = replace(one, is_sure=True)
             else:
                 left -= candidate.size
-                closer[one.place] = _read(self._rows, candidate, one.place, is_wanted_whole=True)
+                read = _read(self._rows, candidate, one.place, is_wanted_whole=True)
+                closer[one.place] = replace(read, begins=one.begins)
         self._write(closer.values(), ())
         return [closer.get(one.place, one) for one in shown]
 
@@ -272,6 +273,26 @@ def _as_followed(one: KnownConversation, row: KnownConversation) -> KnownConvers
     return replace(one, **figure, is_sure=True, reason="")
 
 
+def families(found: Sequence[KnownConversation]) -> list[list[KnownConversation]]:
+    """Returns the conversations together that have a beginning in common: forks, and runs that were resumed in another
+    file of the folder. The order of `found` is kept, among the families and in each."""
+    above: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def root(key: tuple[str, str]) -> tuple[str, str]:
+        while (higher := above.setdefault(key, key)) != key:
+            key = higher
+        return key
+
+    for one in found:
+        begins = one.begins and f"{Path(one.path).parent} {one.begins}"
+        for name in filter(None, (one.agent_session_id, one.forked_from, begins)):
+            above[root((one.agent, name))] = root(("", one.place))
+    grouped: dict[tuple[str, str], list[KnownConversation]] = {}
+    for one in found:
+        grouped.setdefault(root(("", one.place)), []).append(one)
+    return [*grouped.values()]
+
+
 def _without_copies(found: Iterable[KnownConversation]) -> Iterator[KnownConversation]:
     """Yields each conversation once: some agents write another file each time a conversation is resumed, and a file may
     have several names. The last changed of them is first."""
@@ -326,12 +347,16 @@ def _with_figure(
         row = quick and rows.row(quick, is_whole=False, is_exact=False)
         if ends is None or quick is None or row is None:
             return _read_on(rows, candidate, bare, ends, is_wanted_whole=False)
-        bare = replace(bare, is_whole=False, format=quick.format)
+        bare = replace(bare, is_whole=False, format=quick.format, forked_from=_origin_of(quick))
         return _described(candidate, Document(name=candidate.path, lines=ends.first), bare, row, ends)
 
 
 def _at_end(known: Format, ends: FileEnds | None) -> ImportedTranscript | None:
     return known.at_end(ends) if known.at_end and ends else None
+
+
+def _origin_of(transcript: ImportedTranscript) -> str:
+    return "" if transcript.is_sub_agent else transcript.parent
 
 
 def _read_on(
@@ -351,7 +376,7 @@ def _read_on(
             bare = replace(bare, format=known.name)
             read = document if gap is None else from_last_answer(known, document, gap)
             transcript = known.read(read)
-            is_edited = ends_with_edit(transcript)
+            is_edited, bare = ends_with_edit(transcript), replace(bare, forked_from=_origin_of(transcript))
             row = rows.row(transcript, is_whole=is_whole, is_exact=is_wanted_whole)
             if ends and row is not None and not row.model and not is_whole and (named := ends.last_with(_MODEL)):
                 # The model of a long turn is named at its beginning.
@@ -436,6 +461,7 @@ def _described(
     named = ends.named() if ends and not bare.is_whole else ()
     title = (beside or named) and sessions.title_of((*records, *named))
     title = title or row.title or sessions.title_of(records)
+    began = as_text((ends.first[-1].value or {}).get("timestamp")) if ends else ""
     is_sure = bare.is_whole and (bare.is_sure or row.used_source is not UsageSource.ESTIMATED)
     return replace(
         bare,
@@ -443,6 +469,7 @@ def _described(
         format=bare.format if row.agent_session_id else format_of(candidate.agent, candidate.name, own),
         agent_session_id=row.agent_session_id or facts.session_id or candidate.origin_id,
         title=title,
+        begins=began and f"{began} {sessions.title_of(records)}",
         cwd=row.cwd or facts.cwd,
         parent=row.parent or facts.parent,
         is_side=bool(row.parent) or facts.is_side,

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from ullage.agents.discovery import Found, UnreadFile
-from ullage.app.known_conversations import KnownConversations, StoredCopies, belongs, changed_at
+from ullage.app.known_conversations import KnownConversations, StoredCopies, belongs, changed_at, families
 from ullage.app.running_now import running_agents
 from ullage.cli.output import Screen
 from ullage.model.errors import InputError
@@ -30,12 +30,14 @@ class ConversationRow(FollowedRow, frozen=True, kw_only=True):
     `session_id` is the id of the stored session that has all of it (`stored`), or else the agent's own id of the
     conversation; all commands that read take either. `run` is the conversation's number in a file that holds several.
     `messages` is null for a file of which only the end was read, and so is `calls_left` if few calls are in that. The
-    figures are null for one that can't be read, for the `reason`, or that has no message yet.
+    figures are null for one that can't be read, for the `reason`, or that has no message yet. `forks` are the agent's
+    own ids of conversations with the same beginning that are not listed: forks, and runs that were resumed elsewhere.
     """
 
     stored: bool
     reason: str = ""
     run: int | None = None
+    forks: tuple[str, ...] = ()
 
 
 R = TypeVar("R", bound=FollowedRow)
@@ -68,6 +70,8 @@ class ThisFolder:
         self.folder = next(places, folder)
         self._processes = running_agents()
         self._copies = StoredCopies(workspace)
+        # Conversations that are not listed, by the place of the one that is.
+        self._forks: dict[str, tuple[str, ...]] = {}
 
     def newest(self) -> SessionInfo | Found:
         """Returns the conversation that changed last. Raises `InputError` if there is none."""
@@ -84,13 +88,17 @@ class ThisFolder:
         return self._known.found_of(one)
 
     def look(self, limit: int | None) -> Here:
-        """Returns the conversations with their figures, each of the two lists at most `limit` of them (None: all)."""
+        """Returns the conversations with their figures, each of the two lists at most `limit` of them (None: all, and
+        forks by themselves)."""
         here = [one for one in self._known.found if self._is_here(one)]
         own = {one.place for one in here}
+        here = here if limit is None else self._with_forks(here)
         others = [one for one in self._known.found if one.place not in own and self._runs(one)[1]]
         stored = self._stored_rows(str(self.folder))
         listed = not here and not others and not stored
-        elsewhere = self._known.found if listed else others
+        elsewhere = (
+            others if not listed else [*self._known.found] if limit is None else self._with_forks(self._known.found)
+        )
         stored_elsewhere = self._stored_rows(None) if listed else []
         return Here(
             folder=self.folder,
@@ -100,6 +108,15 @@ class ThisFolder:
             elsewhere=self._shown(elsewhere, stored_elsewhere, limit),
             unread=self._known.unread,
         )
+
+    def _with_forks(self, found: Sequence[KnownConversation]) -> list[KnownConversation]:
+        """Returns of conversations with the same beginning those that run, or the last changed one."""
+        shown: list[KnownConversation] = []
+        for family in families(found):
+            own = [one for one in family if self._runs(one)[1]] or family[:1]
+            self._forks[own[0].place] = tuple(one.agent_session_id for one in family if one not in own)
+            shown += own
+        return shown
 
     def _has(self, place: Path, *, inside: bool) -> bool:
         """Returns whether there is a conversation in a folder, or in one of its own if `inside`."""
@@ -136,6 +153,7 @@ class ThisFolder:
             stored=session_id is not None,
             run=one.run,
             reason=one.reason,
+            forks=self._forks.get(one.place, ()),
         )
         return replace(row, session_id=session_id or one.agent_session_id, process_id=process_id, live=live)
 

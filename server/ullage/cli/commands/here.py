@@ -132,7 +132,10 @@ def run(args: Namespace) -> int:
 def _lines(here: Here, names: ShortIds, now: int, screen: Screen) -> Iterator[Text | str]:
     folder = clean(str(here.folder), screen.glyphs)
     # One table, so that the columns of both lists are the same.
-    rows = [(row, names(row.session_id)) for row in (*here.rows, *here.elsewhere)]
+    listed = (*here.rows, *here.elsewhere)
+    rows = [
+        (row, f"{names(row.session_id)} +{len(row.forks)}" if row.forks else names(row.session_id)) for row in listed
+    ]
     heading, *drawn = conversation_table(rows, now, screen.room, screen.glyphs, str(here.folder))
     if here.rows:
         yield Text.assemble((folder, "bold"), f"  {_count(len(here.rows), here.count)}")
@@ -146,6 +149,8 @@ def _lines(here: Here, names: ShortIds, now: int, screen: Screen) -> Iterator[Te
         place = "Running in other folders" if any(row.live for row in here.elsewhere) else "In other folders"
         yield Text(f"{place}  {_count(len(here.elsewhere), here.elsewhere_count)}", "bold")
         yield from (*([] if here.rows else [heading]), *drawn[len(here.rows) :])
+    if any(row.forks for row in listed):
+        yield from screen.prose("+: forks and earlier runs of the same conversation (all: --all)")
     for row in here.rows:
         if row.reason:
             yield f"No figure of {names(row.session_id)}: {clean(row.reason, screen.glyphs)}"

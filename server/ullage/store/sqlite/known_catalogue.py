@@ -110,7 +110,7 @@ def _files(folder: Path, ending: str) -> Iterator[Path]:
 
 
 # The version of the tables; a catalogue with another one is made again. The columns are described in the README.
-_VERSION = 4
+_VERSION = 5
 _COLUMNS = {
     "place": "TEXT PRIMARY KEY",
     "agent": "TEXT NOT NULL",
@@ -121,6 +121,8 @@ _COLUMNS = {
     "cwd": "TEXT NOT NULL",
     "title": "TEXT NOT NULL",
     "parent": "TEXT NOT NULL",
+    "forked_from": "TEXT NOT NULL",
+    "begins": "TEXT NOT NULL",
     "is_side": "INTEGER NOT NULL",
     "model": "TEXT NOT NULL",
     "updated_at": "INTEGER NOT NULL",
@@ -166,14 +168,15 @@ _AGENT, _WARNINGS, _STAT = map(_NAMES.index, ("agent", "warnings", "stat"))
 # Columns with JSON.
 _JSON = [_NAMES.index(name) for name in ("calls_left", "idle", "nearness")]
 # What only a listing knows of a conversation, and what of that holds whatever the process that follows writes.
-_LISTED = ("format", "run", "is_side", "basis", "stat")
+_LISTED = ("format", "run", "forked_from", "begins", "is_side", "basis", "stat")
 _MARKS = ", ".join("?" * len(_COLUMNS))
 _INSERT = f"INSERT INTO conversations VALUES ({_MARKS}) ON CONFLICT (place) DO UPDATE SET "
 _UPSERT_FOLLOWED = _INSERT + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS if name not in _LISTED)
 _UPSERT_LISTED = (
     _INSERT + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS) + " WHERE follower = 0 OR follower != ?"
 )
-_UPDATE_LISTED = "UPDATE conversations SET format = ?, run = ?, is_side = ? WHERE place = ? AND follower = ?"
+_SET = ("format", "run", "forked_from", "begins", "is_side", "place")
+_UPDATE_LISTED = f"UPDATE conversations SET {' = ?, '.join(_SET[:-1])} = ? WHERE place = ? AND follower = ?"
 _FOLLOWER = "follower"
 
 
@@ -192,6 +195,8 @@ class KnownConversation(FollowedRow, frozen=True, kw_only=True):
     - `stat`: differs whenever the file, or the row of a database, has changed.
     - `basis`: differs whenever what the figure rests on besides the file has changed: Ullage, the agent's settings,
       what it said to its status line, compactions of its other conversations.
+    - `forked_from`: the agent's own id of the conversation that it is a fork of. `begins`: the time and the text of the
+      first prompt; a conversation that was resumed in another file begins with the same.
     - `is_side`: whether it is a sub-agent's. `is_whole`: whether all of the file was read, and not only its ends.
       `is_sure`: whether a reading of the whole file would give the same. If not, what follows the last report is
       estimated by its length, or an earlier part of the file may say more of the window and the threshold.
@@ -206,6 +211,8 @@ class KnownConversation(FollowedRow, frozen=True, kw_only=True):
     stat: tuple[int, int, int]
     basis: bytes = b""
     run: int | None = None
+    forked_from: str = ""
+    begins: str = ""
     is_side: bool = False
     is_whole: bool = False
     is_sure: bool = False
@@ -310,7 +317,7 @@ class SqliteCatalogue:
             catalogue.executemany(_UPSERT_LISTED, [(*_row_of(one), follower) for one in listed])
             catalogue.executemany(
                 _UPDATE_LISTED,
-                [(one.format, one.run, one.is_side, one.place, follower) for one in listed] if follower else (),
+                [(*(getattr(one, name) for name in _SET), follower) for one in listed] if follower else (),
             )
 
     def remove(self, path: str, agent_session_id: str) -> None:
