@@ -1,17 +1,15 @@
 """The session store on two tables, of sessions and of records, whatever the database."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
-from typing import Any, Self
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import Record, SessionConfigured, SessionForked
 from ullage.service.ports.store import (
-    AttachedSession,
     ChunkId,
-    ImportedSession,
     Passage,
     SearchHit,
     SessionInfo,
@@ -26,6 +24,20 @@ from ullage.store.tables.connection import Connection
 from ullage.store.tables.copied_rows import RecordRow, SessionRow
 from ullage.store.tables.log import NO_END, find_index, find_tail, read_edits, read_messages, read_records
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _reads(read: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate["TableStore", P], T]:
+    """Returns a method that reads by this function in a transaction."""
+
+    @wraps(read)
+    def method(self: "TableStore", *args: P.args, **named: P.kwargs) -> T:
+        with self.reading() as connection:
+            return read(connection, *args, **named)
+
+    return method
+
 
 class TableStore(ABC):
     """A `SessionStore` on a database with the tables `sessions`, `records`, `snapshots` and `calibrations`. A
@@ -34,7 +46,7 @@ class TableStore(ABC):
     _searcher: Searcher
 
     @abstractmethod
-    def _reading(self) -> AbstractContextManager[Connection]:
+    def reading(self) -> AbstractContextManager[Connection]:
         """Returns a transaction in which all reads see one state."""
 
     @abstractmethod
@@ -81,7 +93,7 @@ class TableStore(ABC):
 
     def own_settings(self) -> tuple[Mapping[str, Any], ...]:
         """Returns the context settings that sessions have of their own; see `SessionStore.own_settings`."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             rows = connection.execute("SELECT payload FROM records WHERE event = 'session_configured'").fetchall()
         events = (decode_event(payload) for (payload,) in rows)
         return tuple(event.context for event in events if isinstance(event, SessionConfigured))
@@ -108,7 +120,7 @@ class TableStore(ABC):
 
     def open(self, session_id: str) -> StoredSession:
         """Returns a session's snapshot and the records after it, or its whole log; see `SessionStore.open`."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             session_table.require_session(connection, session_id)
             saved = connection.execute(
                 "SELECT position, snapshot FROM snapshots WHERE session_id = ?", (session_id,)
@@ -119,7 +131,7 @@ class TableStore(ABC):
 
     def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
         """Returns the records of a session's log with `start <= position < stop`; see `SessionStore.read`."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             session_table.require_session(connection, session_id)
             return read_records(connection, session_id, start, NO_END if stop is None else stop)
 
@@ -129,27 +141,22 @@ class TableStore(ABC):
             session_table.require_session(connection, session_id)
             return read_records(connection, session_id, 0, NO_END)
 
-    def find_message(self, session_id: str, message_id: str) -> Record | None:
-        """Returns the record that appended a message, or None; see `SessionStore.find_message`."""
-        with self._reading() as connection:
-            return session_table.find_message(connection, session_id, message_id)
-
     def find_index(self, session_id: str, message_id: str) -> int | None:
         """Returns a message's index in the session, from 0, or None; see `SessionStore.find_index`."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             session_table.require_session(connection, session_id)
             return find_index(connection, session_id, message_id)
 
     def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
         """Returns the records of the session's messages with `start <= index < stop`; see
         `SessionStore.read_messages`."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             session_table.require_session(connection, session_id)
             return read_messages(connection, session_id, start, stop)
 
     def read_edits(self, session_id: str) -> tuple[Record, ...]:
         """Returns the records that make, undo or redo an edit, oldest first; see `SessionStore.read_edits`."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             session_table.require_session(connection, session_id)
             return read_edits(connection, session_id)
 
@@ -173,35 +180,15 @@ class TableStore(ABC):
             session_table.require_session(connection, session_id)
             connection.execute("DELETE FROM snapshots WHERE session_id = ?", (session_id,))
 
-    def info(self, session_id: str) -> SessionInfo:
-        """Returns a session as it is listed; see `SessionStore.info`."""
-        with self._reading() as connection:
-            return session_table.find_info(connection, session_id)
-
     def list(self, cwd: str | None = None, limit: int = 100, offset: int = 0) -> tuple[SessionInfo, ...]:
         """Returns the listed sessions, last changed first; see `SessionStore.list`."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return session_table.list_sessions(connection, cwd, limit, offset)
 
     def find_ids(self, prefix: str, limit: int = 100) -> tuple[str, ...]:
         """Returns the ids of listed sessions that begin with `prefix`; see `SessionStore.find_ids`."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return session_table.find_ids(connection, prefix, limit)
-
-    def sessions_with(self, message_id: str) -> tuple[str, ...]:
-        """Returns the ids of the sessions that appended a message with this id; see `SessionStore.sessions_with`."""
-        with self._reading() as connection:
-            return session_table.sessions_with(connection, message_id)
-
-    def imported(self) -> tuple[ImportedSession, ...]:
-        """Returns the listed sessions that were imported, the last created first; see `SessionStore.imported`."""
-        with self._reading() as connection:
-            return session_table.imported_sessions(connection)
-
-    def attached(self) -> tuple[AttachedSession, ...]:
-        """Returns the sessions of agents behind the proxy that have other ids; see `SessionStore.attached`."""
-        with self._reading() as connection:
-            return session_table.attached_sessions(connection)
 
     def delete(self, session_id: str) -> None:
         """Removes a session from the list; see `SessionStore.delete`."""
@@ -214,7 +201,7 @@ class TableStore(ABC):
 
     def load_calibration(self, model: str) -> bytes | None:
         """Returns a model's saved calibration as opaque bytes, or None; see `SessionStore.load_calibration`."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             row = connection.execute("SELECT calibration FROM calibrations WHERE model = ?", (model,)).fetchone()
         return None if row is None else row[0]
 
@@ -225,26 +212,6 @@ class TableStore(ABC):
             if not kept.rowcount:
                 connection.execute("INSERT INTO calibrations (model, calibration) VALUES (?, ?)", (model, calibration))
 
-    def copied_sessions(self) -> tuple[SessionRow, ...]:
-        """Returns the rows of all sessions for a copy, a fork after its parent."""
-        with self._reading() as connection:
-            return copied_rows.all_sessions(connection)
-
-    def copied_session(self, session_id: str) -> SessionRow | None:
-        """Returns the row of a session for a copy, a deleted one too, or None."""
-        with self._reading() as connection:
-            return copied_rows.find_row(connection, session_id)
-
-    def copied_records(self, session_id: str, after: int, limit: int) -> tuple[RecordRow, ...]:
-        """Returns at most `limit` of the session's own records after a position, for a copy."""
-        with self._reading() as connection:
-            return copied_rows.own_records(connection, session_id, after, limit)
-
-    def saved_snapshot(self, session_id: str) -> tuple[int, bytes] | None:
-        """Returns the position and the bytes of a session's snapshot, or None."""
-        with self._reading() as connection:
-            return copied_rows.find_snapshot(connection, session_id)
-
     def receive(self, row: SessionRow, after: int, records: Sequence[RecordRow]) -> None:
         """Writes a session from another store, or those of its records that come after the position `after`. Raises
         `ConcurrentAppend` if the session's own records end elsewhere."""
@@ -252,7 +219,14 @@ class TableStore(ABC):
             copied_rows.put_session(connection, row)
             copied_rows.put_records(connection, row.session_id, after, records)
 
-    def calibrations(self) -> tuple[tuple[str, bytes], ...]:
-        """Returns the models that are calibrated, with their calibrations."""
-        with self._reading() as connection:
-            return copied_rows.all_calibrations(connection)
+    # What is read by one statement; see `SessionStore`, and for copies `store_copy.py`.
+    find_message = _reads(session_table.find_message)
+    info = _reads(session_table.find_info)
+    sessions_with = _reads(session_table.sessions_with)
+    imported = _reads(session_table.imported_sessions)
+    attached = _reads(session_table.attached_sessions)
+    copied_sessions = _reads(copied_rows.all_sessions)
+    copied_session = _reads(copied_rows.find_row)
+    copied_records = _reads(copied_rows.own_records)
+    saved_snapshot = _reads(copied_rows.find_snapshot)
+    calibrations = _reads(copied_rows.all_calibrations)

@@ -158,7 +158,7 @@ class LocalCopy(SqliteStore):
 
     def size(self) -> int:
         """Returns how many bytes of the file are in use."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             pages, free, page = (
                 connection.execute(f"PRAGMA {name}").fetchone()[0]
                 for name in ("page_count", "freelist_count", "page_size")
@@ -182,7 +182,7 @@ class LocalCopy(SqliteStore):
 
     def is_cut(self, session_id: str) -> bool:
         """Returns whether only the beginning of a session is here, for lack of room."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return _is_cut(connection, session_id)
 
     def set_cut(self, session_id: str, *, is_cut: bool) -> None:
@@ -198,18 +198,18 @@ class LocalCopy(SqliteStore):
 
     def last_own(self, session_id: str) -> RecordRow | None:
         """Returns the last of the session's own records, or None if it has none."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             found = copied_rows.own_end(connection, session_id)
             return next(iter(copied_rows.own_records(connection, session_id, found - 1, 1)), None)
 
     def is_unsent(self, session_id: str) -> bool:
         """Returns whether the server may lack something of a session."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return _is_unsent(connection, session_id)
 
     def unsent(self) -> tuple[Unsent, ...]:
         """Returns the sessions of which the server may lack something, a fork after its parent."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             rows = connection.execute(
                 "SELECT u.session_id, u.after, u.deleted FROM unsent u LEFT JOIN sessions s USING (session_id) "
                 "ORDER BY s.rowid, u.session_id"
@@ -218,7 +218,7 @@ class LocalCopy(SqliteStore):
 
     def whole_log(self, session_id: str) -> tuple[RecordRow, ...]:
         """Returns all records of a session, inherited ones included, for a copy."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             spans = tuple(lineage(connection, session_id))
             return tuple(
                 row
@@ -246,7 +246,7 @@ class LocalCopy(SqliteStore):
     def moved(self, after: int = 0) -> tuple[tuple[int, str, str], ...]:
         """Returns the sessions whose continuation on this machine is in another session: a number that grows, the
         session and the other one; those after a number."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             found = connection.execute(
                 "SELECT number, session_id, fork_id FROM moved WHERE number > ? ORDER BY number", (after,)
             )

@@ -3,9 +3,10 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from threading import RLock
-from typing import Any, Protocol, Self, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from msgspec.structs import replace
 
@@ -13,12 +14,8 @@ from ullage.model import words
 from ullage.model.errors import Conflict, SessionNotFound, StoreError, StoreUnavailable, UllageError
 from ullage.model.events import Record
 from ullage.service.ports.store import (
-    AttachedSession,
     ChunkId,
-    ImportedSession,
     Passage,
-    SearchHit,
-    SessionInfo,
     StoredSession,
     StoreNews,
 )
@@ -27,6 +24,7 @@ from ullage.store.offline.local_copy import LocalCopy, open_copy
 from ullage.store.offline.upkeep import WITHOUT_OPTIONS, CopyOptions, Upkeep
 from ullage.store.table_store import TableStore
 
+P = ParamSpec("P")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 # Above every number of changes that a store counts.
@@ -80,6 +78,18 @@ def has_unsent(path: Path) -> bool:
         return False
     with open_copy(path) as local:
         return bool(local.unsent())
+
+
+def _asks(
+    method: Callable[Concatenate[TableStore, P], T], *, apart: bool = False
+) -> Callable[Concatenate["OfflineStore", P], T]:
+    """Returns a method that reads by this one, which no store has of its own; see `SessionStore`."""
+
+    @wraps(method)
+    def read(self: "OfflineStore", *args: P.args, **named: P.kwargs) -> T:
+        return (self.ask_apart if apart else self.ask)(lambda store: method(store, *args, **named))
+
+    return read
 
 
 class OfflineStore:
@@ -191,78 +201,46 @@ class OfflineStore:
 
     def open(self, session_id: str) -> StoredSession:
         """Opens a session; see `SessionStore.open`. The session is copied to this machine."""
-        stored = self._read(lambda store: store.open(session_id))
+        stored = self.ask(lambda store: store.open(session_id))
         self._upkeep.copy(session_id)
         return stored
 
     def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
         """Returns records of a session; see `SessionStore.read`."""
-        records = self._read(lambda store: store.read(session_id, start, stop))
+        records = self.ask(lambda store: store.read(session_id, start, stop))
         if start > 0 and records:
             # Another machine may have written them.
             self._upkeep.copy(session_id)
         return records
 
-    def find_message(self, session_id: str, message_id: str) -> Record | None:
-        """Returns a message's record; see `SessionStore.find_message`."""
-        return self._read(lambda store: store.find_message(session_id, message_id))
-
-    def find_index(self, session_id: str, message_id: str) -> int | None:
-        """Returns a message's index; see `SessionStore.find_index`."""
-        return self._read(lambda store: store.find_index(session_id, message_id))
-
-    def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
-        """Returns messages' records; see `SessionStore.read_messages`."""
-        return self._read(lambda store: store.read_messages(session_id, start, stop))
-
-    def read_edits(self, session_id: str) -> tuple[Record, ...]:
-        """Returns the records of edits; see `SessionStore.read_edits`."""
-        return self._read(lambda store: store.read_edits(session_id))
-
-    def info(self, session_id: str) -> SessionInfo:
-        """Returns a session as listed; see `SessionStore.info`."""
-        return self._read(lambda store: store.info(session_id))
-
-    def list(self, cwd: str | None = None, limit: int = 100, offset: int = 0) -> tuple[SessionInfo, ...]:
-        """Lists sessions; see `SessionStore.list`."""
-        return self._read(lambda store: store.list(cwd, limit, offset))
-
-    def find_ids(self, prefix: str, limit: int = 100) -> tuple[str, ...]:
-        """Returns ids; see `SessionStore.find_ids`."""
-        return self._read(lambda store: store.find_ids(prefix, limit))
-
-    def sessions_with(self, message_id: str) -> tuple[str, ...]:
-        """Returns the sessions with a message; see `SessionStore.sessions_with`."""
-        return self._read(lambda store: store.sessions_with(message_id))
-
-    def imported(self) -> tuple[ImportedSession, ...]:
-        """Returns the imported sessions; see `SessionStore.imported`."""
-        return self._read(lambda store: store.imported())
-
-    def attached(self) -> tuple[AttachedSession, ...]:
-        """Returns the sessions with agents' ids; see `SessionStore.attached`."""
-        return self._read(lambda store: store.attached())
-
-    def own_settings(self) -> tuple[Mapping[str, Any], ...]:
-        """Returns sessions' own settings; see `SessionStore.own_settings`."""
-        return self._read(lambda store: store.own_settings())
-
-    def load_calibration(self, model: str) -> bytes | None:
-        """Returns a calibration; see `SessionStore.load_calibration`."""
-        return self._read(lambda store: store.load_calibration(model))
+    # What is read as it is.
+    find_message = _asks(TableStore.find_message)
+    find_index = _asks(TableStore.find_index)
+    read_messages = _asks(TableStore.read_messages)
+    read_edits = _asks(TableStore.read_edits)
+    info = _asks(TableStore.info)
+    list = _asks(TableStore.list)
+    find_ids = _asks(TableStore.find_ids)
+    sessions_with = _asks(TableStore.sessions_with)
+    imported = _asks(TableStore.imported)
+    attached = _asks(TableStore.attached)
+    own_settings = _asks(TableStore.own_settings)
+    load_calibration = _asks(TableStore.load_calibration)
 
     def version(self) -> int:
         """Returns a number that changes with the store; see `SessionStore.version`."""
         with self._lock:
-            return self._read(lambda store: store.version()) + self._epoch * _EPOCH
+            return self.ask(lambda store: store.version()) + self._epoch * _EPOCH
+
+    search = _asks(TableStore.search, apart=True)
 
     def read_apart(self, session_id: str) -> tuple[Record, ...]:
         """Returns all records of a session, in any thread; see `SessionStore.read_apart`."""
-        return self._read_apart(lambda store: store.read_apart(session_id))
+        return self.ask_apart(lambda store: store.read_apart(session_id))
 
-    def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
-        """Searches; see `SessionStore.search`."""
-        return self._read_apart(lambda store: store.search(query, session_id, limit))
+    def index_some(self, session_id: str | None = None) -> int:
+        """Indexes some records; see `SessionStore.index_some`."""
+        return self.ask_apart(lambda store: store.index_some(session_id))
 
     def find_passages(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[Passage, ...]:
         """Searches what is indexed; see `SessionStore.find_passages`."""
@@ -272,21 +250,17 @@ class OfflineStore:
             # A record has another id at the server, and a vector that is kept for it must not be another record's.
             return found if store is not self._local else tuple(replace(one, record_id=-one.record_id) for one in found)
 
-        return self._read_apart(find)
-
-    def index_some(self, session_id: str | None = None) -> int:
-        """Indexes some records; see `SessionStore.index_some`."""
-        return self._read_apart(lambda store: store.index_some(session_id))
+        return self.ask_apart(find)
 
     def load_vectors(self, model: str, chunks: Collection[ChunkId]) -> dict[ChunkId, bytes]:
         """Returns kept vectors; see `SessionStore.load_vectors`. The copy keeps none."""
         known = [chunk for chunk in chunks if chunk[0] >= 0]
-        return self._read_apart(lambda store: {} if store is self._local else store.load_vectors(model, known))
+        return self.ask_apart(lambda store: {} if store is self._local else store.load_vectors(model, known))
 
     def save_vectors(self, model: str, vectors: Mapping[ChunkId, bytes]) -> None:
         """Keeps vectors; see `SessionStore.save_vectors`."""
         known = {chunk: vector for chunk, vector in vectors.items() if chunk[0] >= 0}
-        self._read_apart(lambda store: None if store is self._local else store.save_vectors(model, known))
+        self.ask_apart(lambda store: None if store is self._local else store.save_vectors(model, known))
 
     def _written(self, write: Callable[[TableStore], None]) -> bool:
         """Writes to the server. Returns False if it is away; then it is not known whether something was written."""
@@ -318,11 +292,13 @@ class OfflineStore:
             else:
                 self._here(write)
 
-    def _read(self, read: Callable[[TableStore], T]) -> T:
+    def ask(self, read: Callable[[TableStore], T]) -> T:
+        """Reads from the store that is used now, in the owner's thread."""
         with self._lock:
-            return self._read_apart(read)
+            return self.ask_apart(read)
 
-    def _read_apart(self, read: Callable[[TableStore], T]) -> T:
+    def ask_apart(self, read: Callable[[TableStore], T]) -> T:
+        """Reads from the store that is used now, in any thread."""
         remote = self._remote
         if remote is not None:
             try:

@@ -199,12 +199,12 @@ class PostgresStore(TableStore):
 
     def members(self) -> Mapping[str, tuple[str, ...]]:
         """Returns the members of each own workspace that has any."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return sharing.find_members(connection)
 
     def shared_in(self, workspace: str) -> tuple[str, ...]:
         """Returns the ids of the own sessions in a workspace."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return sharing.find_own(connection, workspace)
 
     def forget_words(self) -> None:
@@ -219,7 +219,7 @@ class PostgresStore(TableStore):
 
     def owner(self, session_id: str) -> tuple[str, str | None]:
         """Returns the role whose a session is, and the session's workspace."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return sharing.find_owner(connection, session_id)
 
     def version(self) -> int:
@@ -227,7 +227,7 @@ class PostgresStore(TableStore):
         with self._reporting:
             return self._changes.count()
 
-    def _reading(self) -> AbstractContextManager[Connection]:
+    def reading(self) -> AbstractContextManager[Connection]:
         return self._transactions.reading()
 
     def _reading_apart(self) -> AbstractContextManager[Connection]:

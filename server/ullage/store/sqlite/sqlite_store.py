@@ -78,7 +78,7 @@ class SqliteStore(TableStore):
         self._index.merge_all()
         overwrite_deleted(self._path, rewrite=rewrite)
 
-    def _reading(self) -> AbstractContextManager[Connection]:
+    def reading(self) -> AbstractContextManager[Connection]:
         return self._to_read
 
     def _writing(self, _: str, /) -> AbstractContextManager[Connection]:
