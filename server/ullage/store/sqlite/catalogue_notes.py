@@ -17,7 +17,7 @@ from ullage import __version__
 from ullage.model.errors import StoreError
 from ullage.policy.spending import PaidRequest
 from ullage.service.ports.agent_files import FoundFile, GivenBack, KeptReading
-from ullage.store.sqlite.known_catalogue import CatalogueFile, forgotten_key
+from ullage.store.sqlite.known_catalogue import InCatalogue, forgotten_key
 
 # Readings that are kept, and bytes of them. A reading takes up to a third of its file, and only the files that continue
 # need theirs: a user has few of these at once.
@@ -27,18 +27,15 @@ _MOST_FORGOTTEN = 5_000
 _KEEP = "keep"
 
 
-class SqliteReadings:
-    """The readings in the catalogue next to the store at `store` (see `KeptReadings`)."""
-
-    def __init__(self, store: Path) -> None:
-        self._file = CatalogueFile(store)
+class SqliteReadings(InCatalogue):
+    """How far large files were read (see `KeptReadings`)."""
 
     def read(self, found: FoundFile) -> KeptReading | None:
         """Returns the reading of a file, as `KeptReadings.read` describes."""
         select = "SELECT reading FROM readings WHERE path = ? AND origin_id = ? AND by = ?"
-        with suppress(sqlite3.Error, OSError, msgspec.DecodeError), self._file.to_read() as catalogue:
-            row = catalogue and catalogue.execute(select, (str(found.path), found.origin_id, __version__)).fetchone()
-            return msgspec.msgpack.decode(row[0], type=KeptReading) if row else None
+        with suppress(msgspec.DecodeError):
+            for (data,) in self._file.select(select, str(found.path), found.origin_id, __version__):
+                return msgspec.msgpack.decode(data, type=KeptReading)
         return None
 
     def write(self, reading: KeptReading) -> None:
@@ -58,21 +55,17 @@ class SqliteReadings:
                     catalogue.execute("DELETE FROM readings WHERE path = ? AND origin_id = ?", (path, origin_id))
 
 
-class ToldWindows:
-    """The windows that agents have said to their status lines, in the catalogue next to the store at `store`."""
+class ToldWindows(InCatalogue):
+    """The windows that agents have said to their status lines."""
 
     def __init__(self, store: Path) -> None:
-        self._file = CatalogueFile(store)
+        super().__init__(store)
         self._known: dict[str, int] = {}
 
     def __call__(self, origin_id: str) -> int | None:
         """Returns the window, in tokens, of the conversation with this id of its agent. Returns None if the agent has
         not said it. Takes microseconds if the catalogue has not changed."""
         return self.all().get(origin_id)
-
-    def close(self) -> None:
-        """Closes what is kept open to notice changes."""
-        self._file.close()
 
     def all(self) -> Mapping[str, int]:
         """Returns all windows, by the agents' own ids."""
@@ -83,19 +76,14 @@ class ToldWindows:
         return self._known
 
 
-class Receipts:
-    """The receipts in the catalogue next to the store at `store`."""
-
-    def __init__(self, store: Path) -> None:
-        self._file = CatalogueFile(store)
+class Receipts(InCatalogue):
+    """What hooks gave back."""
 
     def __call__(self, agent_session_id: str, /) -> tuple[GivenBack, ...]:
         """Returns those of the session with this id of its agent, the oldest first. What can't be read is left out."""
         select = "SELECT receipt FROM receipts WHERE agent_session_id = ? ORDER BY receipt_id"
-        with suppress(sqlite3.Error, OSError), self._file.to_read() as catalogue:
-            rows = catalogue.execute(select, (agent_session_id,)).fetchall() if catalogue and agent_session_id else ()
-            return tuple(receipt for (data,) in rows if (receipt := _receipt(data)) is not None)
-        return ()
+        rows = self._file.select(select, agent_session_id) if agent_session_id else ()
+        return tuple(receipt for (data,) in rows if (receipt := _receipt(data)) is not None)
 
 
 def _receipt(data: bytes) -> GivenBack | None:
@@ -108,12 +96,11 @@ def _receipt(data: bytes) -> GivenBack | None:
 _CostParts = tuple[tuple[bool, tuple[PaidRequest, ...]], ...]
 
 
-class ReadCosts:
-    """What the requests of conversations cost by the list `prices`, as far as their files were read for it, in the
-    catalogue next to the store at `store`."""
+class ReadCosts(InCatalogue):
+    """What the requests of conversations cost by the list `prices`, as far as their files were read for it."""
 
     def __init__(self, store: Path, prices: str) -> None:
-        self._file = CatalogueFile(store)
+        super().__init__(store)
         self._by = f"{__version__} {prices}"
 
     def read(self, places: Collection[str]) -> Mapping[str, tuple[tuple[int, ...], _CostParts]]:
@@ -137,19 +124,14 @@ class ReadCosts:
             catalogue.execute("INSERT OR REPLACE INTO costs VALUES (?, ?, ?, ?)", row)
 
 
-class Keeping:
+class Keeping(InCatalogue):
     """Whether the user wants agents' files kept in the archive next to the store at `store`, which is asked once."""
-
-    def __init__(self, store: Path) -> None:
-        self._file = CatalogueFile(store)
 
     @property
     def wanted(self) -> bool | None:
         """Whether the user wants files kept; None before the first answer."""
-        with suppress(sqlite3.Error, OSError), self._file.to_read() as catalogue:
-            row = catalogue and catalogue.execute("SELECT value FROM facts WHERE name = ?", (_KEEP,)).fetchone()
-            return bool(row[0]) if row else None
-        return None
+        rows = self._file.select("SELECT value FROM facts WHERE name = ?", _KEEP)
+        return bool(rows[0][0]) if rows else None
 
     def answer(self, *, keep: bool) -> None:
         """Notes the answer. A process that already follows takes notice of it when it starts again. Raises
@@ -159,18 +141,13 @@ class Keeping:
             catalogue.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (_KEEP, int(keep), at))
 
 
-class ForgottenList:
-    """The conversations that the user has Ullage forget, in the catalogue next to the store at `store`: their files are
-    not read again until they change. It has no text of them."""
-
-    def __init__(self, store: Path) -> None:
-        self._file = CatalogueFile(store)
+class ForgottenList(InCatalogue):
+    """The conversations that the user has Ullage forget: their files are not read again until they change. It has no
+    text of them."""
 
     def read(self) -> Mapping[str, int]:
         """Returns the times at which conversations were forgotten, in Unix milliseconds, by `forgotten_key`."""
-        with suppress(sqlite3.Error, OSError), self._file.to_read() as catalogue:
-            return dict(catalogue.execute("SELECT key, at FROM forgotten")) if catalogue else {}
-        return {}
+        return dict(self._file.select("SELECT key, at FROM forgotten"))
 
     def add(self, path: str, origin_id: str, at: int) -> None:
         """Adds a conversation. Raises `StoreUnavailable`."""

@@ -251,6 +251,12 @@ class CatalogueFile:
             with closing(self._open()) as catalogue, transaction(catalogue, "IMMEDIATE"):
                 yield catalogue
 
+    def select(self, statement: str, *given: object) -> list[Any]:
+        """Returns the rows that a statement finds; none if the catalogue is missing or can't be read."""
+        with suppress(sqlite3.Error, OSError), self.to_read() as catalogue:
+            return catalogue.execute(statement, given).fetchall() if catalogue else []
+        return []
+
     def changed(self) -> sqlite3.Connection | None:
         """Returns a connection that stays open if the catalogue may have changed since the last call; None otherwise,
         and if there is none. Takes microseconds. Raises `sqlite3.Error` and `OSError`."""
@@ -294,18 +300,25 @@ class CatalogueFile:
         return catalogue
 
 
-class SqliteCatalogue:
-    """The conversations in the catalogue next to the store at `store`."""
+class InCatalogue:
+    """A part of the catalogue next to the store at `store`."""
 
     def __init__(self, store: Path) -> None:
         self._file = CatalogueFile(store)
 
+    def close(self) -> None:
+        """Closes what is kept open to notice changes."""
+        self._file.close()
+
+
+class SqliteCatalogue(InCatalogue):
+    """The conversations in the catalogue."""
+
     def read(self) -> Mapping[str, KnownConversation]:
         """Returns all conversations by their `place`; none if the catalogue is missing, damaged or of another version
         of Ullage, which might read the files differently."""
-        with suppress(sqlite3.Error, OSError, ValueError), self._file.to_read() as catalogue:
-            rows = catalogue.execute("SELECT * FROM conversations") if catalogue else ()
-            return {row[0]: _known(row) for row in rows}
+        with suppress(ValueError):
+            return {row[0]: _known(row) for row in self._file.select("SELECT * FROM conversations")}
         return {}
 
     def write(self, listed: Collection[KnownConversation], gone: Collection[str], follower: int = 0) -> None:
@@ -344,11 +357,11 @@ class SqliteCatalogue:
         overwrite_deleted(self._file.path, "catalogue", rewrite=True)
 
 
-class FollowedNow:
-    """What a process follows now, in the catalogue next to the store at `store`. For one thread."""
+class FollowedNow(InCatalogue):
+    """What a process follows now. For one thread."""
 
     def __init__(self, store: Path) -> None:
-        self._file = CatalogueFile(store)
+        super().__init__(store)
         # What this process has written, by its place.
         self._written: dict[str, FollowedRow] = {}
 
@@ -372,10 +385,6 @@ class FollowedNow:
             catalogue.executemany(_UPSERT_FOLLOWED, new)
             catalogue.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (_FOLLOWER, shown.follower, shown.at))
         self._written = rows
-
-    def close(self) -> None:
-        """Closes what `read` keeps open."""
-        self._file.close()
 
     def read(self) -> LiveSessions | None:
         """Returns what is followed. Returns None if it has not changed since the last call, or can't be read."""
@@ -412,17 +421,14 @@ def _followed(place: str, row: FollowedRow, follower: int) -> KnownConversation:
     )
 
 
-class SqliteReadFiles:
-    """The files that were read to their end, in the catalogue next to the store at `store` (see `ReadFiles`)."""
-
-    def __init__(self, store: Path) -> None:
-        self._file = CatalogueFile(store)
+class SqliteReadFiles(InCatalogue):
+    """The files that were read to their end (see `ReadFiles`)."""
 
     def read(self) -> Sequence[ReadFile]:
         """Returns the files, the first read first."""
         select = "SELECT * FROM read_files WHERE by = ? ORDER BY rowid"
-        with suppress(sqlite3.Error, OSError, ValueError), self._file.to_read() as catalogue:
-            return [_read_file(row) for row in catalogue.execute(select, (__version__,))] if catalogue else []
+        with suppress(ValueError):
+            return [_read_file(row) for row in self._file.select(select, __version__)]
         return []
 
     def write(self, files: Sequence[ReadFile]) -> None:
