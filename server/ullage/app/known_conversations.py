@@ -341,8 +341,7 @@ def _with_figure(
     """Returns a conversation with what its file says of it. Raises `UllageError` and `OSError`."""
     if is_wanted_whole or candidate.row is not None:
         return _read_on(rows, candidate, bare, None, is_wanted_whole=is_wanted_whole)
-    begun = partial(_has_begun, candidate)
-    with file_ends(candidate.path, candidate.size, begun) as ends:
+    with file_ends(candidate.path, candidate.size, partial(_title_in, candidate)) as ends:
         quick = next((read for known in candidate.agent.formats if (read := _at_end(known, ends))), None)
         row = quick and rows.row(quick, is_whole=False, is_exact=False)
         if ends is None or quick is None or row is None:
@@ -433,8 +432,8 @@ def _longest_table(document: Document) -> int:
     return max(Counter(record.get("table") for record in document.objects).values(), default=0)
 
 
-def _has_begun(candidate: Candidate, line: Line) -> bool:
-    return line.value is not None and bool(candidate.sessions.title_of((line.value,)))
+def _title_in(candidate: Candidate, line: Line) -> str:
+    return candidate.sessions.title_of((line.value,)) if line.value else ""
 
 
 def _format_of(candidate: Candidate, document: Document) -> Format:
@@ -460,7 +459,8 @@ def _described(
         facts = sessions.facts_of(candidate.name, records)
     named = ends.named() if ends and not bare.is_whole else ()
     title = (beside or named) and sessions.title_of((*records, *named))
-    title = title or row.title or sessions.title_of(records)
+    first = (ends and ends.title) or sessions.title_of(records)
+    title = title or row.title or first
     began = as_text((ends.first[-1].value or {}).get("timestamp")) if ends else ""
     is_sure = bare.is_whole and (bare.is_sure or row.used_source is not UsageSource.ESTIMATED)
     return replace(
@@ -469,7 +469,7 @@ def _described(
         format=bare.format if row.agent_session_id else format_of(candidate.agent, candidate.name, own),
         agent_session_id=row.agent_session_id or facts.session_id or candidate.origin_id,
         title=title,
-        begins=began and f"{began} {sessions.title_of(records)}",
+        begins=began and f"{began} {first}",
         cwd=row.cwd or facts.cwd,
         parent=row.parent or facts.parent,
         is_side=bool(row.parent) or facts.is_side,

@@ -65,38 +65,39 @@ def read_first(path: Path, size: int) -> tuple[JsonObject, ...]:
 
 
 @contextmanager
-def file_ends(path: str, size: int, has_begun: Callable[[Line], bool]) -> Generator["FileEnds | None"]:
+def file_ends(path: str, size: int, title_in: Callable[[Line], str]) -> Generator["FileEnds | None"]:
     """Opens a file of `size` bytes for reading its ends; None if it is compressed or does not begin with a record.
-    `has_begun` says whether a record of its beginning says what the conversation is. Raises `OSError`."""
+    `title_in` returns the title that a record of its beginning gives the conversation, or "". Raises `OSError`."""
     if path.endswith(tuple(PACKED)):
         yield None
         return
     with open_plain(path) as file:
-        ends = FileEnds(file, size, has_begun)
+        ends = FileEnds(file, size, title_in)
         yield ends if ends.first else None
 
 
 class FileEnds:
     """Both ends of an open file of records. Of either more is read when it is asked for, up to a bound.
 
-    `first` are the first record and the one that says what the conversation is, as far as the beginning has them;
+    `first` are the first record and the first with a title, as far as the beginning has them, and `title` is that;
     comments before them are left out.
     """
 
-    def __init__(self, file: BinaryIO, size: int, has_begun: Callable[[Line], bool]) -> None:
+    def __init__(self, file: BinaryIO, size: int, title_in: Callable[[Line], str]) -> None:
         self._file, self._size = file, size
         self._head = self._read(0, _NAMED)
         self._tail_at = max(0, size - _NAMED)
         self._tail = self._read(self._tail_at, _NAMED) if self._tail_at else self._head
         # Where the records begin, and where those of `first` end.
         self._begin = self._end = 0
-        self.first = self._read_first(has_begun)
+        self.title = ""
+        self.first = self._read_first(title_in)
 
     def _read(self, at: int, most: int) -> bytes:
         self._file.seek(at)
         return self._file.read(most)
 
-    def _read_first(self, has_begun: Callable[[Line], bool]) -> tuple[Line, ...]:
+    def _read_first(self, title_in: Callable[[Line], str]) -> tuple[Line, ...]:
         first: list[Line] = []
         # Most agents name the role of who typed the first prompt. All records are parsed only where none is named so.
         for roles in (_TYPED, (b"",)):
@@ -109,7 +110,8 @@ class FileEnds:
                     self._begin = self._end
                 elif lines:
                     first = [*first[:1], lines[0]]
-                    if has_begun(lines[0]):
+                    self.title = title_in(lines[0])
+                    if self.title:
                         return tuple(first)
         return tuple(first)
 

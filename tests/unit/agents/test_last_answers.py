@@ -40,7 +40,7 @@ def at_end(agent: Agent, path: Path, data: bytes) -> ImportedTranscript | None:
     path.write_bytes(data)
     assert agent.sessions is not None
     titled = agent.sessions.title_of
-    with file_ends(str(path), len(data), lambda line: bool(line.value and titled([line.value]))) as ends:
+    with file_ends(str(path), len(data), lambda line: titled([line.value]) if line.value else "") as ends:
         known = agent.formats[-1].at_end
         return known(ends) if known and ends else None
 
