@@ -362,11 +362,11 @@ def _read_on(
     rows: KnownRows, candidate: Candidate, bare: KnownConversation, ends: FileEnds | None, *, is_wanted_whole: bool
 ) -> KnownConversation:
     """Returns the same from as many records as that takes."""
-    document, row, is_edited = Document(name=candidate.path), None, False
-    for document, gap in _documents(candidate, ends, is_wanted_whole=is_wanted_whole):
+    document, row = Document(name=candidate.path), None
+    documents = _documents(candidate, ends, is_wanted_whole=is_wanted_whole)
+    while found := next(documents, None):
+        document, gap = found
         is_whole = gap is None
-        if is_edited and not is_whole:
-            continue
         bare = replace(bare, is_whole=is_whole)
         try:
             known = _format_of(candidate, document)
@@ -375,7 +375,11 @@ def _read_on(
             bare = replace(bare, format=known.name)
             read = document if gap is None else from_last_answer(known, document, gap)
             transcript = known.read(read)
-            is_edited, bare = ends_with_edit(transcript), replace(bare, forked_from=_origin_of(transcript))
+            bare = replace(bare, forked_from=_origin_of(transcript))
+            if not is_whole and ends_with_edit(transcript):
+                # Only the whole file says what a compaction has left.
+                documents = _whole(candidate)
+                continue
             row = rows.row(transcript, is_whole=is_whole, is_exact=is_wanted_whole)
             if ends and row is not None and not row.model and not is_whole and (named := ends.last_with(_MODEL)):
                 # The model of a long turn is named at its beginning.
@@ -415,6 +419,10 @@ def _documents(
         yield document, None if is_whole else gap
         if is_whole:
             return
+    yield from _whole(candidate)
+
+
+def _whole(candidate: Candidate) -> Iterator[tuple[Document, None]]:
     if candidate.size <= _LARGEST:
         yield whole_document(candidate), None
 

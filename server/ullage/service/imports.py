@@ -121,23 +121,27 @@ async def import_without_reports(workspace: Workspace, transcript: ImportedTrans
     return copy, max(0, whole - copy.used)
 
 
-async def project_transcript(workspace: Workspace, transcript: ImportedTranscript) -> Conversation:
+async def project_transcript(
+    workspace: Workspace, transcript: ImportedTranscript, *, is_edited: bool = False
+) -> Conversation:
     """Returns the conversation that an import of this transcript would open, without storing anything, to show its
     figures.
 
     Its messages are only counted if the figure depends on it: if they, or an edit, come after the last usage that a
-    provider reported. The parts of the figure (`breakdown`) are not an import's.
+    provider reported; `is_edited` says that one does. The parts of the figure (`breakdown`) are not an import's.
     """
     # The model that the conversation has at its end counts all of its messages, as when a session is opened.
     model = last_model(transcript)
     draft = workspace.project(StoredSession(records=()), model)
-    uncounted = MessageCount(counter=draft.counter.name, parts=Breakdown())
-    quick = [
-        replace(event, count=uncounted) if isinstance(event, MessageAppended) else event for event in transcript.events
-    ]
-    conversation = _opened(workspace, transcript, quick, model)
-    if conversation.projection.tracker.reading.source is UsageSource.REPORTED:
-        return conversation
+    if not is_edited:
+        uncounted = MessageCount(counter=draft.counter.name, parts=Breakdown())
+        quick = [
+            replace(event, count=uncounted) if isinstance(event, MessageAppended) else event
+            for event in transcript.events
+        ]
+        conversation = _opened(workspace, transcript, quick, model)
+        if conversation.projection.tracker.reading.source is UsageSource.REPORTED:
+            return conversation
     return _opened(workspace, transcript, await counted(draft, transcript.events), model)
 
 

@@ -86,7 +86,8 @@ class KnownRows:
         if not is_whole and (last is None or is_edited or not ends_with_newest(transcript.events)):
             return None
         if is_edited or (is_exact and is_whole and (later or last is None)):
-            return self._named(row_of(asyncio.run(project_transcript(self._workspace, transcript))), transcript)
+            projected = asyncio.run(project_transcript(self._workspace, transcript, is_edited=is_edited))
+            return self._named(row_of(projected), transcript)
         used = (last.usage.total if last else 0) + later // _CHARACTERS
         evidence = _evidence_of(transcript)
         rules = self._rules_of(transcript, evidence)
