@@ -339,7 +339,7 @@ def at_end(ends: Ends) -> ImportedTranscript | None:
     """Returns what the last entry says if it is an answer with its usage; see `Format`."""
     try:
         line = next((line for raw in ends.last() if (line := _last_line.decode(raw)).type not in _OWN_ENTRIES), None)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # An entry that is not written to its end, or of another shape.
         return None
     said, head = line and line.message, ends.first[0]

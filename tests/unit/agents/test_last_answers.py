@@ -106,6 +106,13 @@ def test_an_end_that_may_mean_another_figure_says_nothing(tmp_path: Path, last: 
     assert at_end(CLAUDE_CODE, tmp_path / "a.jsonl", data[:-40]) is None
 
 
+@pytest.mark.parametrize("agent", [CLAUDE_CODE, CODEX_AGENT, PI])
+@pytest.mark.parametrize("last", [b'{"type":"x","y":' + b"[" * 200_000, b"\xff\xfe", b"[]", b"7", b"\0" * 9_000])
+def test_an_end_that_is_no_record_says_nothing(tmp_path: Path, agent: Agent, last: bytes) -> None:
+    begun = ClaudeLog().ask("Look.").answer(9_000).data
+    assert at_end(agent, tmp_path / "a.jsonl", begun + last + b"\n") is None
+
+
 def without_ids(said: tuple[object, ...]) -> tuple[object, ...]:
     """Returns the same without the id of the message that the usage is of."""
     report, *rest = said

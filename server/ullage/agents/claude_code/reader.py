@@ -334,7 +334,7 @@ def at_end(ends: Ends) -> ImportedTranscript | None:
                 return None
             if answer is not None and not parents:
                 return None if _has_results_between(lines, _answer_id(answer)) else _of_answer(ends, answer, later)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # A line that is not written to its end, or of another shape.
         pass
     return None

@@ -662,7 +662,7 @@ def at_end(ends: Ends) -> ImportedTranscript | None:
                 return _of_count(ends, counted, model, as_timestamp(line.timestamp)) if is_answered else None
             elif not (line.type == "token_usage_record" or (line.type == "event_msg" and said.type in _QUIET)):
                 return None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # A line that is not written to its end, or of another shape.
         pass
     return None
