@@ -1,9 +1,13 @@
 """`ullage continue`: writes a new session that an agent can resume."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import which
 
 from msgspec import convert
 from msgspec.structs import asdict
@@ -12,7 +16,7 @@ from ullage.app.compose import examples_of
 from ullage.app.session_continuing import create_file
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
 from ullage.cli.draw.text import percent, plain, plural
-from ullage.cli.output import Screen, print_json, working
+from ullage.cli.output import Screen, agreed, print_json, working
 from ullage.cli.reports import Report, filled
 from ullage.cli.session_source import read_source, throwaway_copy
 from ullage.cli.terminal import at_home, visible
@@ -84,7 +88,9 @@ class ContinueReport(Report, frozen=True, kw_only=True):
 
 def run(args: Namespace) -> int:
     """Writes the session and prints its figure and the command that resumes it, or with `--json` a `ContinueReport`.
-    With `--preview` nothing is written. Returns 0. Raises `InputError` if the agent's sessions can't be written."""
+    With `--preview` nothing is written. On a terminal the user is then asked whether to go on in it, and the agent runs
+    in place of this process. Returns 0, or the agent's status. Raises `InputError` if the agent's sessions can't be
+    written."""
     options = read_options(args, ContinueOptions)
     screen = Screen.of(args)
     with working("Reading"):
@@ -100,9 +106,22 @@ def run(args: Namespace) -> int:
         create_file(prepared.continuation.path, prepared.continuation.data)
     if options.json:
         print_json(report)
-    else:
-        screen.print(_lines(report, screen))
+        return 0
+    screen.print(_lines(report, screen))
+    is_asked = report.written and sys.stdin.isatty() and sys.stdout.isatty() and which(report.command[0])
+    if is_asked and agreed("Go on in it now?", by_enter=True):
+        return _resume(report)
     return 0
+
+
+def _resume(report: ContinueReport) -> int:
+    """Runs the agent with the new session in place of this process. Returns only where a process can't be replaced,
+    with the agent's status."""
+    program = which(report.command[0]) or report.command[0]
+    if sys.platform != "win32":
+        os.chdir(report.cwd)
+        os.execv(program, report.command)
+    return subprocess.call([program, *report.command[1:]], cwd=report.cwd)
 
 
 def _wanted(options: ContinueOptions) -> WantedContext:
