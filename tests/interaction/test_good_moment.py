@@ -34,6 +34,19 @@ def test_after_the_commit_it_is_a_good_moment(tmp_path: Path, capsys: pytest.Cap
     assert 20_000 < moment["tokens"] < 41_000
     assert moment["cost"] == pytest.approx(moment["tokens"] * 3 / 1_000_000)
     assert "“fix: round” is committed and nothing is open: a new session begins with" in text
+    assert "here, at 150K, the next prompt costs $" in text or "in place of 150K" in text
+
+
+def test_one_word_turns_it_off_and_another_word_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ULLAGE_NOTICES", "off")
+    moment, text = shown(log(150_000).answer(150_000, text="Committed."), tmp_path, capsys)
+    assert moment is None
+    assert "is committed" not in text
+    monkeypatch.setenv("ULLAGE_NOTICES", "perhaps")
+    assert main(("context", str(tmp_path / "log.jsonl"), "--store", str(tmp_path / "store.db"))) == 2
+    assert "ULLAGE_NOTICES is 'perhaps': say on, off, desktop" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

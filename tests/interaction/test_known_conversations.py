@@ -25,9 +25,10 @@ from ullage.agents.transcripts import read_document
 from ullage.app import known_conversations
 from ullage.app.compose import SessionTraces
 from ullage.app.known_conversations import KnownConversations, families
+from ullage.cli.statusline.files import keep
 from ullage.formats.parsing import Document
 from ullage.model.edits import CompactionCause
-from ullage.model.figure import FollowedRow, LiveSessions
+from ullage.model.figure import FollowedRow, LiveSessions, RateLimit
 from ullage.model.usage import UsageSource
 from ullage.policy.evidence import Compacted
 from ullage.service.conversation.workspace import Workspace
@@ -241,6 +242,28 @@ async def test_the_calls_left_of_what_runs_are_known_without_a_follower(home: Ho
     document = read_transcript_file(Path(one.path))
     session = await project_transcript(workspace, read_document(document))
     assert one.calls_left == row_of(session).calls_left is not None
+
+
+@pytest.mark.parametrize("is_promised", [False, True], ids=["seen", "promised"])
+@pytest.mark.parametrize("is_long", [False, True], ids=["whole", "ends"])
+async def test_the_clock_of_what_nothing_follows_is_that_of_its_whole_file(
+    home: Home, workspace: Workspace, *, is_long: bool, is_promised: bool
+) -> None:
+    log = (long_log() if is_long else ClaudeLog(session=ID)).ask().answer(20_000).ask().answer(21_000)
+    written = b'"cache_creation_input_tokens":9,"output_tokens"' if is_promised else b'"output_tokens"'
+    put_claude(home, ID, "Snow").write_bytes(log.data.replace(b'"output_tokens"', written))
+    keep(str(home.path.parent / "store.db"), ID, b'{"rate_limits": {"five_hour": {"used_percentage": 42}}}', None)
+    conversations = await asyncio.to_thread(known, home, workspace)
+    (listed,) = conversations.found
+    (one,) = await asyncio.to_thread(conversations.sure, conversations.found)
+    session = await project_transcript(workspace, read_document(read_transcript_file(Path(one.path))))
+    cache = row_of(session).cache
+    assert cache is not None
+    # In the ends of a file, pauses between requests are not known.
+    of_ends = replace(cache, miss=None) if is_promised else None
+    assert [each.is_whole for each in (listed, one)] == [not is_long, True]
+    assert (listed.cache, one.cache) == (of_ends if is_long else cache, cache)
+    assert one.rate_limits == (RateLimit(name="5h", percent=42),)
 
 
 @pytest.mark.parametrize("follower", [os.getpid(), 2**22 + 1], ids=["runs", "ended"])

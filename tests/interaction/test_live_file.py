@@ -19,7 +19,16 @@ from support.session_log import line, say
 from support.workspace import TestClient, build_test_client
 from ullage.app.running_now import LiveRowsShown, live_path
 from ullage.model.errors import StoreUnavailable
-from ullage.model.figure import FollowedRow, IdleCompaction, LiveSessions, Nearness
+from ullage.model.figure import (
+    CacheSource,
+    FollowedRow,
+    GoodMoment,
+    IdleCompaction,
+    LiveSessions,
+    Nearness,
+    PromptCache,
+    RateLimit,
+)
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.ports.agent_files import FoundFile
@@ -264,6 +273,11 @@ async def test_nothing_is_lost_while_the_live_file_cannot_be_written(tmp_path: P
     await first.end()
 
 
+def shown_of(row: FollowedRow) -> tuple[object, ...]:
+    clock = row.idle, row.cache, row.moment, row.rate_limits
+    return *clock, row.calls_left, row.warnings, row.path
+
+
 def test_what_is_followed_is_read_as_it_was_written_and_once(tmp_path: Path) -> None:
     store = tmp_path / "store.db"
     writing, reading = FollowedNow(store), FollowedNow(store)
@@ -271,7 +285,15 @@ def test_what_is_followed_is_read_as_it_was_written_and_once(tmp_path: Path) -> 
     idle = IdleCompaction(at=5, setting="autoCompact")
     first = FollowedRow(session_id="s", agent="Claude Code", agent_short="CC", path="/a", compact_command="/compact")
     first = replace(
-        first, takes_focus=True, idle=idle, calls_left=(2, 9), nearness=Nearness.NEAR, warnings=("One.", "Two.")
+        first,
+        takes_focus=True,
+        idle=idle,
+        cache=PromptCache(until=9, keeps=5, source=CacheSource.SEEN, tokens=3, warm=0.1, cold=None),
+        moment=GoodMoment(at=4, work="fix: round", tokens=26_000, cost=0.1),
+        rate_limits=(RateLimit(name="5h", percent=42, until=9), RateLimit(name="7d", percent=1)),
+        calls_left=(2, 9),
+        nearness=Nearness.NEAR,
+        warnings=("One.", "Two."),
     )
     second = FollowedRow(session_id="t", agent="opencode", agent_short="OC", path="/o.db", agent_session_id="a/b")
     for rows in ((first, second), (second,), (), (first,)):
@@ -279,8 +301,8 @@ def test_what_is_followed_is_read_as_it_was_written_and_once(tmp_path: Path) -> 
         said = reading.read()
         assert said is not None
         assert (said.at, said.follower) == (7, 41)
-        assert {row.session_id: (row.idle, row.calls_left, row.warnings, row.path) for row in said.sessions} == {
-            row.session_id: (row.idle, row.calls_left, row.warnings, row.path) for row in rows
+        assert {row.session_id: shown_of(row) for row in said.sessions} == {
+            row.session_id: shown_of(row) for row in rows
         }
         assert reading.read() is None
     # A catalogue that is made again has all of it with the next write.

@@ -329,7 +329,7 @@
 ---@field after? string|vim.NIL
 ---@field difference string
 
---- A conversation that an agent has and Ullage follows, and how full its context is. Sizes are tokens, times are Unix milliseconds; a value that is not known is null, and a text that is not known is "". `sessionId` is its session, which can be read as any other. `agentShort` is `agent` in a few characters, for a status bar. `agentSessionId` is the agent's own id of the conversation, and `path` the agent's file. A sub-agent's conversation is only listed if the one that started it is not known; `parent` is the agent's own id of that one, and "" for any other conversation. `live` says whether the conversation continues, and `processId` which process has it open, if the agent says so. `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and the most model calls until `compactsAt` in four of five cases. `idle` is a compaction that the agent makes because the conversation idles; null if it makes none. `cache` is the provider's cache of the last prompt, with what the next one costs; null if that is not known. `nearness` is how near `compactsAt` is, or the end of the window if nothing compacts the context; it is null if the conversation is not live. `compactCommand` is what a user types in the agent to compact the conversation, "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences for the user.
+--- A conversation that an agent has and Ullage follows, and how full its context is. Sizes are tokens, times are Unix milliseconds; a value that is not known is null, and a text that is not known is "". `sessionId` is its session, which can be read as any other. `agentShort` is `agent` in a few characters, for a status bar. `agentSessionId` is the agent's own id of the conversation, and `path` the agent's file. A sub-agent's conversation is only listed if the one that started it is not known; `parent` is the agent's own id of that one, and "" for any other conversation. `live` says whether the conversation continues, and `processId` which process has it open, if the agent says so. `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and the most model calls until `compactsAt` in four of five cases. `idle` is a compaction that the agent makes because the conversation idles; null if it makes none. `cache` is the provider's cache of the last prompt, with what the next one costs; null if that is not known. `moment` says that now is a good moment to go on in a new session; null if it is not. `rateLimits` is what the agent said last of the limits of the user's subscription. `nearness` is how near `compactsAt` is, or the end of the window if nothing compacts the context; it is null if the conversation is not live. `compactCommand` is what a user types in the agent to compact the conversation, "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences for the user.
 ---@class (exact) ullage.FollowedConversation
 ---@field sessionId string
 ---@field agent string
@@ -352,6 +352,8 @@
 ---@field callsLeft? integer[]|vim.NIL
 ---@field idle? ullage.IdleCompaction|vim.NIL
 ---@field cache? ullage.PromptCache|vim.NIL
+---@field moment? ullage.GoodMoment|vim.NIL
+---@field rateLimits ullage.RateLimit[]
 ---@field nearness? ullage.Nearness|vim.NIL
 ---@field messages? integer|vim.NIL
 ---@field warnings string[]
@@ -415,6 +417,13 @@
 ---@field characters integer
 ---@field tokens integer
 ---@field text string
+
+--- A piece of work has ended with the commit that has the subject `work`, and nothing is open: the next piece can begin in a new session. That begins with at most `tokens` tokens, and its first prompt costs `cost` US dollars by list prices, null if the model has none. `at` is the time of the last answer in Unix milliseconds, 0 if unknown: the same time is the same moment.
+---@class (exact) ullage.GoodMoment
+---@field at integer
+---@field work string
+---@field tokens integer
+---@field cost? number|vim.NIL
 
 --- The tokens of the context that the conversation does not contain: the system prompt and the tools of its agent or client. `tokens` equals the breakdown's `overhead`. `name` is what users see this part called. `parts` name what is known to be in it and sum to `tokens`; empty if nothing is.
 ---@class (exact) ullage.Hidden
@@ -692,6 +701,9 @@
 ---@field kind string
 ---@field editId? string|vim.NIL
 
+--- What the user is told by itself. `on`: a good moment to go on in a new session, where the figure is shown. `off`: not that. `desktop`: that, and a notification of the operating system for each good moment, for a compaction because a conversation idles, some minutes before it, and for a limit of the user's own.
+---@alias ullage.Notices "on"|"off"|"desktop"
+
 --- A model that the client offers. `id` is the client's own name of it, without `editor/`, and `name` what users read. `maxInputTokens` is the longest prompt that it takes.
 ---@class (exact) ullage.OfferedModel
 ---@field id string
@@ -798,6 +810,12 @@
 
 --- How much of the messages after the first exchange a truncation keeps: nothing, the last two messages, the last half or the last quarter of them. The choices are those of other coding agents.
 ---@alias ullage.RangeKeep "none"|"lastTwo"|"half"|"quarter"
+
+--- How much of a limit of the user's subscription is used, as an agent says it: `percent` of what is allowed in a time called `name`, `5h` or `7d`. `until` is when that time ends, in Unix milliseconds, null if unknown.
+---@class (exact) ullage.RateLimit
+---@field name string
+---@field percent integer
+---@field until? integer|vim.NIL
 
 --- What the user should know about the threshold at which the agent compacts, about its absence, or about a limit. `text` is one sentence.
 ---@class (exact) ullage.Remark
@@ -934,6 +952,7 @@
 ---@field search? ullage.SearchSettings
 ---@field offline? ullage.OfflineSettings
 ---@field limits? ullage.Limit[] Limits of your own for conversations. The innermost folder's counts, then the agent's.
+---@field notices? ullage.Notices Good moments to go on in a new session: on, off, or desktop, which also notifies you by the system of these, of compactions of idle conversations and of your limits. Default 'on'.
 ---@field store? string Where conversations are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your own. Read when the server starts.
 
 --- How important a notice is for the user.
@@ -1136,7 +1155,7 @@
 ---@field reasoning_tokens? integer Default 0.
 ---@field cache_creation_1h_input_tokens? integer Default 0.
 
---- All figures of a context beyond ACP's `used` and `size`, in tokens. Figures that need a window are null if none is known. `as_of` is the time of the last message or report that the figure covers, and `reported_at` that of the last report, in Unix milliseconds, null if there is none; `pending_messages` are those that no report covers. `oldest_timestamp` is the time of the first message in the context, 0 if there is none, and `totals` is the sum of all reports. Every `percent` is a percentage of the window. `usable`, `warn_at` and `compact_at` are tokens; the latter two are null if nothing happens there. `left` is the number of tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null while too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the name of the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on this machine keeps the conversation: then nothing can be changed in it. `idle` is a compaction that the agent makes because the conversation idles, null if it makes none. `cache` is the provider's cache of the last prompt, null if no report shows one or nothing of it is left.
+--- All figures of a context beyond ACP's `used` and `size`, in tokens. Figures that need a window are null if none is known. `as_of` is the time of the last message or report that the figure covers, and `reported_at` that of the last report, in Unix milliseconds, null if there is none; `pending_messages` are those that no report covers. `oldest_timestamp` is the time of the first message in the context, 0 if there is none, and `totals` is the sum of all reports. Every `percent` is a percentage of the window. `usable`, `warn_at` and `compact_at` are tokens; the latter two are null if nothing happens there. `left` is the number of tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null while too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the name of the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on this machine keeps the conversation: then nothing can be changed in it. `idle` is a compaction that the agent makes because the conversation idles, null if it makes none. `cache` is the provider's cache of the last prompt, null if no report shows one or nothing of it is left. `moment` says that now is a good moment to go on in a new session, null if it is not. `rate_limits` is what the agent said last of the limits of the user's subscription.
 ---@class (exact) ullage.UsageMeta
 ---@field source ullage.UsageSource
 ---@field level ullage.Level
@@ -1168,6 +1187,8 @@
 ---@field followed? ullage.FollowedFrom|vim.NIL
 ---@field idle? ullage.IdleCompaction|vim.NIL
 ---@field cache? ullage.PromptCache|vim.NIL
+---@field moment? ullage.GoodMoment|vim.NIL
+---@field rateLimits ullage.RateLimit[]
 
 --- How full a context is. `used`: tokens in the context. `size`: the window in tokens, null while it is unknown. `cost`: what the session has cost, missing if the price of any request is unknown. `_meta.ullage`: all other figures.
 ---@class (exact) ullage.UsageResult

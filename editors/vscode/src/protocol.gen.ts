@@ -571,10 +571,11 @@ export interface FileDifference {
  * `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and the most model calls until
  * `compactsAt` in four of five cases. `idle` is a compaction that the agent makes because the conversation idles; null
  * if it makes none. `cache` is the provider's cache of the last prompt, with what the next one costs; null if that is
- * not known. `nearness` is how near `compactsAt` is, or the end of the window if nothing compacts the context; it is
- * null if the conversation is not live. `compactCommand` is what a user types in the agent to compact the conversation,
- * "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences
- * for the user.
+ * not known. `moment` says that now is a good moment to go on in a new session; null if it is not. `rateLimits` is what
+ * the agent said last of the limits of the user's subscription. `nearness` is how near `compactsAt` is, or the end of
+ * the window if nothing compacts the context; it is null if the conversation is not live. `compactCommand` is what a
+ * user types in the agent to compact the conversation, "" if it is not known; some agents take what the summary must
+ * keep after it (`takesFocus`). `warnings` are sentences for the user.
  */
 export interface FollowedConversation {
   readonly sessionId: string;
@@ -598,6 +599,8 @@ export interface FollowedConversation {
   readonly callsLeft: readonly number[] | null;
   readonly idle: IdleCompaction | null;
   readonly cache: PromptCache | null;
+  readonly moment: GoodMoment | null;
+  readonly rateLimits: readonly RateLimit[];
   readonly nearness: Nearness | null;
   readonly messages: number | null;
   readonly warnings: readonly string[];
@@ -690,6 +693,19 @@ export interface GivenBackRow {
   readonly characters: number;
   readonly tokens: number;
   readonly text: string;
+}
+
+/**
+ * A piece of work has ended with the commit that has the subject `work`, and nothing is open: the next piece can begin
+ * in a new session. That begins with at most `tokens` tokens, and its first prompt costs `cost` US dollars by list
+ * prices, null if the model has none. `at` is the time of the last answer in Unix milliseconds, 0 if unknown: the same
+ * time is the same moment.
+ */
+export interface GoodMoment {
+  readonly at: number;
+  readonly work: string;
+  readonly tokens: number;
+  readonly cost: number | null;
 }
 
 /**
@@ -1168,6 +1184,13 @@ export interface NoticeMeta {
 }
 
 /**
+ * What the user is told by itself. `on`: a good moment to go on in a new session, where the figure is shown. `off`: not
+ * that. `desktop`: that, and a notification of the operating system for each good moment, for a compaction because a
+ * conversation idles, some minutes before it, and for a limit of the user's own.
+ */
+export type Notices = "on" | "off" | "desktop";
+
+/**
  * A model that the client offers. `id` is the client's own name of it, without `editor/`, and `name` what users read.
  * `maxInputTokens` is the longest prompt that it takes.
  */
@@ -1334,6 +1357,16 @@ export type Purpose = "answer" | "summary";
  * or the last quarter of them. The choices are those of other coding agents.
  */
 export type RangeKeep = "none" | "lastTwo" | "half" | "quarter";
+
+/**
+ * How much of a limit of the user's subscription is used, as an agent says it: `percent` of what is allowed in a time
+ * called `name`, `5h` or `7d`. `until` is when that time ends, in Unix milliseconds, null if unknown.
+ */
+export interface RateLimit {
+  readonly name: string;
+  readonly percent: number;
+  readonly until: number | null;
+}
 
 /**
  * What the user should know about the threshold at which the agent compacts, about its absence, or about a limit.
@@ -1552,6 +1585,11 @@ export interface Settings {
   readonly offline?: OfflineSettings;
   /** Limits of your own for conversations. The innermost folder's counts, then the agent's. */
   readonly limits?: readonly Limit[];
+  /**
+   * Good moments to go on in a new session: on, off, or desktop, which also notifies you by the system of these, of
+   * compactions of idle conversations and of your limits. @default "on"
+   */
+  readonly notices?: Notices;
   /**
    * Where conversations are kept: a file, or a PostgreSQL database as postgresql://HOST/DATABASE. Unset: a file of your
    * own. Read when the server starts.
@@ -1874,7 +1912,9 @@ export interface Usage {
  * threshold is known, or what speaks against it. `agent` is the name of the agent that has the conversation, empty if
  * Ullage's client has it. `followed` is null unless an agent on this machine keeps the conversation: then nothing can
  * be changed in it. `idle` is a compaction that the agent makes because the conversation idles, null if it makes none.
- * `cache` is the provider's cache of the last prompt, null if no report shows one or nothing of it is left.
+ * `cache` is the provider's cache of the last prompt, null if no report shows one or nothing of it is left. `moment`
+ * says that now is a good moment to go on in a new session, null if it is not. `rate_limits` is what the agent said
+ * last of the limits of the user's subscription.
  */
 export interface UsageMeta {
   readonly source: UsageSource;
@@ -1907,6 +1947,8 @@ export interface UsageMeta {
   readonly followed: FollowedFrom | null;
   readonly idle: IdleCompaction | null;
   readonly cache: PromptCache | null;
+  readonly moment: GoodMoment | null;
+  readonly rateLimits: readonly RateLimit[];
 }
 
 /**
@@ -2230,6 +2272,7 @@ export const settingNames = [
   "offline.enabled",
   "offline.limit",
   "limits",
+  "notices",
   "store",
 ] as const;
 

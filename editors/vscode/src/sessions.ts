@@ -60,6 +60,8 @@ export function withRow(usage: UsageState, row: FollowedConversation | undefined
       callsLeft: row.used === usage.used ? meta.callsLeft : null,
       idle: row.idle,
       cache: row.cache,
+      moment: row.moment,
+      rateLimits: row.rateLimits,
       agent: row.agent,
       followed: meta.followed ?? { agent: row.agent, path: row.path },
     },

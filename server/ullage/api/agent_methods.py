@@ -19,7 +19,16 @@ from msgspec.structs import asdict
 from ullage.agents.discovery import UnreadFile, Wanted, is_in
 from ullage.api.session_methods import SessionParams
 from ullage.model.errors import Conflict, InvalidRequest, PreviewExpired
-from ullage.model.figure import FollowedRow, IdleCompaction, Nearness, PromptCache, ThresholdSource, WindowSource
+from ullage.model.figure import (
+    FollowedRow,
+    GoodMoment,
+    IdleCompaction,
+    Nearness,
+    PromptCache,
+    RateLimit,
+    ThresholdSource,
+    WindowSource,
+)
 from ullage.model.usage import UsageSource
 from ullage.service.archive.naming import Listed, list_found
 from ullage.service.conversation.workspace import Workspace
@@ -48,10 +57,11 @@ class FollowedConversation(Struct, frozen=True, kw_only=True, rename="camel"):
     open, if the agent says so. `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and
     the most model calls until `compactsAt` in four of five cases. `idle` is a compaction that the agent makes because
     the conversation idles; null if it makes none. `cache` is the provider's cache of the last prompt, with what the
-    next one costs; null if that is not known. `nearness` is how near `compactsAt` is, or the end of the window if
-    nothing compacts the context; it is null if the conversation is not live. `compactCommand` is what a user types in
-    the agent to compact the conversation, "" if it is not known; some agents take what the summary must keep after it
-    (`takesFocus`). `warnings` are sentences for the user.
+    next one costs; null if that is not known. `moment` says that now is a good moment to go on in a new session; null
+    if it is not. `rateLimits` is what the agent said last of the limits of the user's subscription. `nearness` is how
+    near `compactsAt` is, or the end of the window if nothing compacts the context; it is null if the conversation is
+    not live. `compactCommand` is what a user types in the agent to compact the conversation, "" if it is not known;
+    some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences for the user.
     """
 
     session_id: str
@@ -75,6 +85,8 @@ class FollowedConversation(Struct, frozen=True, kw_only=True, rename="camel"):
     calls_left: tuple[int, ...] | None
     idle: IdleCompaction | None
     cache: PromptCache | None
+    moment: GoodMoment | None
+    rate_limits: tuple[RateLimit, ...]
     nearness: Nearness | None
     messages: int | None
     warnings: tuple[str, ...]

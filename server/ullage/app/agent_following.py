@@ -1,5 +1,6 @@
 """Builds the follower of the agents' conversations on this machine."""
 
+import asyncio
 import logging
 import os
 import time
@@ -22,13 +23,15 @@ from ullage.service.follow.followed_file import ENDED, FollowedFile
 from ullage.service.follow.followed_rows import Following
 from ullage.service.follow.keeper import Keeper
 from ullage.service.follow.live_rows import row_of
+from ullage.service.follow.reminders import Reminders
 from ullage.service.ports.agent_files import AgentPorts, FoundFile, KeptPorts, Source
 from ullage.service.ports.world import FollowingListener, KeepingQuestion
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
-from ullage.store.sqlite.catalogue_notes import ForgottenList, Keeping, SqliteReadings, ToldWindows
+from ullage.store.sqlite.catalogue_notes import ForgottenList, Keeping, SqliteReadings, SqliteTold, ToldOnce
 from ullage.store.sqlite.known_catalogue import SqliteReadFiles, forgotten_key
 from ullage.store.store_place import StorePlace, local_path
+from ullage.system.desktop import notify
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.next_to_store import FileLease
 from ullage.system.transcript_files import AgentOriginals
@@ -49,7 +52,13 @@ def make_follower(
     it. If the user wants conversations kept, it also reads those that changed before, so that a search finds them."""
     path = local_path(place)
     lease = FileLease(path.with_name(f"{path.name}.follower"))
-    live, told = LiveRowsShown(path), ToldWindows(path)
+    live, told = LiveRowsShown(path), SqliteTold(path)
+    reminders = Reminders(workspace, _notify, ToldOnce(path), _clock)
+
+    def take(row: FollowedRow) -> None:
+        reminders.take(row)
+        listener(row)
+
     ports = AgentPorts(
         files=GrowingFiles(),
         find=partial(changed_since, path),
@@ -61,10 +70,19 @@ def make_follower(
         readings=SqliteReadings(path),
         process_id=os.getpid(),
         read_older=partial(_read_older, workspace, place) if Keeping(path).wanted else None,
-        close=lambda: (live.close(), told.close()),
+        close=lambda: (live.close(), told.close(), reminders.close()),
         watching=WatchedFolders(this_machine, AGENTS, path, is_local=place is None or Path(place) == path),
     )
-    return AgentFollower(workspace, ports, listener, since, _make_keeper(workspace, path))
+    return AgentFollower(workspace, ports, take, since, _make_keeper(workspace, path))
+
+
+def _notify(text: str) -> None:
+    """Shows a notification on the desktop, without waiting for it. To be called on the event loop."""
+    asyncio.get_running_loop().run_in_executor(None, notify, text)
+
+
+def _clock(at: int) -> str:
+    return time.strftime("%H:%M", time.localtime(at / 1_000))
 
 
 async def _read_older(workspace: Workspace, place: StorePlace | None) -> None:

@@ -32,7 +32,15 @@ from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.limits import SETTINGS, read_text
 from ullage.model.errors import InvalidRequest, StoreError, UllageError
 from ullage.model.figure import FollowedRow, Keeper, LiveSessions
-from ullage.model.settings import ContextSettings, ModelSettings, OfflineSettings, Settings, SummarySettings
+from ullage.model.settings import (
+    ContextSettings,
+    Limit,
+    ModelSettings,
+    Notices,
+    OfflineSettings,
+    Settings,
+    SummarySettings,
+)
 from ullage.model.updates import CompactionStatus, CompactionUpdate, Update, UsageUpdate
 from ullage.policy.alarm import is_due
 from ullage.providers.registry import ProviderRegistry, embed
@@ -47,7 +55,7 @@ from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.store.memories.memory_files import project_memory
 from ullage.store.originals.archive_tables import archive_path
 from ullage.store.originals.sqlite_originals import SqliteOriginals
-from ullage.store.sqlite.catalogue_notes import ForgottenList
+from ullage.store.sqlite.catalogue_notes import ForgottenList, SqliteTold
 from ullage.store.sqlite.known_catalogue import FollowedNow, SqliteCatalogue
 from ullage.store.store_place import StorePlace, local_path, news_of, open_sessions_at
 from ullage.system.next_to_store import replace_file
@@ -196,6 +204,27 @@ def open_workspace(
         yield workspace
 
 
+def told_by_environment(settings: Settings) -> Settings:
+    """Returns the settings with what the environment says of notices: in ULLAGE_NOTICES one word of `Notices`, and in
+    ULLAGE_LIMIT a limit of the user's own for every conversation, tokens (`300k`) or US dollars (`$5`). Raises
+    `InvalidRequest` if a variable says something else."""
+    word, limit = os.environ.get("ULLAGE_NOTICES", ""), os.environ.get("ULLAGE_LIMIT", "")
+    try:
+        if word:
+            settings = replace(settings, notices=Notices(word))
+    except ValueError:
+        raise InvalidRequest(f"ULLAGE_NOTICES is {word!r}: say {', '.join(Notices)}") from None
+    if limit:
+        number, unit = limit.lower().lstrip("$"), {"k": 1_000, "m": 1_000_000}.get(limit[-1].lower(), 1)
+        try:
+            amount = float(number.rstrip("km")) * unit
+            own = convert({"cost": amount} if limit.startswith("$") else {"tokens": int(amount)}, Limit)
+        except (ValueError, OverflowError, ValidationError):
+            raise InvalidRequest(f"ULLAGE_LIMIT is {limit!r}: say tokens, as 300k, or dollars, as $5") from None
+        settings = replace(settings, limits=(own, *settings.limits))
+    return settings
+
+
 def offline_settings(given: OfflineSettings) -> OfflineSettings:
     """Returns the settings of the copy of a store on a server: those of the environment variable ULLAGE_OFFLINE, `off`
     or the most gigabytes, else the given ones. Raises `InvalidRequest` if the variable says neither."""
@@ -273,7 +302,9 @@ def workspace_on(
         prompts=read_summary_prompts,
         store_news=news,
     )
-    workspace = Workspace(ports, settings, _manage)
+    workspace = Workspace(ports, told_by_environment(settings or Settings()), _manage)
+    if path is not None:
+        workspace.told = SqliteTold(path)
     workspace.linked_files, workspace.own_files = LocalLinkedFiles(open_text, opened), AgentsOwnFiles()
     return workspace
 

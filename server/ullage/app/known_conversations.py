@@ -47,7 +47,7 @@ from ullage.service.follow.followed_file import read_conversation
 from ullage.service.follow.known_rows import KnownRows, ends_with_edit
 from ullage.service.follow.live_rows import QUIET, of_agent
 from ullage.service.ports.agent_files import FoundFile
-from ullage.store.sqlite.catalogue_notes import ForgottenList, ToldWindows
+from ullage.store.sqlite.catalogue_notes import ForgottenList, SqliteTold
 from ullage.store.sqlite.known_catalogue import KnownConversation, SqliteCatalogue, as_followed, forgotten_key
 from ullage.store.store_place import StorePlace, is_there, local_path
 from ullage.system.growing_files import GrowingFiles
@@ -67,10 +67,10 @@ _ROWS = 200
 _FACTS = 8
 _FIGURE = (
     *("messages", "used", "used_source", "percent", "window", "window_source"),
-    *("compacts_at", "compacts_at_source", "calls_left", "warnings"),
+    *("compacts_at", "compacts_at_source", "calls_left", "idle", "cache", "warnings"),
 )
 # What besides the figure only the process that follows knows, or knows better.
-_FOLLOWED = ("idle", "nearness", "session_id", "model", "updated_at", "follower")
+_FOLLOWED = ("moment", "nearness", "session_id", "model", "updated_at", "follower")
 
 
 class KnownConversations:
@@ -83,7 +83,8 @@ class KnownConversations:
 
     def __init__(self, workspace: Workspace, place: StorePlace | None, machine: Machine | None = None) -> None:
         path = local_path(place)
-        self._rows = KnownRows(workspace, ToldWindows(path).all().get)
+        self._told = SqliteTold(path)
+        self._rows = KnownRows(workspace, self._told)
         self._catalogue = SqliteCatalogue(path)
         self._candidates: dict[str, Candidate] = {}
         unread: list[UnreadFile] = []
@@ -114,8 +115,9 @@ class KnownConversations:
         self.found = tuple(_without_copies(one for one in found if not one.is_side))
 
     def sure(self, shown: Sequence[KnownConversation]) -> list[KnownConversation]:
-        """Returns these conversations with the figures that a reading of their whole files gives. Larger files than
-        that takes patience are left as they are, with their sources."""
+        """Returns these conversations with the figures that a reading of their whole files gives, and with what their
+        agents said of the user's rate limits. Larger files than that takes patience are left as they are, with their
+        sources."""
         closer: dict[str, KnownConversation] = {}
         left = _MOST
         for one in shown:
@@ -135,7 +137,10 @@ class KnownConversations:
                 read = _read(self._rows, candidate, one.place, is_wanted_whole=True)
                 closer[one.place] = replace(read, begins=one.begins)
         self._write(closer.values(), ())
-        return [closer.get(one.place, one) for one in shown]
+        return [
+            replace(closer.get(one.place, one), rate_limits=self._told.rate_limits(one.agent_session_id))
+            for one in shown
+        ]
 
     def with_id(self, origin: str, machine: Machine) -> list[KnownConversation]:
         """Returns the conversations whose agents' id begins with `origin`, also sub-agents' conversations."""

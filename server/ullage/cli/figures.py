@@ -26,7 +26,6 @@ from ullage.model.words import percent
 from ullage.service.archive.export import provider_request
 from ullage.service.archive.undo import history
 from ullage.service.conversation.conversation import Conversation, Entry, transcript_page, view_page
-from ullage.service.conversation.good_moment import good_moment
 
 # Messages that a box lists as the biggest.
 _BIGGEST = 8
@@ -40,8 +39,7 @@ _THINKING = "(thinking)"
 async def context_report(source: Source, provider: str | None) -> ContextReport:
     """Returns the object that `ullage context --json` prints. If `provider` is given, it contains the messages in the
     form of that provider's request."""
-    usage, moment = usage_result(source.conversation), good_moment(source.conversation)
-    return ContextReport.of(usage, moment=moment, **await facts_beside(source, provider))
+    return ContextReport.of(usage_result(source.conversation), **await facts_beside(source, provider))
 
 
 async def facts_beside(source: Source, provider: str | None) -> dict[str, Any]:

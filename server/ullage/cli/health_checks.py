@@ -46,7 +46,7 @@ from ullage.model.errors import (
     StoreUnavailable,
     UllageError,
 )
-from ullage.model.settings import ProviderSettings, Settings
+from ullage.model.settings import Notices, ProviderSettings, Settings
 from ullage.model.store_address import is_address
 from ullage.model.words import how_to_install, package_missing
 from ullage.providers.failures import shown_address
@@ -57,6 +57,7 @@ from ullage.store.sqlite.journal import has_log
 from ullage.store.sqlite.migrations import VERSION
 from ullage.store.sqlite.sqlite_errors import reporting
 from ullage.store.store_place import StorePlace, local_path, offline_path
+from ullage.system.desktop import notifier
 from ullage.system.settings_files import read_settings, switched_off
 from ullage.system.team_choices import choices_path, read_choices, read_sent
 from ullage.watch.candidates import Expiring, find_expiring
@@ -122,6 +123,17 @@ def extras_check() -> Check:
     missing = [f"{extra} ({how_to_install(extra)})" for extra in EXTRAS if extra not in installed]
     parts = [", ".join(installed), f"not installed: {', '.join(missing)}" if missing else ""]
     return Check(what="extras", found="; ".join(filter(None, parts)))
+
+
+def desktop_check() -> Check:
+    """Returns a check that the system's program for notifications is there, which is wrong only if the user wants
+    them."""
+    program, wanted = notifier(), os.environ.get("ULLAGE_NOTICES") == Notices.DESKTOP
+    if shutil.which(program):
+        return Check(what="desktop", found=f"{program} shows notices, if they are wanted (ULLAGE_NOTICES=desktop)")
+    remedy = f"install {program}{' (in libnotify-bin)' if program == 'notify-send' else ''}, or unset ULLAGE_NOTICES"
+    found = f"notices are not shown on the desktop: {program} is not installed"
+    return Check(what="desktop", found=found, remedy=remedy if wanted else "", absent=not wanted)
 
 
 def _check_provider(given: GivenProvider) -> Check:

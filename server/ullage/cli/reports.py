@@ -16,6 +16,7 @@ from ullage.model.figure import (
     IdleCompaction,
     Keeper,
     PromptCache,
+    RateLimit,
     Remark,
     ThresholdSource,
     WindowSource,
@@ -67,6 +68,8 @@ class Figures(Report, frozen=True, kw_only=True):
     - `left`: the tokens until `compacts_at`. `calls_left`: the estimated number of calls until then.
     - `idle`: when the agent compacts because the conversation idles, and the setting that stops it.
     - `cache`: until when the provider keeps the last prompt, and what the next one costs; null if that is not known.
+    - `moment`: that now is a good moment to go on in a new session; null if it is not.
+    - `rate_limits`: what the agent said last of the limits of the user's subscription.
     - `remarks`: why no threshold is known, that it has changed, or that a setting of the agent has no effect.
     - `hidden_parts`: what is known of the `hidden` tokens, which they sum to; empty if nothing is.
     - `cost`: by list prices; null if a price is unknown.
@@ -89,6 +92,8 @@ class Figures(Report, frozen=True, kw_only=True):
     calls_left: CallsLeft | None
     idle: IdleCompaction | None
     cache: PromptCache | None
+    moment: GoodMoment | None
+    rate_limits: tuple[RateLimit, ...]
     remarks: tuple[Remark, ...]
     managed_by: Keeper
     hidden: int
@@ -128,14 +133,12 @@ class UnreadLine(Struct, frozen=True, kw_only=True):
 
 class ContextReport(Figures, frozen=True, kw_only=True):
     """What `ullage context --json` prints. `name` is the file's path or the session's id. With `--messages`, `system`
-    and `messages` are those of a request to the provider. `moment` says that now is a good moment to go on in a new
-    session; null if it is not."""
+    and `messages` are those of a request to the provider."""
 
     name: str
     title: str
     cwd: str
     unread_lines: tuple[UnreadLine, ...]
-    moment: GoodMoment | None = None
     system: Any | UnsetType = UNSET
     messages: list[Any] | UnsetType = UNSET
 

@@ -25,7 +25,8 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import kept_by_agent
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.imports import copied_session, import_transcript, import_without_reports
-from ullage.store.store_place import StorePlace, is_there
+from ullage.store.sqlite.catalogue_notes import SqliteTold
+from ullage.store.store_place import StorePlace, is_there, local_path
 from ullage.system.transcript_files import parse_transcript, read_transcript_file
 
 STDIN = "-"
@@ -107,6 +108,7 @@ def throwaway_copy(transcript: ImportedTranscript, options: ReadingOptions) -> G
     arguments name, and knows what the user's store has learned of the transcript's agent."""
     with throwaway_workspace(reading_settings(transcript.model, options.window)) as workspace:
         _teach(workspace, transcript, options.store)
+        workspace.told = SqliteTold(local_path(options.store))
         yield workspace
 
 

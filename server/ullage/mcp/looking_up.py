@@ -37,7 +37,7 @@ from ullage.model.errors import InvalidRequest, MessageNotFound, SessionNotFound
 from ullage.model.message import number_of
 from ullage.model.updates import TextContent, UsageMeta
 from ullage.model.usage import UsageSource
-from ullage.model.words import next_prompt
+from ullage.model.words import good_moment, next_prompt, rate_limits
 from ullage.redaction.clean import clean
 from ullage.redaction.quoting import HISTORY, RECORD, cut, one_line, quoted, size_of
 from ullage.service.archive.search import block_lines, find_entry, message_lines, search
@@ -480,7 +480,7 @@ async def figure_text(own: Conversation) -> str:
     ]
     lines += [*await _biggest(own)] or ["- none"]
     lines += ["", RECORD]
-    for line in _evidence(own, meta):
+    for line in _evidence(own, meta, now):
         if fits([*lines, line], MAX_RESULT):
             lines.append(line)
     return "\n".join(lines)
@@ -498,6 +498,8 @@ def _known(meta: UsageMeta, now: int) -> Iterator[str]:
     if meta.cache is not None:
         until = time.strftime("%H:%M", time.localtime(meta.cache.until / 1_000))
         yield f"Prompt cache: {next_prompt(meta.cache, until, now)}."
+    if limits := rate_limits(meta.rate_limits, now):
+        yield f"Rate limits used: {limits}."
 
 
 def _ago(milliseconds: int) -> str:
@@ -508,7 +510,7 @@ def _ago(milliseconds: int) -> str:
     return f"{minutes} minutes ago"
 
 
-def _evidence(own: Conversation, meta: UsageMeta) -> Iterator[str]:
+def _evidence(own: Conversation, meta: UsageMeta, now: int) -> Iterator[str]:
     """Yields what is said for the window and the threshold, as a quotation: names in it come from the conversation."""
     facts = (
         ("window", f"{meta.window.size:,} ({meta.window.source.value}): {meta.window.basis}" if meta.window else ""),
@@ -521,6 +523,7 @@ def _evidence(own: Conversation, meta: UsageMeta) -> Iterator[str]:
             else "",
         ),
         *(("remark", remark.text) for remark in meta.remarks),
+        ("moment", good_moment(meta.moment, own.used, meta.cache, now) if meta.moment else ""),
         ("agent", meta.agent),
         ("model", meta.model),
         ("folder", own.transcript.cwd),

@@ -163,11 +163,22 @@ class PromptCache(Struct, frozen=True, kw_only=True):
 class GoodMoment(Struct, frozen=True, kw_only=True):
     """A piece of work has ended with the commit that has the subject `work`, and nothing is open: the next piece can
     begin in a new session. That begins with at most `tokens` tokens, and its first prompt costs `cost` US dollars by
-    list prices, null if the model has none."""
+    list prices, null if the model has none. `at` is the time of the last answer in Unix milliseconds, 0 if unknown: the
+    same time is the same moment."""
 
+    at: int
     work: str
     tokens: int
     cost: float | None
+
+
+class RateLimit(Struct, frozen=True, kw_only=True):
+    """How much of a limit of the user's subscription is used, as an agent says it: `percent` of what is allowed in a
+    time called `name`, `5h` or `7d`. `until` is when that time ends, in Unix milliseconds, null if unknown."""
+
+    name: str
+    percent: int
+    until: int | None = None
 
 
 class CallsLeft(Struct, frozen=True, kw_only=True):
@@ -219,6 +230,8 @@ class FollowedRow(Struct, frozen=True, kw_only=True):
     - `calls_left`: the fewest and the most calls of the model until `compacts_at`, in four of five cases.
     - `idle`: a compaction that the agent makes because the conversation idles; null if it makes none.
     - `cache`: how long the provider keeps the last prompt, and what the next one costs; null if that is not known.
+    - `moment`: that now is a good moment to go on in a new session; null if it is not.
+    - `rate_limits`: what the agent said last of the limits of the user's subscription.
     - `nearness`: how near `compacts_at` is, or the end of the window if nothing compacts the context; null if
       that is not known, and once the conversation has ended.
     - `warnings`: what the user should know of the window and the threshold, one sentence each.
@@ -248,6 +261,8 @@ class FollowedRow(Struct, frozen=True, kw_only=True):
     calls_left: tuple[int, int] | None = None
     idle: IdleCompaction | None = None
     cache: PromptCache | None = None
+    moment: GoodMoment | None = None
+    rate_limits: tuple[RateLimit, ...] = ()
     nearness: Nearness | None = None
     messages: int | None = None
     warnings: tuple[str, ...] = ()

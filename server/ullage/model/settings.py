@@ -419,6 +419,16 @@ class Limit(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fi
     ] = None
 
 
+class Notices(StrEnum):
+    """What the user is told by itself. `on`: a good moment to go on in a new session, where the figure is shown. `off`:
+    not that. `desktop`: that, and a notification of the operating system for each good moment, for a compaction
+    because a conversation idles, some minutes before it, and for a limit of the user's own."""
+
+    ON = "on"
+    OFF = "off"
+    DESKTOP = "desktop"
+
+
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """All settings of Ullage."""
 
@@ -446,6 +456,13 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
         tuple[Limit, ...],
         Meta(description="Limits of your own for conversations. The innermost folder's counts, then the agent's."),
     ] = ()
+    notices: Annotated[
+        Notices,
+        Meta(
+            description="Good moments to go on in a new session: on, off, or desktop, which also notifies you by the "
+            "system of these, of compactions of idle conversations and of your limits."
+        ),
+    ] = Notices.ON
     store: Annotated[
         str,
         Meta(
@@ -469,7 +486,7 @@ def overridden(settings: ContextSettings, fields: Mapping[str, Any]) -> ContextS
 
 
 def private_patterns(settings: Settings) -> tuple[str, ...]:
-    """Returns the patterns of private text of all sessions and of each model's, each once."""
+    """Returns the patterns of private text of all conversations and of each model's, each once."""
     own = (model.context.get("privatePatterns", ()) for model in settings.models.values())
     return tuple(dict.fromkeys((*settings.context.private_patterns, *(one for patterns in own for one in patterns))))
 

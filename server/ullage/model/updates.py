@@ -11,12 +11,14 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from ullage.model.figure import (
     CallsLeft,
+    GoodMoment,
     Hidden,
     IdleCompaction,
     Keeper,
     KnownThreshold,
     KnownWindow,
     PromptCache,
+    RateLimit,
     Remark,
 )
 from ullage.model.usage import Breakdown, BudgetShares, Usage, UsageSource
@@ -56,7 +58,8 @@ class UsageMeta(Struct, frozen=True, kw_only=True, rename="camel"):
     the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless an agent on
     this machine keeps the conversation: then nothing can be changed in it. `idle` is a compaction that the agent makes
     because the conversation idles, null if it makes none. `cache` is the provider's cache of the last prompt, null
-    if no report shows one or nothing of it is left.
+    if no report shows one or nothing of it is left. `moment` says that now is a good moment to go on in a new session,
+    null if it is not. `rate_limits` is what the agent said last of the limits of the user's subscription.
     """
 
     source: UsageSource
@@ -89,6 +92,8 @@ class UsageMeta(Struct, frozen=True, kw_only=True, rename="camel"):
     followed: FollowedFrom | None = None
     idle: IdleCompaction | None = None
     cache: PromptCache | None = None
+    moment: GoodMoment | None = None
+    rate_limits: tuple[RateLimit, ...] = ()
 
 
 class Meta(Struct, Generic[T], frozen=True, kw_only=True):

@@ -33,6 +33,24 @@ def count_of(value: "Any") -> int:
     return int(value)
 
 
+# The times of a subscription's limits by the names that Claude Code gives them on its status line, and the largest
+# share of one, in per cent, that can be meant.
+_LIMITS = {"five_hour": "5h", "seven_day": "7d"}
+_MOST_USED = 999
+
+
+def rate_limits_of(said: "Mapping[str, Any]") -> "list[tuple[str, int, int | None]]":
+    """Returns the limits of a user's subscription that an agent says to its status line: the name of each, its used
+    share in per cent, and when its time ends in Unix milliseconds, None if the agent does not say that."""
+    limits: list[tuple[str, int, int | None]] = []
+    given = _object(said.get("rate_limits"))
+    for key, name in _LIMITS.items():
+        used, ends = (_object(given.get(key)).get(field) for field in ("used_percentage", "resets_at"))
+        if isinstance(used, int | float) and not isinstance(used, bool) and 0 <= used <= _MOST_USED:
+            limits.append((name, round(used), count_of(ends) * 1_000 or None))
+    return limits
+
+
 def filling_pass(raw: "Mapping[str, Any]") -> "Mapping[str, Any]":
     """Returns the counts of the pass that filled the window, from a usage in Anthropic's form.
 

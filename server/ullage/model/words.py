@@ -19,7 +19,7 @@ from ullage.model.edits import (
     ShortenEdit,
     compaction_block,
 )
-from ullage.model.figure import CacheMiss, CacheMissCause, CacheSource, GoodMoment, PromptCache
+from ullage.model.figure import CacheMiss, CacheMissCause, CacheSource, GoodMoment, PromptCache, RateLimit
 from ullage.model.message import Message, Role
 from ullage.model.usage import HiddenKind, HiddenPart, UsageSource
 
@@ -446,15 +446,22 @@ def next_prompt(cache: PromptCache, clock: str, now: int) -> str:
     return f"{kept}; the next prompt costs {dollars(cost)}, {after} {dollars(other)}"
 
 
-def good_moment(moment: GoodMoment, cache: PromptCache | None, now: int) -> str:
-    """Returns that a piece of work has ended, and what a new session costs beside this one. `now` is Unix
-    milliseconds."""
+def good_moment(moment: GoodMoment, used: int, cache: PromptCache | None, now: int) -> str:
+    """Returns that a piece of work has ended, and what a new session costs beside this one, which has `used` tokens.
+    `now` is Unix milliseconds."""
     ended = f"“{moment.work}” is committed and nothing is open: a new session begins with {short(moment.tokens)}"
     here = None if cache is None else cache.warm if now < cache.until else cache.cold
-    if moment.cost is None or here is None:
-        return ended
-    then = "" if cache is None or cache.cold is None or now >= cache.until else f", then {dollars(cache.cold)}"
-    return f"{ended} for {dollars(moment.cost)}; here the next prompt costs {dollars(here)}{then}"
+    if cache is None or moment.cost is None or here is None:
+        return f"{ended} in place of {short(used)}"
+    minutes = max(1, (cache.until - now) // 60_000)
+    then = "" if cache.cold is None or now >= cache.until else f", in {minutes} min {dollars(cache.cold)}"
+    return f"{ended} for {dollars(moment.cost)}; here, at {short(used)}, the next prompt costs {dollars(here)}{then}"
+
+
+def rate_limits(limits: Sequence[RateLimit], now: int) -> str:
+    """Returns how much of the limits of a subscription is used, `5h 42%, 7d 80%`; "" if nothing is known of the present
+    times. `now` is Unix milliseconds."""
+    return ", ".join(f"{one.name} {one.percent}%" for one in limits if one.until is None or now < one.until)
 
 
 def last_miss(miss: CacheMiss) -> str:

@@ -131,3 +131,32 @@ def test_the_line_ends_with_the_rate_limits_that_an_agent_says() -> None:
         {"five_hour": {"used_percentage": -1}},
     ):
         assert told({"rate_limits": odd}) == ""
+
+
+def test_a_row_has_the_rate_limits_that_are_not_over_for_lines_without_an_agent() -> None:
+    now = round(time.time() * 1_000)
+    limits = [{"name": "5h", "percent": 90, "until": now - 1}, {"name": "7d", "percent": 60, "until": now + 60_000}]
+    row: dict[str, object] = {"rate_limits": limits, "used": 9, "window": 200_000}
+    assert line.draw(line.figure_of_row(row), None, "plain") == "○ 0% · 9/200K · 7d 60%"
+    # What the agent says itself is newer.
+    assert told({"rate_limits": {"five_hour": {"used_percentage": 3}}}, row) == " · 5h 3%"
+
+
+def test_what_an_agent_says_is_kept_unless_its_row_has_it() -> None:
+    given: dict[str, object] = CONTEXT | {"rate_limits": {"five_hour": {"used_percentage": 3, "resets_at": 9}}}
+    row: dict[str, object] = {"window": 200_000, "window_source": "agent"}
+    limits = [{"name": "5h", "percent": 3, "until": 9_000}]
+    assert line.is_known(row | {"rate_limits": limits}, given)
+    assert not line.is_known(row, given)
+    assert not line.is_known(row | {"rate_limits": [limits[0] | {"percent": 4}]}, given)
+    assert line.is_known(row, CONTEXT)
+    assert not line.is_known(row | {"window": 1_000_000}, CONTEXT)
+
+
+def test_a_good_moment_is_said_after_a_silence() -> None:
+    now = round(time.time() * 1_000)
+    moment = {"at": now - 20_000, "work": "fix: round", "tokens": 26_000, "cost": 0.098}
+    assert told({}, {"moment": moment}) == " · good moment: new session 26K, $0.10"
+    assert told({}, {"moment": moment | {"cost": None}}) == " · good moment: new session 26K"
+    for odd in (None, "now", moment | {"at": now - 5_000}, moment | {"at": "x"}):
+        assert told({}, {"moment": odd}) == ""

@@ -11,7 +11,8 @@ from rich.text import Text
 
 from ullage.cli.commands.watch import Board, What, Wish, key_names
 from ullage.cli.draw.text import ASCII, UNICODE, Glyphs
-from ullage.model.figure import CacheSource, FollowedRow, Nearness, PromptCache
+from ullage.model.figure import CacheSource, FollowedRow, Nearness, PromptCache, RateLimit
+from ullage.service.follow.reminders import DueNotice
 
 NOW = 1_795_000_000_000
 
@@ -117,8 +118,33 @@ def test_a_live_conversation_says_how_long_its_prompt_is_kept_in_120_columns() -
     lines = drawn(
         board(kept, row("gone", 40, cache=replace(cache, until=NOW)), row("ended", 30, cache=cache, live=False))
     )
-    assert ["warm 23 min" in line for line in lines[1:4]] == [True, False, False]
+    # One that has ended can be continued, too.
+    assert ["warm 23 min" in line for line in lines[1:4]] == [True, False, True]
     assert ["cold" in line for line in lines[1:4]] == [False, True, False]
+
+
+def test_a_notice_is_below_the_table_until_a_key_is_pressed() -> None:
+    notice = DueNotice(key="moment", text="Now is a good moment.", at=NOW - 1, until=NOW + 1)
+    late, early = replace(notice, key="b", until=NOW), replace(notice, key="c", at=NOW + 1)
+    shown = Board(lambda row, _: (notice, late, early) if row.session_id == "b" else ())
+    shown.take(row("a", 60, warnings=("The threshold has changed.",)))
+    shown.take(row("b", 50))
+    assert "▲ Now is a good moment." in drawn(shown)
+    shown.press("x")
+    assert "▲ Now is a good moment." not in drawn(shown)
+    assert "▲ The threshold has changed." in drawn(shown)
+
+
+def test_rate_limits_are_told_once_for_each_agent_by_its_newest_word() -> None:
+    old, new = (RateLimit(name="5h", percent=percent, until=NOW + 1) for percent in (40, 42))
+    over = RateLimit(name="7d", percent=90, until=NOW)
+    shown = board(
+        row("a", rate_limits=(new, over)),
+        row("b", rate_limits=(old,), updated_at=NOW - 9_000),
+        row("c", agent="Codex", rate_limits=(old,)),
+    )
+    shown.kept = "Kept: 3 conversations"
+    assert "Claude Code 5h 42%; Codex 5h 40% · Kept: 3 conversations" in drawn(shown)
 
 
 def test_the_chosen_rows_warning_is_below_the_table() -> None:

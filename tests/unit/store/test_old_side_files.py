@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ullage.cli.statusline.files import read_told
-from ullage.store.sqlite.catalogue_notes import ForgottenList, Keeping, Receipts, ToldWindows
+from ullage.store.sqlite.catalogue_notes import ForgottenList, Keeping, Receipts, SqliteTold
 from ullage.store.sqlite.known_catalogue import SqliteCatalogue, SqliteReadFiles, catalogue_path
 
 RECEIPT = {"at": 2**41, "why": "compact", "counts": {"name": 1}, "characters": 4, "tokens": 1, "text": "text"}
@@ -40,7 +40,7 @@ def left(folder: Path) -> list[str]:
 def check_all(store: Path) -> None:
     assert Keeping(store).wanted is False
     assert ForgottenList(store).read() == {"/a.jsonl": 5, "/b.db\nid": 6}
-    assert ToldWindows(store)("s-1") == 300
+    assert SqliteTold(store)("s-1") == 300
     assert [(at, said["cwd"]) for at, said in read_told(str(store))] == [(1_700_000_000, "/home")]
     assert [receipt.text for receipt in Receipts(store)("s-1")] == ["text", "more"]
 
@@ -49,7 +49,7 @@ USES: dict[str, Callable[[Path], object]] = {
     "keeping": lambda store: Keeping(store).wanted,
     "forgotten": lambda store: ForgottenList(store).read(),
     "receipts": lambda store: Receipts(store)("other"),
-    "told": lambda store: ToldWindows(store)("other"),
+    "told": lambda store: SqliteTold(store)("other"),
     "conversations": lambda store: SqliteCatalogue(store).read(),
     "read": lambda store: SqliteReadFiles(store).read(),
 }

@@ -82,6 +82,8 @@ const meta: UsageMeta = {
   followed: null,
   idle: null,
   cache: null,
+  moment: null,
+  rateLimits: [],
 };
 
 export function usage(changes: Partial<Omit<UsageState, 'meta'>> & { readonly meta?: Partial<UsageMeta> } = {}): UsageState {

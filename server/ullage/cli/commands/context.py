@@ -17,7 +17,6 @@ from ullage.cli.reports import EditRow, Report
 from ullage.cli.session_source import Source, open_source, unread_words
 from ullage.cli.this_folder import Shortened, ShortIds
 from ullage.model.words import short
-from ullage.service.conversation.good_moment import good_moment
 
 
 class ContextOptions(ReadingOptions, frozen=True, kw_only=True):
@@ -65,8 +64,7 @@ async def _box(source: Source, screen: Screen) -> list[Text]:
     now = source.workspace.ports.clock.now()
     conversation = source.conversation
     big = await biggest(conversation)
-    moment = good_moment(conversation)
-    return context_box(usage_result(conversation), now, screen.glyphs, screen.width, big, moment=moment)
+    return context_box(usage_result(conversation), now, screen.glyphs, screen.width, big)
 
 
 def chosen_words(source: Source, screen: Screen) -> Iterator[Text]:

@@ -23,6 +23,7 @@ from ullage.cli.draw.text import fit, plural, wrap
 from ullage.cli.health_checks import (
     Check,
     GivenProvider,
+    desktop_check,
     extras_check,
     plugin_checks,
     provider_checks,
@@ -168,6 +169,7 @@ def checks(store: StorePlace | None, provider: GivenProvider | None) -> Iterator
     yield from plugin_checks(store)
     yield from team_checks()
     yield extras_check()
+    yield desktop_check()
     yield from provider_checks(provider)
 
 

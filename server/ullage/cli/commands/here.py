@@ -15,7 +15,7 @@ from ullage.app.agent_wiring import has_plugin, read_receipt
 from ullage.app.compose import open_workspace
 from ullage.app.known_conversations import rows_of_sessions
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
-from ullage.cli.draw.conversations import calls, conversation_table, folder_of
+from ullage.cli.draw.conversations import calls, conversation_table, folder_of, limits_of
 from ullage.cli.draw.parts import Column, step_lines, table
 from ullage.cli.draw.text import ago, clean, clock, plural, wrap
 from ullage.cli.output import Screen, print_json, working
@@ -23,7 +23,7 @@ from ullage.cli.reports import Report
 from ullage.cli.this_folder import ConversationRow, Here, ShortIds, ThisFolder
 from ullage.model.errors import InputError, UllageError
 from ullage.model.figure import FollowedRow
-from ullage.model.words import short
+from ullage.model.words import good_moment, short
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import row_of
 from ullage.service.follow.sub_agents import SubAgents
@@ -181,6 +181,12 @@ def _answers(here: Here, names: ShortIds, now: int, screen: Screen, store: Path)
             screen, "Last compaction", f"{names(newest.session_id)}{f', {ago(at, now)}' if at else ''}, {left}"
         )
     chosen = names((newest if left else nearest or newest).session_id)
+    for row in rows:
+        if row.moment and row.live:
+            said = good_moment(row.moment, row.used or 0, row.cache, now)
+            yield from _told(screen, "Good moment", f"{names(row.session_id)}: {said}")
+    if limits := limits_of(rows, now):
+        yield from _told(screen, "Rate limits", limits)
     steps = [(f"ullage context {chosen}", "of what it is full, and until when")]
     if left:
         steps = [

@@ -90,9 +90,9 @@ def _line(options: "dict[str, object]", given: bytes | None) -> str:
         said = as_object(parse(given))
         session_id = str(said.get("session_id", ""))
         rows, is_followed = read_live(store)
-        row, window = row_of_session(rows, session_id), window_of(said)
-        if not (is_followed and row and is_known(row, window)):
-            keep(store, session_id, given, window)
+        row = row_of_session(rows, session_id)
+        if not (is_followed and row and is_known(row, said)):
+            keep(store, session_id, given, window_of(said))
         figure = figure_of_agent(said, row, is_followed=is_followed)
     if options["quiet"] and not figure.warns:
         return ""

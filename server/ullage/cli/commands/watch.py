@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from shutil import get_terminal_size
@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import asdict
-from rich.console import Group
+from rich.console import ConsoleDimensions, Group
 from rich.live import Live
 from rich.text import Text
 
@@ -27,8 +27,8 @@ from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.commands.messages import message_rows, message_table
 from ullage.cli.commands.search import hit_lines
 from ullage.cli.draw.boxes import context_box
-from ullage.cli.draw.conversations import conversation_table
-from ullage.cli.draw.text import Glyphs, fit_most, in_bytes, plural
+from ullage.cli.draw.conversations import conversation_table, limits_of
+from ullage.cli.draw.text import Glyphs, clock, fit_most, in_bytes, plural
 from ullage.cli.figures import biggest
 from ullage.cli.output import Screen, agreed, print_json_line
 from ullage.cli.terminal import at_home
@@ -40,6 +40,7 @@ from ullage.model.settings import ArchiveSettings
 from ullage.service.archive.search import search
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_rows import replaces
+from ullage.service.follow.reminders import DueNotice, due_notices
 from ullage.store.sqlite.catalogue_notes import Keeping
 from ullage.store.store_place import StorePlace, local_path
 
@@ -68,12 +69,16 @@ class Wish(Struct, frozen=True, kw_only=True):
 class Board:
     """The live table, with the chosen conversation, or a page about it.
 
-    `kept` says what is kept of agents' files. `is_over` turns true when the user quits. `wish` is the page that is
-    shown or wanted, None while the table is shown.
+    `kept` says what is kept of agents' files, and `due` returns what is to be told of a conversation, now or later,
+    given its row and the time in Unix milliseconds. A notice is shown until a key is pressed. `is_over` turns true when
+    the user quits. `wish` is the page that is shown or wanted, None while the table is shown.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, due: Callable[[FollowedRow, int], Iterable[DueNotice]] = lambda _row, _now: ()) -> None:
         self.kept = ""
+        self._due = due
+        self._noticed: set[str] = set()
+        self._notice: DueNotice | None = None
         self.is_over = False
         self.wish: Wish | None = None
         self._rows: dict[str, FollowedRow] = {}
@@ -98,6 +103,8 @@ class Board:
 
     def press(self, key: str) -> Wish | None:
         """Does what the key means. Returns the page that must be made for it, None if there is none."""
+        if self._notice is not None:
+            self._noticed.add(self._notice.key)
         if self._typed is not None:
             return self._type(key, self._typed)
         if key in ("q", "escape"):
@@ -129,22 +136,31 @@ class Board:
         rows = self._ordered()
         if not rows:
             words = "No agent has written anything yet. Ask one."
-            return [fit_most(words, width, glyphs), self._kept_line(width, glyphs)]
+            return [fit_most(words, width, glyphs), self._foot_line("", width, glyphs)]
         place = self._place(rows)
         room = max(1, height - _AROUND)
         first = max(0, min(place - room // 2, len(rows) - room))
         short = Shortened((row.agent_session_id or row.session_id for row in rows), width)
         named = [(row, short(row.agent_session_id or row.session_id)) for row in rows]
         drawn = conversation_table(named, now, width, glyphs)
+        self._notice = self._newest_notice(now)
         chosen = drawn[1 + place]
         chosen.pad_right(max(0, width - chosen.cell_len))
         chosen.stylize("reverse")
-        warned = " ".join(rows[place].warnings)
+        warned = self._notice.text if self._notice else " ".join(rows[place].warnings)
         warning = Text(fit_most(f"{glyphs.warning} {warned}", width, glyphs), "yellow") if warned else ""
-        return [drawn[0], *drawn[1 + first : 1 + first + room], self._kept_line(width, glyphs), warning]
+        foot = self._foot_line(limits_of(rows, now), width, glyphs)
+        return [drawn[0], *drawn[1 + first : 1 + first + room], foot, warning]
 
-    def _kept_line(self, width: int, glyphs: Glyphs) -> Text | str:
-        return Text(fit_most(self.kept, width, glyphs), "dim") if self.kept else ""
+    def _newest_notice(self, now: int) -> DueNotice | None:
+        """Returns the notice that became due last and that the user has not seen yet; None if there is none."""
+        all_due = (one for row in self._rows.values() for one in self._due(row, now))
+        shown = (one for one in all_due if one.at <= now < one.until and one.key not in self._noticed)
+        return max(shown, key=lambda one: one.at, default=None)
+
+    def _foot_line(self, limits: str, width: int, glyphs: Glyphs) -> Text | str:
+        words = f" {glyphs.dot} ".join(filter(None, (limits, self.kept)))
+        return Text(fit_most(words, width, glyphs), "dim") if words else ""
 
     def _keys(self, width: int, glyphs: Glyphs) -> str:
         keys = _PAGE_KEYS if self.wish else _TABLE_KEYS
@@ -309,6 +325,17 @@ def _kept_words(store: StorePlace | None) -> str:
     return ""
 
 
+def _terminal_size() -> ConsoleDimensions:
+    """Returns what the user has said by COLUMNS and LINES, but no more than the terminal has: the first of more lines
+    would not be on it."""
+    said = get_terminal_size()
+    try:
+        real = os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    except (OSError, ValueError):
+        real = said
+    return ConsoleDimensions(min(said.columns, real.columns or said.columns), min(said.lines, real.lines or said.lines))
+
+
 class _Watch:
     """The table on a terminal."""
 
@@ -316,7 +343,7 @@ class _Watch:
         self._workspace = workspace
         self._options = options
         self._args = args
-        self._board = Board()
+        self._board = Board(lambda row, now: due_notices(workspace, row, now, clock))
         self._kept: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._making: asyncio.Task[None] | None = None
@@ -333,7 +360,8 @@ class _Watch:
             with drawing as live, keys_pressed(self._press), self._sized():
                 while not self._board.is_over and not following.done():
                     self._changed.clear()
-                    live.update(self._drawn(), refresh=True)
+                    console.size = _terminal_size()
+                    live.update(self._drawn(console.size), refresh=True)
                     with suppress(TimeoutError):
                         async with asyncio.timeout(_REDRAW_EVERY):
                             await self._changed.wait()
@@ -353,10 +381,9 @@ class _Watch:
             self._changed.set()
             await asyncio.sleep(_COUNT_EVERY if self._board.kept else _REDRAW_EVERY)
 
-    def _drawn(self) -> Group:
-        size, screen = get_terminal_size(), Screen.of(self._args)
-        now = self._workspace.ports.clock.now()
-        return Group(*self._board.lines(size.columns, size.lines, now, screen.glyphs))
+    def _drawn(self, size: ConsoleDimensions) -> Group:
+        now, glyphs = self._workspace.ports.clock.now(), Screen.of(self._args).glyphs
+        return Group(*self._board.lines(size.width, size.height, now, glyphs))
 
     def _take(self, row: FollowedRow) -> None:
         self._board.take(row)

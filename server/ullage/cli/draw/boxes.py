@@ -12,10 +12,10 @@ from ullage.api.wire import UsageResult
 from ullage.cli.draw.parts import Box, bar, level_style
 from ullage.cli.draw.text import Glyphs, clock, fit, percent, plural, source_words
 from ullage.model.blocks import CompactionBlock
-from ullage.model.figure import GoodMoment, KnownThreshold
+from ullage.model.figure import KnownThreshold
 from ullage.model.message import number_of
 from ullage.model.updates import UsageMeta
-from ullage.model.words import good_moment, hidden_rows, idles, last_miss, next_prompt, short, shrinking
+from ullage.model.words import good_moment, hidden_rows, idles, last_miss, next_prompt, rate_limits, short, shrinking
 
 # Cells of a part's label, its tokens and its share; of the tokens of a message; and of the share next to the bar.
 _LABEL, _TOKENS, _SHARE, _SHORT, _BESIDE = 21, 9, 6, 5, 6
@@ -36,15 +36,7 @@ class Big(Struct, frozen=True, kw_only=True):
     tokens: int
 
 
-def context_box(  # noqa: PLR0913 - what is on one screen
-    usage: UsageResult,
-    now: int,
-    glyphs: Glyphs,
-    width: int,
-    biggest: Sequence[Big] = (),
-    *,
-    moment: GoodMoment | None = None,
-) -> list[Text]:
+def context_box(usage: UsageResult, now: int, glyphs: Glyphs, width: int, biggest: Sequence[Big] = ()) -> list[Text]:
     """Returns the lines of the box of `ullage context`, `width` columns wide. `now` is Unix milliseconds. `biggest` are
     the messages to list; if it is empty, that section is left out. Parts and messages of one per cent of the window or
     less are left out."""
@@ -54,8 +46,6 @@ def context_box(  # noqa: PLR0913 - what is on one screen
     _fullness(box, usage, glyphs)
     box.blank()
     _facts(box, usage, now, glyphs)
-    if moment:
-        box.fact("Moment", good_moment(moment, meta.cache, now))
     if parts := [part for part in _parts(usage) if _is_shown(part[1], usage)]:
         box.head("What it holds")
         for label, tokens in parts:
@@ -81,7 +71,7 @@ def _facts(box: Box, usage: UsageResult, now: int, glyphs: Glyphs) -> None:
         left = "" if meta.left is None else f", {meta.left:,} left{_in_calls(meta)}" if meta.left else ", due now"
         place = f"{glyphs.mark} at {meta.threshold.tokens:,}{left}"
         box.fact("Compacts", f"{place}{_why(meta.threshold.basis + _seen(meta.threshold))}")
-    _clock(box, meta, now)
+    _clock(box, usage, now)
     for remark in meta.remarks:
         box.fact("Note", remark.text)
     if not meta.threshold and meta.left:
@@ -94,13 +84,18 @@ def _facts(box: Box, usage: UsageResult, now: int, glyphs: Glyphs) -> None:
         box.fact("Cost", f"${usage.cost.amount:,.2f} by list prices")
 
 
-def _clock(box: Box, meta: UsageMeta, now: int) -> None:
-    """Adds what happens by itself as time passes."""
+def _clock(box: Box, usage: UsageResult, now: int) -> None:
+    """Adds what happens by itself as time passes, and whether now is a good moment for something else."""
+    meta = usage.meta.ullage
     if meta.idle and meta.idle.at > now:
         box.fact("Idle", f"{meta.agent} {idles(clock(meta.idle.at), meta.idle.setting)}")
     if meta.cache:
         missed = f"; {last_miss(meta.cache.miss)}" if meta.cache.miss else ""
         box.fact("Cache", f"{next_prompt(meta.cache, clock(meta.cache.until), now)}{missed}")
+    if limits := rate_limits(meta.rate_limits, now):
+        box.fact("Limits", f"{limits} of what your subscription allows")
+    if meta.moment:
+        box.fact("Moment", good_moment(meta.moment, usage.used, meta.cache, now))
 
 
 def _in_calls(meta: UsageMeta) -> str:

@@ -1,6 +1,6 @@
 """The table of conversations, which `ullage` and `ullage watch` share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.text import Text
 
@@ -8,7 +8,7 @@ from ullage.cli.draw.parts import Cell, Column, bar, table
 from ullage.cli.draw.text import Glyphs, ago, clock
 from ullage.model.figure import FollowedRow, Nearness
 from ullage.model.usage import UsageSource
-from ullage.model.words import short, warm
+from ullage.model.words import rate_limits, short, warm
 
 _BAR_CELLS = 12
 # Columns of a terminal from which on words are whole.
@@ -67,6 +67,14 @@ def folder_of(row: FollowedRow) -> str:
     return row.cwd.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
+def limits_of(rows: Iterable[FollowedRow], now: int) -> str:
+    """Returns what each agent said last of the limits of the user's subscription: `Claude Code 5h 42%, 7d 80%`; "" if
+    none has said anything of the present times. `now` is Unix milliseconds."""
+    ordered = sorted(rows, key=lambda row: row.updated_at)
+    said = {row.agent: limits for row in ordered if (limits := rate_limits(row.rate_limits, now))}
+    return "; ".join(f"{agent} {limits}" for agent, limits in sorted(said.items()))
+
+
 def _cells(row: FollowedRow, called: tuple[str, str], now: int, glyphs: Glyphs, *, is_short: bool) -> Sequence[Cell]:
     """Returns a row's cells, one for each of `_COLUMNS`. `called` are the name and the title."""
     about = glyphs.about if row.used_source is UsageSource.ESTIMATED else ""
@@ -82,7 +90,7 @@ def _cells(row: FollowedRow, called: tuple[str, str], now: int, glyphs: Glyphs, 
         title,
         row.agent_short or row.agent if is_short else row.agent,
         row.model,
-        warm(row.cache, now) if row.live and row.cache else "",
+        warm(row.cache, now) if row.cache and (row.live or now < row.cache.until) else "",
         "" if row.messages is None else f"{row.messages:,}",
         ("now", "bold green") if row.live else ago(row.updated_at, now, is_short=is_short),
         name,

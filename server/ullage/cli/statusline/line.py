@@ -4,10 +4,11 @@ much of it as there is room for."""
 import time
 
 from ullage.cli.statusline.files import as_list, as_object
-from ullage.model.usage_report import context_of, holding_window
+from ullage.model.usage_report import context_of, holding_window, rate_limits_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
@@ -15,15 +16,18 @@ if TYPE_CHECKING:
 _WIDER = (1_000_000,)
 # Tokens. No model has such a window.
 _NO_WINDOW = 1 << 40
-# Per cent of a rate limit.
-_MUCH, _MOST = 50, 999
+# Per cent of a rate limit: of the long one less is not shown.
+_MUCH = 50
+# Milliseconds of silence after an answer before which a turn may still run, as `service.follow.reminders` has it.
+_QUIET = 15_000
 
 
 class Figure:
     """How full a context is, in tokens; None is unknown. `calls_left` are the fewest and the most calls of the model
     until `compacts_at`. `idle_at` is when the agent compacts because the conversation idles, in Unix milliseconds.
     The provider keeps the last prompt in its cache until `warm_until` (Unix milliseconds); if `is_promised`, it is gone
-    then. `limits` are the used shares of the user's rate limits in per cent, by their short names.
+    then. `limits` are the user's rate limits: the name of each, its used share in per cent, and when its time ends, in
+    Unix milliseconds or None. `moment` is the time, tokens and price of a good moment to begin a new session.
     `is_estimated` says that `used` is a local count. `warns` says whether the user should look at
     it; None leaves that to the share of `compacts_at`."""
 
@@ -38,7 +42,8 @@ class Figure:
         idle_at: int | None = None,
         warm_until: int | None = None,
         is_promised: bool = False,
-        limits: "dict[str, int] | None" = None,
+        limits: "Sequence[tuple[str, int, int | None]]" = (),
+        moment: "tuple[int, int, float | None] | None" = None,
         is_estimated: bool = False,
         warns: bool | None = None,
     ) -> None:
@@ -50,7 +55,8 @@ class Figure:
         self.idle_at = idle_at
         self.warm_until = warm_until
         self.is_promised = is_promised
-        self.limits = limits or {}
+        self.limits = limits
+        self.moment = moment
         self.is_estimated = is_estimated
         self.warns = warns
 
@@ -67,9 +73,22 @@ def figure_of_row(row: "dict[str, Any]") -> Figure:
         idle_at=_count(as_object(row.get("idle")).get("at")),
         warm_until=_count(cache.get("until")),
         is_promised=cache.get("source") == "promised",
+        limits=limits_of_row(row),
+        moment=_moment(as_object(row.get("moment"))),
         is_estimated=row.get("used_source") == "estimated",
         warns=None if nearness is None else nearness == "imminent",
     )
+
+
+def limits_of_row(row: "dict[str, Any]") -> "list[tuple[str, int, int | None]]":
+    """Returns the rate limits that a row of the live file has."""
+    limits = map(as_object, as_list(row.get("rate_limits")))
+    return [(str(one.get("name")), _count(one.get("percent")) or 0, _count(one.get("until"))) for one in limits]
+
+
+def _moment(moment: "dict[str, Any]") -> "tuple[int, int, float | None] | None":
+    at, tokens, cost = _count(moment.get("at")), _count(moment.get("tokens")), moment.get("cost")
+    return None if at is None or tokens is None else (at, tokens, cost if isinstance(cost, float) else None)
 
 
 def row_of_session(rows: "list[dict[str, Any]]", session_id: str) -> "dict[str, Any] | None":
@@ -106,7 +125,8 @@ def figure_of_agent(said: "dict[str, Any]", row: "dict[str, Any] | None", *, is_
         idle_at=known.idle_at if is_followed else None,
         warm_until=warm_until,
         is_promised=is_promised,
-        limits=_rate_limits(said),
+        limits=rate_limits_of(said) or known.limits,
+        moment=known.moment if is_followed else None,
         is_estimated=is_estimated,
         warns=warns,
     )
@@ -124,25 +144,18 @@ def _cache(said: "dict[str, Any]", known: Figure) -> "tuple[int | None, bool]":
     return known.warm_until, known.is_promised
 
 
-def _rate_limits(said: "dict[str, Any]") -> "dict[str, int]":
-    """Returns the used shares of the rate limits that the agent says, in per cent; the long one from half of it
-    on."""
-    limits = as_object(said.get("rate_limits"))
-    hours, days = (as_object(limits.get(name)).get("used_percentage") for name in ("five_hour", "seven_day"))
-    shown = {"5h": hours, "7d": days if isinstance(days, int | float) and days >= _MUCH else None}
-    return {name: round(used) for name, used in shown.items() if isinstance(used, int | float) and 0 <= used <= _MOST}
-
-
 def window_of(said: "dict[str, Any]") -> int | None:
     """Returns the window that the agent says, in tokens; None if it says none that can be one."""
     window = _count(as_object(said.get("context_window")).get("context_window_size"))
     return window if window and window < _NO_WINDOW else None
 
 
-def is_known(row: "dict[str, Any]", window: int | None) -> bool:
-    """Returns whether the row of a followed conversation has all that its agent says of the window. Then nothing has to
-    be written, which takes half as long as all else that a line does."""
-    return window is None or (row.get("window") == window and row.get("window_source") == "agent")
+def is_known(row: "dict[str, Any]", said: "dict[str, Any]") -> bool:
+    """Returns whether the row of a followed conversation has all that its agent says of the window and of the user's
+    rate limits. Then nothing has to be written, which takes half as long as all else that a line does."""
+    window = window_of(said)
+    has_window = window is None or (row.get("window") == window and row.get("window_source") == "agent")
+    return has_window and limits_of_row(row) == rate_limits_of(said)
 
 
 def _said(said: "dict[str, Any]") -> tuple[int | None, int | None]:
@@ -235,13 +248,26 @@ def _rest(figure: "Figure") -> list[str]:
         low, high = figure.calls_left
         number = str(low) if low == high else f"{low}+" if low else f"0–{high}"
         parts.append(f"{number} {'call' if high == 1 else 'calls'} left")
+    return parts + _clock(figure, time.time() * 1_000)
+
+
+def _clock(figure: "Figure", now: float) -> "list[str]":
+    """Returns the parts that time changes. `now` is Unix milliseconds."""
+    parts: list[str] = []
+    if figure.moment and now >= figure.moment[0] + _QUIET:
+        _, tokens, cost = figure.moment
+        price = "" if cost is None else f", ${cost:.2f}"
+        parts.append(f"good moment: new session {short(tokens)}{price}")
     if figure.warm_until is not None:
-        left = int(figure.warm_until - time.time() * 1_000)
+        left = int(figure.warm_until - now)
         if left > 0:
             parts.append(f"warm {max(1, left // 60_000)} min")
         elif figure.is_promised:
             parts.append("cold")
-    return [*parts, *(f"{name} {used}%" for name, used in figure.limits.items())]
+    for name, used, until in figure.limits:
+        if (until is None or now < until) and (name == "5h" or used >= _MUCH):
+            parts.append(f"{name} {used}%")
+    return parts
 
 
 def _level(figure: "Figure") -> str:

@@ -34,7 +34,16 @@ from ullage.policy.threshold import Finding, find_threshold, of_same_window
 from ullage.policy.window import Candidates, find_window
 from ullage.service.conversation.projection import Projection, agent_of
 from ullage.service.conversation.publish import Bus
-from ullage.service.ports.agent_files import NoOwnFiles, NoTraces, OwnFiles, ReadsReceipts, RemovesTraces, no_receipts
+from ullage.service.ports.agent_files import (
+    NoOwnFiles,
+    NoTraces,
+    OwnFiles,
+    ReadsReceipts,
+    RemovesTraces,
+    Told,
+    ToldNothing,
+    no_receipts,
+)
 from ullage.service.ports.models import (
     EditorModels,
     LinkedFiles,
@@ -92,9 +101,10 @@ class Environment:
     conversations; `followed` has the rows of those that it follows by their session, and `followed_row` returns the row
     of a session that another process on this machine follows now. `own_files` knows the files of agents on this
     machine. `wiring`, `continuing`, `looks_up` and `team` are None in a process whose door does not offer them.
-    `receipts` returns what hooks gave back to an agent's session, and `remove_traces` removes that and all else that
-    is kept of it outside the store. `embedding` is the last work of an embeddings server, which may still run. Who
-    holds `reading` reads messages ahead. `store_away` says that the server of the store can't be reached, "" if it can.
+    `told` knows what agents say to their status lines. `receipts` returns what hooks gave back to an agent's session,
+    and `remove_traces` removes that and all else that is kept of it outside the store. `embedding` is the last work of
+    an embeddings server, which may still run. Who holds `reading` reads messages ahead. `store_away` says that the
+    server of the store can't be reached, "" if it can.
     """
 
     def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
@@ -119,6 +129,7 @@ class Environment:
         self.followed: dict[str, FollowedRow] = {}
         self.followed_row: Callable[[str], FollowedRow | None] = lambda _: None
         self.own_files: OwnFiles = NoOwnFiles()
+        self.told: Told = ToldNothing()
         self.wiring: WiresAgents | None = None
         self.continuing: ContinuesSessions | None = None
         self.looks_up: LooksUp | None = None
@@ -241,12 +252,13 @@ class Environment:
         that is empty."""
         model = model or self.settings.model
         projection = Projection(
-            self.counter(model), self.calibration(model), self._cost, self.tokenizer, self.compactions
+            self.counter(model), self.calibration(model), self.cost, self.tokenizer, self.compactions
         )
         projection.restore(stored)
         return projection
 
-    def _cost(self, model: str, usage: Usage) -> float | None:
+    def cost(self, model: str, usage: Usage) -> float | None:
+        """Returns the list price of a request to a model in US dollars, None if it is not known."""
         price = self.ports.prices(model or self.settings.model)
         return None if price is None else price.cost(usage)
 

@@ -9,11 +9,14 @@ other file, or by its text, and one whose agent has deleted the file.
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from ullage.ledger.finished_work import finished_work, may_end
+from ullage.ledger.folding import Fold
 from ullage.model.errors import SessionFollowed
 from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, SessionRenamed, SummaryReported
-from ullage.model.figure import Hidden, Keeper, Nearness, Remark
+from ullage.model.figure import GoodMoment, Hidden, Keeper, Nearness, Remark
+from ullage.model.settings import Notices
 from ullage.model.updates import Cost, FollowedFrom, Level, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
-from ullage.model.usage import CURRENCY, Bill
+from ullage.model.usage import CURRENCY, Bill, Usage
 from ullage.model.words import percent
 from ullage.policy.alarm import calls_left, level, nearness
 from ullage.policy.limits import passed
@@ -58,8 +61,13 @@ _SILENT = (AgentAttached, ContextWarned, MessagePinned, SummaryReported)
 
 
 def usage_meta(conversation: Conversation) -> UsageMeta:
-    """Returns all figures about the size of the context. They are computed once after each change."""
-    return _figures(conversation, conversation.rules)
+    """Returns all figures about the size of the context. They are computed once after each change, of the conversation
+    or of what its agent says of the user's rate limits."""
+    figures, origin = _figures(conversation, conversation.rules), conversation.transcript.origin
+    limits = conversation.workspace.told.rate_limits(origin.origin_id) if origin and origin.origin_id else ()
+    if limits != figures.rate_limits:
+        figures = conversation.figures = replace(figures, rate_limits=limits)
+    return figures
 
 
 def _figures(conversation: Conversation, rules: Rules) -> UsageMeta:
@@ -111,7 +119,37 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
         followed=kept_by_agent(conversation),
         idle=idle_compaction(rules.idle, projection.cached, reading.used, reading.reported_at, last),
         cache=prompt_cache(projection.cached, reading.used, projection.price),
+        moment=_good_moment(conversation),
     )
+
+
+# Tokens. Below that, another prompt costs little, and nothing is near.
+_LONG = 100_000
+# Tokens that `ullage continue` hands over unless it is told otherwise.
+_HANDED_OVER = 20_000
+
+
+def _good_moment(conversation: Conversation) -> GoodMoment | None:
+    """Returns that a piece of work has just ended in a long conversation. Returns None if something of it is open, if a
+    new session would begin with more than half of it, and if the user does not want to know.
+
+    Folds all messages of the context, which takes about 0.05 ms for each, if the last one may end a piece of work."""
+    transcript, projection = conversation.transcript, conversation.projection
+    view, used = transcript.view, projection.tracker.reading.used
+    if used < _LONG or not view or not may_end(view[-1]) or conversation.workspace.settings.notices is Notices.OFF:
+        return None
+    tokens = projection.tracker.reading.breakdown.overhead + _HANDED_OVER
+    if tokens > used / 2:
+        return None
+    fold = Fold(transcript.cwd)
+    for index, message in enumerate(view):
+        fold.take(message, index)
+    work = finished_work(fold.ledger(), view[-1])
+    if work is None:
+        return None
+    written = projection.cached.writes
+    cost = projection.price(Usage(cache_creation_input_tokens=tokens) if written else Usage(input_tokens=tokens))
+    return GoodMoment(at=view[-1].timestamp, work=work.text, tokens=tokens, cost=cost)
 
 
 def _limits(conversation: Conversation, rules: Rules, used: int) -> tuple[Remark, ...]:

@@ -8,6 +8,7 @@ folder.
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from hashlib import sha256
 
 import msgspec
@@ -33,18 +34,19 @@ from ullage.model.events import (
 )
 from ullage.model.figure import FollowedRow
 from ullage.model.json_values import encode_json
-from ullage.model.message import Role
+from ullage.model.message import Message, Role
 from ullage.model.usage import UsageSource
 from ullage.model.words import percent
 from ullage.policy.alarm import calls_left
 from ullage.policy.evidence import RECENT_CALLS, Evidence
 from ullage.policy.limits import passed
+from ullage.policy.prompt_cache import CachedPrompt, idle_compaction, prompt_cache
 from ullage.service.conversation.environment import Rules, rules_of
 from ullage.service.conversation.usage import tokens_left
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import of_agent, row_of
 from ullage.service.imports import ends_with_newest, last_model, project_transcript
-from ullage.service.ports.agent_files import ToldWindow
+from ullage.service.ports.agent_files import Told
 from ullage.transcript.fold import Transcript
 
 # Who writes a conversation, its model, the window and the threshold that the agent names, and the basis.
@@ -54,9 +56,9 @@ _CHARACTERS = 4
 
 
 class KnownRows:
-    """Makes rows. `told(origin_id)` returns the window that an agent said to its status line, or None."""
+    """Makes rows. `told` is what agents said to their status lines."""
 
-    def __init__(self, workspace: Workspace, told: ToldWindow) -> None:
+    def __init__(self, workspace: Workspace, told: Told) -> None:
         self._workspace = workspace
         self._told = told
         self._bases: dict[tuple[str, str, str], bytes] = {}
@@ -97,6 +99,7 @@ class KnownRows:
         are_known = left is not None and (is_whole or len(evidence.growths) >= RECENT_CALLS)
         calls = calls_left(left, evidence.growths) if left is not None and are_known else None
         limits = passed(rules.under.limits, rules.agent, transcript.cwd, used, None)
+        cached, newest = _cached(transcript.events, is_whole=is_whole), _newest_message(transcript.events)
         row = FollowedRow(
             session_id="",
             agent=rules.agent,
@@ -110,6 +113,8 @@ class KnownRows:
             compacts_at=rules.threshold.tokens if rules.threshold else None,
             compacts_at_source=rules.threshold.source if rules.threshold else None,
             calls_left=(calls.low, calls.high) if calls else None,
+            idle=idle_compaction(rules.idle, cached, used, cached.at or None, newest),
+            cache=prompt_cache(cached, used, partial(self._workspace.cost, rules.model)),
             warnings=tuple(remark.text for remark in (*rules.remarks, *limits)),
             updated_at=max(map(_time, transcript.events), default=0),
         )
@@ -171,6 +176,21 @@ def _last_report(events: Sequence[Event]) -> tuple[UsageReported | None, int, bo
             case _:
                 pass
     return None, later, is_edited
+
+
+def _cached(events: Sequence[Event], *, is_whole: bool) -> CachedPrompt:
+    """Returns what the provider's cache holds. In a part of a file the pauses are not known, so that only what the
+    provider promises counts, and not why a prompt was not found."""
+    cached = CachedPrompt()
+    for event in events:
+        cached = cached.after(event, _time(event) if isinstance(event, UsageReported) else 0)
+    if is_whole:
+        return cached
+    return replace(cached, miss=None) if cached.writes else CachedPrompt()
+
+
+def _newest_message(events: Sequence[Event]) -> Message | None:
+    return next((event.message for event in reversed(events) if isinstance(event, MessageAppended)), None)
 
 
 def _evidence_of(transcript: ImportedTranscript) -> Evidence:

@@ -40,6 +40,8 @@ def row_of(conversation: Conversation) -> FollowedRow:
         calls_left=(meta.calls_left.low, meta.calls_left.high) if meta.calls_left else None,
         idle=meta.idle,
         cache=meta.cache,
+        moment=meta.moment,
+        rate_limits=meta.rate_limits,
         messages=meta.messages_active + meta.messages_archived,
         warnings=tuple(remark.text for remark in meta.remarks),
         updated_at=meta.as_of or 0,
@@ -55,7 +57,7 @@ def of_agent(row: R, agent: str) -> R:
 
 def ended(row: FollowedRow) -> FollowedRow:
     """Returns the row of a conversation that does not continue: its file is gone, or nothing is written to it."""
-    return replace(row, live=False, process_id=None, idle=None, nearness=None)
+    return replace(row, live=False, process_id=None, idle=None, moment=None, nearness=None)
 
 
 class LiveRows:

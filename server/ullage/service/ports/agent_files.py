@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from ullage.formats.parsing import Document, Line
-from ullage.model.figure import LiveSessions
+from ullage.model.figure import LiveSessions, RateLimit
 
 
 class Pieces(Enum):
@@ -228,6 +228,30 @@ class LiveFile(Protocol):
 ToldWindow = Callable[[str], int | None]
 
 
+class Told(Protocol):
+    """Knows what agents say to their status lines."""
+
+    def __call__(self, origin_id: str, /) -> int | None:
+        """Returns the window, in tokens, of the conversation with this id of its agent, or None if it is not known.
+        Takes microseconds if nothing has changed."""
+        ...
+
+    def rate_limits(self, origin_id: str, /) -> tuple[RateLimit, ...]:
+        """Returns what the agent said last of the limits of the user's subscription in the conversation with this id.
+        Takes microseconds if nothing has changed."""
+        ...
+
+
+class ToldNothing:
+    """No agent has said anything."""
+
+    def __call__(self, origin_id: str, /) -> int | None:
+        pass
+
+    def rate_limits(self, origin_id: str, /) -> tuple[RateLimit, ...]:  # noqa: ARG002 - the port's parameter
+        return ()
+
+
 class KeptReading(Struct, frozen=True, kw_only=True):
     """A reading of a file as it was at some place, from which another process can continue.
 
@@ -299,7 +323,7 @@ class AgentPorts(Struct, frozen=True, kw_only=True):
     lease: Lease
     processes: FindProcesses
     live: LiveFile
-    told: ToldWindow
+    told: Told
     read: ReadFiles
     readings: KeptReadings
     process_id: int

@@ -9,12 +9,17 @@ import time
 import zlib
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 
 import msgspec
 
 from ullage import __version__
 from ullage.model.errors import StoreError
+from ullage.model.figure import RateLimit
+from ullage.model.json_values import as_object
+from ullage.model.usage_report import rate_limits_of
 from ullage.policy.spending import PaidRequest
 from ullage.service.ports.agent_files import FoundFile, GivenBack, KeptReading
 from ullage.store.sqlite.known_catalogue import InCatalogue, forgotten_key
@@ -25,6 +30,8 @@ _MOST_READINGS, _READINGS_BYTES = 200, 64 << 20
 # Conversations in the list. Those that would be read again because they are not in it were forgotten first.
 _MOST_FORGOTTEN = 5_000
 _KEEP = "keep"
+# Milliseconds for which it is known what the user was told.
+_TOLD_KEPT = 30 * 86_400_000
 
 
 class SqliteReadings(InCatalogue):
@@ -55,25 +62,48 @@ class SqliteReadings(InCatalogue):
                     catalogue.execute("DELETE FROM readings WHERE path = ? AND origin_id = ?", (path, origin_id))
 
 
-class ToldWindows(InCatalogue):
-    """The windows that agents have said to their status lines."""
+class SqliteTold(InCatalogue):
+    """What agents have said to their status lines (see `Told`). Methods may be called from any thread."""
 
     def __init__(self, store: Path) -> None:
         super().__init__(store)
-        self._known: dict[str, int] = {}
+        self._lock = Lock()
+        self._catalogue: sqlite3.Connection | None = None
+        self._windows: dict[str, int] = {}
+        self._limits: dict[str, tuple[RateLimit, ...]] = {}
 
     def __call__(self, origin_id: str) -> int | None:
         """Returns the window, in tokens, of the conversation with this id of its agent. Returns None if the agent has
         not said it. Takes microseconds if the catalogue has not changed."""
-        return self.all().get(origin_id)
+        with self._lock, suppress(sqlite3.Error, OSError):
+            self._look()
+        return self._windows.get(origin_id)
 
-    def all(self) -> Mapping[str, int]:
-        """Returns all windows, by the agents' own ids."""
-        with suppress(sqlite3.Error, OSError):
-            if catalogue := self._file.changed():
-                select = "SELECT agent_session_id, window FROM told WHERE window IS NOT NULL"
-                self._known = dict(catalogue.execute(select))
-        return self._known
+    def rate_limits(self, origin_id: str) -> tuple[RateLimit, ...]:
+        """Returns what the agent said last of the limits of the user's subscription in the conversation with this id of
+        its agent. Takes microseconds if the catalogue has not changed."""
+        with self._lock, suppress(sqlite3.Error, OSError):
+            catalogue = self._look()
+            if catalogue and origin_id not in self._limits:
+                select = "SELECT said FROM told WHERE agent_session_id = ?"
+                row = catalogue.execute(select, (origin_id,)).fetchone()
+                self._limits[origin_id] = _rate_limits(row[0]) if row else ()
+        return self._limits.get(origin_id, ())
+
+    def _look(self) -> sqlite3.Connection | None:
+        if catalogue := self._file.changed():
+            self._catalogue, self._limits = catalogue, {}
+            select = "SELECT agent_session_id, window FROM told WHERE window IS NOT NULL"
+            self._windows = dict(catalogue.execute(select))
+        return self._catalogue
+
+
+def _rate_limits(said: bytes) -> tuple[RateLimit, ...]:
+    try:
+        limits = rate_limits_of(as_object(msgspec.json.decode(said)))
+    except (msgspec.DecodeError, RecursionError):
+        return ()
+    return tuple(RateLimit(name=name, percent=percent, until=until) for name, percent, until in limits)
 
 
 class Receipts(InCatalogue):
@@ -122,6 +152,20 @@ class ReadCosts(InCatalogue):
         with suppress(StoreError), self._file.to_write() as catalogue:
             row = place, " ".join(map(str, stat)), self._by, data
             catalogue.execute("INSERT OR REPLACE INTO costs VALUES (?, ?, ?, ?)", row)
+
+
+class ToldOnce(InCatalogue):
+    """What the user was told already."""
+
+    def __call__(self, key: str) -> bool:
+        """Returns whether nobody has asked for this key in 30 days. If the catalogue can't be written, returns True."""
+        now = time.time_ns() // 1_000_000
+        with suppress(StoreError), self._file.to_write() as catalogue:
+            catalogue.execute("DELETE FROM facts WHERE name LIKE 'told %' AND at < ?", (now - _TOLD_KEPT,))
+            # A digest, so that nothing of a conversation that is to be forgotten stays.
+            name = f"told {sha256(key.encode()).hexdigest()[:32]}"
+            return catalogue.execute("INSERT OR IGNORE INTO facts VALUES (?, 1, ?)", (name, now)).rowcount == 1
+        return True
 
 
 class Keeping(InCatalogue):

@@ -145,6 +145,9 @@ _COLUMNS = {
     "process_id": "INTEGER",
     "calls_left": "TEXT",
     "idle": "TEXT",
+    "cache": "TEXT",
+    "moment": "TEXT",
+    "rate_limits": "TEXT",
     "nearness": "TEXT",
     "follower": "INTEGER NOT NULL",
 }
@@ -166,7 +169,7 @@ _values_of = attrgetter(*_COLUMNS)
 _NAMES = [*_COLUMNS]
 _AGENT, _WARNINGS, _STAT = map(_NAMES.index, ("agent", "warnings", "stat"))
 # Columns with JSON.
-_JSON = [_NAMES.index(name) for name in ("calls_left", "idle", "nearness")]
+_JSON = [_NAMES.index(name) for name in ("calls_left", "idle", "cache", "moment", "rate_limits", "nearness")]
 # What only a listing knows of a conversation, and what of that holds whatever the process that follows writes.
 _LISTED = ("format", "run", "forked_from", "begins", "is_side", "basis", "stat")
 _MARKS = ", ".join("?" * len(_COLUMNS))
@@ -202,7 +205,7 @@ class KnownConversation(FollowedRow, frozen=True, kw_only=True):
       estimated by its length, or an earlier part of the file may say more of the window and the threshold.
     - `reason`: why it has no figure, in words; "" if it has one, or if its file holds none.
     - `follower`: the process that followed it last, 0 if none has since its file was last read for a list.
-      `session_id`, `live`, `process_id`, `idle` and `nearness` are what that process has written.
+      `session_id`, `live`, `process_id`, `moment` and `nearness` are what that process has written.
     """
 
     session_id: str = ""
