@@ -273,6 +273,17 @@ async def test_nothing_is_lost_while_the_live_file_cannot_be_written(tmp_path: P
     await first.end()
 
 
+async def test_rate_limits_that_an_agent_says_meanwhile_are_in_its_row(tmp_path: Path) -> None:
+    machine, client, said = Machine(tmp_path), build_test_client(), dict[str, tuple[RateLimit, ...]]()
+    client.workspace.rate_limits = lambda origin_id: said.get(origin_id, ())
+    machine.turn(0)
+    process = Process(machine, 1, client)
+    assert (await process.until(lambda row: row.messages == 2)).rate_limits == ()
+    said[ID] = (RateLimit(name="5h", percent=42),)
+    assert (await process.until(lambda row: bool(row.rate_limits))).rate_limits == said[ID]
+    await process.end()
+
+
 def shown_of(row: FollowedRow) -> tuple[object, ...]:
     clock = row.idle, row.cache, row.moment, row.rate_limits
     return *clock, row.calls_left, row.warnings, row.path

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, closing, contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -174,8 +174,10 @@ def build_workspace(closing: AsyncExitStack, place: StorePlace | None, settings:
     workspace = workspace_on(traced(store), settings, local_path(place), news=news_of(store))
     workspace.bus.listen(ServerTelemetry(workspace))
     workspace.remove_traces, rows = SessionTraces(place), FollowedRows(place)
-    workspace.followed_row = rows
+    told = SqliteTold(local_path(place))
+    workspace.followed_row, workspace.rate_limits = rows, told.rate_limits
     closing.callback(rows.close)
+    closing.callback(told.close)
     team = TeamReading(lambda: workspace.settings.search.team_archive)
     workspace.team = team
     closing.callback(team.close)
@@ -201,7 +203,9 @@ def open_workspace(
         workspace = workspace_on(store, settings, local_path(place))
         if not to_read:
             workspace.remove_traces = SessionTraces(place)
-        yield workspace
+        with closing(SqliteTold(local_path(place))) as told:
+            workspace.rate_limits = told.rate_limits
+            yield workspace
 
 
 def told_by_environment(settings: Settings) -> Settings:
@@ -303,8 +307,6 @@ def workspace_on(
         store_news=news,
     )
     workspace = Workspace(ports, told_by_environment(settings or Settings()), _manage)
-    if path is not None:
-        workspace.told = SqliteTold(path)
     workspace.linked_files, workspace.own_files = LocalLinkedFiles(open_text, opened), AgentsOwnFiles()
     return workspace
 

@@ -3,7 +3,7 @@ imported into a temporary store."""
 
 import sys
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -108,8 +108,9 @@ def throwaway_copy(transcript: ImportedTranscript, options: ReadingOptions) -> G
     arguments name, and knows what the user's store has learned of the transcript's agent."""
     with throwaway_workspace(reading_settings(transcript.model, options.window)) as workspace:
         _teach(workspace, transcript, options.store)
-        workspace.told = SqliteTold(local_path(options.store))
-        yield workspace
+        with closing(SqliteTold(local_path(options.store))) as told:
+            workspace.rate_limits = told.rate_limits
+            yield workspace
 
 
 @contextmanager

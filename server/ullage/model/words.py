@@ -447,15 +447,17 @@ def next_prompt(cache: PromptCache, clock: str, now: int) -> str:
 
 
 def good_moment(moment: GoodMoment, used: int, cache: PromptCache | None, now: int) -> str:
-    """Returns that a piece of work has ended, and what a new session costs beside this one, which has `used` tokens.
+    """Returns what a new session costs beside this one, which has `used` tokens, and which piece of work has ended.
     `now` is Unix milliseconds."""
-    ended = f"“{moment.work}” is committed and nothing is open: a new session begins with {short(moment.tokens)}"
+    ended = f": “{moment.work}” is committed and nothing is open"
+    begins = f"a new session begins with {short(moment.tokens)}"
     here = None if cache is None else cache.warm if now < cache.until else cache.cold
     if cache is None or moment.cost is None or here is None:
-        return f"{ended} in place of {short(used)}"
+        return f"{begins} in place of {short(used)}{ended}"
     minutes = max(1, (cache.until - now) // 60_000)
     then = "" if cache.cold is None or now >= cache.until else f", in {minutes} min {dollars(cache.cold)}"
-    return f"{ended} for {dollars(moment.cost)}; here, at {short(used)}, the next prompt costs {dollars(here)}{then}"
+    costs = f"the next prompt costs {dollars(moment.cost)} there, {dollars(here)} here{then}"
+    return f"{begins} in place of {short(used)}; {costs}{ended}"
 
 
 def rate_limits(limits: Sequence[RateLimit], now: int) -> str:

@@ -95,6 +95,18 @@ class CachedPrompt(Struct, frozen=True, kw_only=True):
         return CacheMissCause.MESSAGES if usage.cache_read_input_tokens else CacheMissCause.PREFIX
 
 
+def prompt_usage(state: CachedPrompt, read: int, new: int) -> Usage:
+    """Returns the usage of a request that reads `read` tokens from the cache and has `new` others, which are written to
+    it as those of the requests before were."""
+    if not state.writes:
+        return Usage(input_tokens=new, cache_read_input_tokens=read)
+    return Usage(
+        cache_read_input_tokens=read,
+        cache_creation_input_tokens=new,
+        cache_creation_1h_input_tokens=new if state.keeps == _HOUR else 0,
+    )
+
+
 def prompt_cache(state: CachedPrompt, used: int, cost: Callable[[Usage], float | None]) -> PromptCache | None:
     """Returns until when the last prompt is kept, and what the next request costs with a context of `used` tokens,
     without its answer. `cost` returns the price of a request in US dollars, None if it is not known.
@@ -104,19 +116,9 @@ def prompt_cache(state: CachedPrompt, used: int, cost: Callable[[Usage], float |
     if not state.tokens or state.keeps < _TELLS or state.changed is not None or used <= 0:
         return None
     held = min(state.tokens, used)
-    is_hour = state.writes and state.keeps == _HOUR
 
     def price(read: int) -> float | None:
-        new = used - read
-        if not state.writes:
-            usage = Usage(input_tokens=new, cache_read_input_tokens=read)
-        else:
-            usage = Usage(
-                cache_read_input_tokens=read,
-                cache_creation_input_tokens=new,
-                cache_creation_1h_input_tokens=new if is_hour else 0,
-            )
-        amount = cost(usage)
+        amount = cost(prompt_usage(state, read, used - read))
         return None if amount is None else round(amount, _DECIMALS)
 
     return PromptCache(

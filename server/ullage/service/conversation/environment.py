@@ -38,10 +38,9 @@ from ullage.service.ports.agent_files import (
     NoOwnFiles,
     NoTraces,
     OwnFiles,
+    ReadRateLimits,
     ReadsReceipts,
     RemovesTraces,
-    Told,
-    ToldNothing,
     no_receipts,
 )
 from ullage.service.ports.models import (
@@ -101,7 +100,7 @@ class Environment:
     conversations; `followed` has the rows of those that it follows by their session, and `followed_row` returns the row
     of a session that another process on this machine follows now. `own_files` knows the files of agents on this
     machine. `wiring`, `continuing`, `looks_up` and `team` are None in a process whose door does not offer them.
-    `told` knows what agents say to their status lines. `receipts` returns what hooks gave back to an agent's session,
+    `rate_limits` returns what an agent said of the user's. `receipts` returns what hooks gave back to an agent's session,
     and `remove_traces` removes that and all else that is kept of it outside the store. `embedding` is the last work of
     an embeddings server, which may still run. Who holds `reading` reads messages ahead. `store_away` says that the
     server of the store can't be reached, "" if it can.
@@ -129,7 +128,7 @@ class Environment:
         self.followed: dict[str, FollowedRow] = {}
         self.followed_row: Callable[[str], FollowedRow | None] = lambda _: None
         self.own_files: OwnFiles = NoOwnFiles()
-        self.told: Told = ToldNothing()
+        self.rate_limits: ReadRateLimits = lambda _: ()
         self.wiring: WiresAgents | None = None
         self.continuing: ContinuesSessions | None = None
         self.looks_up: LooksUp | None = None

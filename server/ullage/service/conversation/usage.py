@@ -16,11 +16,11 @@ from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, Ses
 from ullage.model.figure import GoodMoment, Hidden, Keeper, Nearness, Remark
 from ullage.model.settings import Notices
 from ullage.model.updates import Cost, FollowedFrom, Level, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
-from ullage.model.usage import CURRENCY, Bill, Usage
+from ullage.model.usage import CURRENCY, Bill
 from ullage.model.words import percent
 from ullage.policy.alarm import calls_left, level, nearness
 from ullage.policy.limits import passed
-from ullage.policy.prompt_cache import idle_compaction, prompt_cache
+from ullage.policy.prompt_cache import idle_compaction, prompt_cache, prompt_usage
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Rules
 from ullage.tokens.tracker import split_hidden
@@ -64,7 +64,7 @@ def usage_meta(conversation: Conversation) -> UsageMeta:
     """Returns all figures about the size of the context. They are computed once after each change, of the conversation
     or of what its agent says of the user's rate limits."""
     figures, origin = _figures(conversation, conversation.rules), conversation.transcript.origin
-    limits = conversation.workspace.told.rate_limits(origin.origin_id) if origin and origin.origin_id else ()
+    limits = conversation.workspace.rate_limits(origin.origin_id) if origin and origin.origin_id else ()
     if limits != figures.rate_limits:
         figures = conversation.figures = replace(figures, rate_limits=limits)
     return figures
@@ -147,8 +147,7 @@ def _good_moment(conversation: Conversation) -> GoodMoment | None:
     work = finished_work(fold.ledger(), view[-1])
     if work is None:
         return None
-    written = projection.cached.writes
-    cost = projection.price(Usage(cache_creation_input_tokens=tokens) if written else Usage(input_tokens=tokens))
+    cost = projection.price(prompt_usage(projection.cached, 0, tokens))
     return GoodMoment(at=view[-1].timestamp, work=work.text, tokens=tokens, cost=cost)
 
 

@@ -429,8 +429,19 @@ class AgentFollower:
     def _learn_windows(self) -> None:
         for found, followed in self._followed.items():
             conversation = followed.file.conversation
-            if conversation is not None and conversation.is_open and self._learn_window(found, conversation):
+            if conversation is None or not conversation.is_open:
+                continue
+            # What is looked ahead of is shown again when more of it is read.
+            has_limits = not followed.is_ahead and self._has_new_limits(conversation)
+            if self._learn_window(found, conversation) or has_limits:
                 self._tell(self._live.take(found, conversation, self._now()))
+
+    def _has_new_limits(self, conversation: Conversation) -> bool:
+        """Returns whether the agent has said other rate limits than its row has."""
+        row, origin = self._known.get(conversation.id), conversation.transcript.origin
+        if row is None or origin is None:
+            return False
+        return self._workspace.rate_limits(origin.origin_id) != row.rate_limits
 
     async def _know_processes(self) -> None:
         watching, processes = self._ports.watching, await asyncio.to_thread(self._ports.processes)

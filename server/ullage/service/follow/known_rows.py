@@ -46,7 +46,7 @@ from ullage.service.conversation.usage import tokens_left
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import of_agent, row_of
 from ullage.service.imports import ends_with_newest, last_model, project_transcript
-from ullage.service.ports.agent_files import Told
+from ullage.service.ports.agent_files import ToldWindow
 from ullage.transcript.fold import Transcript
 
 # Who writes a conversation, its model, the window and the threshold that the agent names, and the basis.
@@ -56,9 +56,9 @@ _CHARACTERS = 4
 
 
 class KnownRows:
-    """Makes rows. `told` is what agents said to their status lines."""
+    """Makes rows. `told(origin_id)` returns the window that an agent said to its status line, or None."""
 
-    def __init__(self, workspace: Workspace, told: Told) -> None:
+    def __init__(self, workspace: Workspace, told: ToldWindow) -> None:
         self._workspace = workspace
         self._told = told
         self._bases: dict[tuple[str, str, str], bytes] = {}

@@ -228,28 +228,9 @@ class LiveFile(Protocol):
 ToldWindow = Callable[[str], int | None]
 
 
-class Told(Protocol):
-    """Knows what agents say to their status lines."""
-
-    def __call__(self, origin_id: str, /) -> int | None:
-        """Returns the window, in tokens, of the conversation with this id of its agent, or None if it is not known.
-        Takes microseconds if nothing has changed."""
-        ...
-
-    def rate_limits(self, origin_id: str, /) -> tuple[RateLimit, ...]:
-        """Returns what the agent said last of the limits of the user's subscription in the conversation with this id.
-        Takes microseconds if nothing has changed."""
-        ...
-
-
-class ToldNothing:
-    """No agent has said anything."""
-
-    def __call__(self, origin_id: str, /) -> int | None:
-        pass
-
-    def rate_limits(self, origin_id: str, /) -> tuple[RateLimit, ...]:  # noqa: ARG002 - the port's parameter
-        return ()
+# Takes an agent's own id of a conversation. Returns what the agent said last in it of the limits of the user's
+# subscription. Takes microseconds if nothing has changed.
+ReadRateLimits = Callable[[str], tuple[RateLimit, ...]]
 
 
 class KeptReading(Struct, frozen=True, kw_only=True):
@@ -323,7 +304,7 @@ class AgentPorts(Struct, frozen=True, kw_only=True):
     lease: Lease
     processes: FindProcesses
     live: LiveFile
-    told: Told
+    told: ToldWindow
     read: ReadFiles
     readings: KeptReadings
     process_id: int
