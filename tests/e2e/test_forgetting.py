@@ -18,7 +18,7 @@ from support.kept_bytes import plain_and_inflated
 from support.panes import wait_until
 from support.postgres_server import needs_postgres
 from support.watcher import Watcher
-from ullage.cli.hooks.hook_output import note_receipt
+from ullage.cli.commands.hook import note_receipt
 from ullage.cli.statusline.files import keep
 from ullage.store.originals.packed_blocks import Blocks
 from ullage.store.originals.sqlite_originals import SqliteOriginals

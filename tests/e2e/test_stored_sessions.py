@@ -12,7 +12,7 @@ from support.claude_log import ClaudeLog
 from support.command_line import SAMPLE, Ran, ullage, ullage_bytes
 from support.receipts import receipts_of
 from support.systems import needs_bound_permissions
-from ullage.cli.hooks.hook_output import note_receipt
+from ullage.cli.commands.hook import note_receipt
 
 
 @pytest.fixture

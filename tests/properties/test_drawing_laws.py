@@ -7,7 +7,8 @@ from rich.cells import cell_len
 
 from support.usages import NOW, make_usage
 from ullage.api.wire import UsageResult
-from ullage.cli.draw.boxes import Big, Shrunk, compaction_box, context_box
+from ullage.cli.commands.compact import Shrunk, compaction_box
+from ullage.cli.commands.context import Big, context_box
 from ullage.cli.draw.parts import bar
 from ullage.cli.draw.text import ASCII, UNICODE, Glyphs, fit
 from ullage.model.blocks import CompactionBlock

@@ -32,9 +32,8 @@ from ullage.app.agent_wiring import (
 )
 from ullage.app.compose import open_originals
 from ullage.app.team_sending import sent_path
-from ullage.cli.commands.hook import CHECK
+from ullage.cli.commands.hook import CHECK, arrivals_path
 from ullage.cli.draw.text import ago, plural
-from ullage.cli.hooks.hook_output import arrivals_path
 from ullage.limits import OWN_FILE, read_plain
 from ullage.model.errors import (
     AuthenticationFailed,

@@ -8,14 +8,15 @@ from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
+from rich.text import Text
 
 from ullage.agents import transcripts
 from ullage.agents.discovery import Found, Wanted
 from ullage.app.compose import open_workspace, reading_settings, throwaway_workspace
 from ullage.cli.arguments import ReadingOptions
-from ullage.cli.draw.text import plural
+from ullage.cli.draw.text import fit_most, plural
 from ullage.cli.output import Screen
-from ullage.cli.this_folder import ThisFolder
+from ullage.cli.this_folder import ShortIds, ThisFolder
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
 from ullage.limits import LARGEST_TRANSCRIPT, read_most
 from ullage.model.errors import InputError, SessionNotFound, UllageError
@@ -30,6 +31,8 @@ from ullage.store.store_place import StorePlace, is_there, local_path
 from ullage.system.transcript_files import parse_transcript, read_transcript_file
 
 STDIN = "-"
+
+
 # Conversations that an error lists.
 _CANDIDATES = 5
 
@@ -233,3 +236,11 @@ def unread_words(unread: Sequence[SkippedLine], screen: Screen) -> Iterator[str]
         yield from screen.prose(f"  line {line.line}: {line.reason}")
     if len(unread) > _SHOWN:
         yield f"  and {len(unread) - _SHOWN:,} more"
+
+
+def chosen_words(source: Source, screen: Screen) -> Iterator[Text]:
+    """Yields one line with the id and title of the conversation that was chosen, or nothing if the user named one."""
+    if source.chosen:
+        name = ShortIds(source.workspace.ports.store, screen)(source.conversation.id)
+        title = fit_most(source.conversation.transcript.title, max(1, screen.room - len(name) - 2), screen.glyphs)
+        yield Text.assemble((name, "bold"), "  ", title)

@@ -1,5 +1,5 @@
-"""The conversations of the folder in which the user is: those in agents' own files, and stored sessions; and their ids
-where there is little room."""
+"""The conversations of the folder in which the user is: those in agents' own files, and stored sessions; the table of
+them that `ullage` and `ullage watch` share, and their ids where there is little room."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
@@ -8,13 +8,18 @@ from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
+from rich.text import Text
 
 from ullage.agents.discovery import Found, UnreadFile
 from ullage.app.known_conversations import KnownConversations, StoredCopies, belongs, changed_at, families
 from ullage.app.running_now import running_agents
+from ullage.cli.draw.parts import Cell, Column, bar, table
+from ullage.cli.draw.text import Glyphs, ago, clock
 from ullage.cli.output import Screen
 from ullage.model.errors import InputError
-from ullage.model.figure import FollowedRow
+from ullage.model.figure import FollowedRow, Nearness
+from ullage.model.usage import UsageSource
+from ullage.model.words import rate_limits, short, warm
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import QUIET, row_of
@@ -41,6 +46,8 @@ class ConversationRow(FollowedRow, frozen=True, kw_only=True):
 
 
 R = TypeVar("R", bound=FollowedRow)
+
+
 # Stored sessions without an agent's file that are opened for their figures, the newest.
 _STORED = 100
 
@@ -185,8 +192,12 @@ def _stored_row(info: SessionInfo, conversation: Conversation) -> ConversationRo
 
 # Columns from which ids are shown whole.
 _ROOMY = 160
+
+
 # The shortest beginning of an id that is shown. A time of an hour is in it.
 _SHORTEST = 8
+
+
 # More sessions than a store has. All ids are read.
 _ALL_IDS = 1_000_000
 
@@ -228,3 +239,104 @@ def _shared(one: str, other: str) -> int:
     """Returns the number of characters at the beginning that both texts have in common."""
     alike = (place for place, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
     return next(alike, min(len(one), len(other)))
+
+
+_BAR_CELLS = 12
+
+
+# Columns of a terminal from which on words are whole.
+_WORDY = 110
+
+
+_COLUMNS = (
+    Column(name="Full", right=True),
+    Column(name="", rank=5, style="dim"),
+    Column(name="Tokens", rank=4, right=True),
+    Column(name="Compacts", rank=3, style="dim"),
+    Column(name="Title", flexible=True),
+    Column(name="Agent", rank=1, style="dim"),
+    Column(name="Model", rank=7, style="dim"),
+    Column(name="Cache", rank=6, style="dim"),
+    Column(name="Messages", rank=8, right=True, style="dim"),
+    Column(name="When", rank=2, style="dim"),
+    Column(name="Id", style="bold"),
+)
+
+
+def conversation_table(
+    rows: Sequence[tuple[FollowedRow, str]], now: int, width: int, glyphs: Glyphs, folder: str | None = None
+) -> list[Text]:
+    """Returns a heading and one line per row. Each row is given with what its conversation is called, and `now` is Unix
+    milliseconds. A conversation of another folder than `folder` has its own before the title."""
+    is_short = width < _WORDY
+    cells = [_cells(row, (name, _title(row, folder)), now, glyphs, is_short=is_short) for row, name in rows]
+    return table(_COLUMNS, cells, width, glyphs)
+
+
+def _title(row: FollowedRow, folder: str | None) -> str:
+    place = folder_of(row) if row.cwd != folder else ""
+    return f"{place}: {row.title}" if place else row.title
+
+
+def is_due_soon(row: FollowedRow) -> bool:
+    """Returns whether a conversation is about to be compacted. Where it is known how near that is, this decides: an
+    estimate alone is no reason to warn."""
+    return row.nearness is Nearness.IMMINENT if row.nearness else _is_due(row)
+
+
+def _is_due(row: FollowedRow) -> bool:
+    return row.used is not None and row.compacts_at is not None and row.used >= row.compacts_at
+
+
+def calls(row: FollowedRow) -> str:
+    """Returns in how many calls of the model a context is compacted: `9+ calls`; "" if that is not known."""
+    if row.calls_left is None or not row.live:
+        return ""
+    low, high = row.calls_left
+    count = str(low) if low == high else f"{low}+" if low else f"0-{high}"
+    return f"{count} {'call' if high == 1 else 'calls'}"
+
+
+def folder_of(row: FollowedRow) -> str:
+    """Returns the last component of the folder in which a conversation began."""
+    return row.cwd.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def limits_of(rows: Iterable[FollowedRow], now: int) -> str:
+    """Returns what each agent said last of the limits of the user's subscription: `Claude Code 5h 42%, 7d 80%`; "" if
+    none has said anything of the present times. `now` is Unix milliseconds."""
+    ordered = sorted(rows, key=lambda row: row.updated_at)
+    said = {row.agent: limits for row in ordered if (limits := rate_limits(row.rate_limits, now))}
+    return "; ".join(f"{agent} {limits}" for agent, limits in sorted(said.items()))
+
+
+def _cells(row: FollowedRow, called: tuple[str, str], now: int, glyphs: Glyphs, *, is_short: bool) -> Sequence[Cell]:
+    """Returns a row's cells, one for each of `_COLUMNS`. `called` are the name and the title."""
+    about = glyphs.about if row.used_source is UsageSource.ESTIMATED else ""
+    soon = is_due_soon(row)
+    style = "" if not soon else "bold red" if _is_due(row) else "bold yellow"
+    full = f"{glyphs.warning} " * soon + ("?" if row.percent is None else f"{about}{row.percent}%")
+    name, title = called
+    return (
+        (full, style),
+        bar(row.used or 0, row.window, row.compacts_at, _BAR_CELLS, glyphs) if row.window else "",
+        f"{'?' if row.used is None else short(row.used)}/{short(row.window) if row.window else '?'}",
+        _compacts(row, now, is_short=is_short),
+        title,
+        row.agent_short or row.agent if is_short else row.agent,
+        row.model,
+        warm(row.cache, now) if row.cache and (row.live or now < row.cache.until) else "",
+        "" if row.messages is None else f"{row.messages:,}",
+        ("now", "bold green") if row.live else ago(row.updated_at, now, is_short=is_short),
+        name,
+    )
+
+
+def _compacts(row: FollowedRow, now: int, *, is_short: bool) -> str:
+    """Returns where the context is compacted, and in how many calls, or when if that is because it idles."""
+    if row.live and row.idle and row.idle.at > now:
+        return f"at {clock(row.idle.at)}" if is_short else f"idle: at {clock(row.idle.at)}"
+    if row.compacts_at is None:
+        return ""
+    left = "" if is_short else calls(row)
+    return f"{short(row.compacts_at)}, {left}" if left else short(row.compacts_at)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from support.command_line import PATIENCE
-from ullage.cli.hooks.hook_output import append_line
+from ullage.cli.commands.hook import append_line
 
 _PROCESSES, _LINES = 8, 300
 _CODE = """
 import sys
-from ullage.cli.hooks.hook_output import append_line
+from ullage.cli.commands.hook import append_line
 path, name, lines, longest = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 sys.stdin.read()
 for number in range(lines):

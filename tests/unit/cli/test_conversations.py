@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.cells import cell_len
 
-from ullage.cli.draw.conversations import conversation_table
 from ullage.cli.draw.parts import step_lines
 from ullage.cli.draw.text import UNICODE, ago
-from ullage.cli.this_folder import Shortened
+from ullage.cli.this_folder import Shortened, conversation_table
 from ullage.model.figure import FollowedRow
 
 NOW = 1_795_000_000_000

@@ -1,6 +1,6 @@
 """One line says what a message is."""
 
-from ullage.cli.figures import Openings
+from ullage.cli.commands.messages import Openings
 from ullage.model.blocks import Block, CompactionBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
 

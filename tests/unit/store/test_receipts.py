@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.receipts import receipts_of
-from ullage.cli.hooks.hook_output import note_receipt
+from ullage.cli.commands.hook import note_receipt
 from ullage.store.sqlite.catalogue_notes import ForgottenList, Receipts
 from ullage.store.sqlite.known_catalogue import SqliteCatalogue, catalogue_path
 from ullage.store.sqlite.quick_catalogue import add_receipt

@@ -7,23 +7,44 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 from rich.text import Text
 
 from ullage.api.wire import UsageResult, usage_result
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_provider, add_target, number, read_options
-from ullage.cli.draw.boxes import Shrunk, compaction_box, context_box
-from ullage.cli.figures import edit_rows, facts_beside, with_hidden
+from ullage.cli.commands.context import context_box, edit_rows, facts_beside
+from ullage.cli.draw.parts import Box
+from ullage.cli.draw.text import Glyphs, percent, plural
 from ullage.cli.output import STDOUT, Screen, print_json, require_writable, to_json, working, write_output
 from ullage.cli.reports import ContextReport, EditRow
 from ullage.cli.session_source import STDIN, Source, open_source, unread_words
 from ullage.formats.transcripts.builder import SkippedLine
-from ullage.model.blocks import CompactionBlock
+from ullage.model.blocks import (
+    CompactionBlock,
+)
 from ullage.model.edits import compaction_block
 from ullage.model.errors import InputError, NothingToCompact
+from ullage.model.updates import Meta
 from ullage.model.words import nothing_to_compact
 from ullage.service.archive.naming import find_message
 from ullage.service.compact.by_hand import ManualRequest, compact_by_hand, fit_budget
 from ullage.service.conversation.conversation import Conversation
+
+
+class Shrunk(Struct, frozen=True, kw_only=True):
+    """The sizes of a context before and after a compaction, in tokens.
+
+    `before` and `after` include `hidden`, the tokens that the agent adds to every request, which are not in the session
+    and which no compaction removes; `hidden_name` names them. `budget` is the limit that the user gave for the
+    messages, or None, and `counted` is how many tokens the session's own content has.
+    """
+
+    before: int
+    after: int
+    hidden: int = 0
+    hidden_name: str = ""
+    budget: int | None = None
+    counted: int = 0
 
 
 class CompactOptions(ReadingOptions, frozen=True, kw_only=True):
@@ -178,3 +199,36 @@ def _lines(outcome: _Outcome, screen: Screen) -> Iterator[Text | str]:
         yield f"To fit, messages or blocks were also cut or left out: {', '.join(outcome.other_edits)}."
     yield from context_box(outcome.usage, outcome.now, glyphs, width)
     yield from unread_words(outcome.unread, screen)
+
+
+def with_hidden(usage: UsageResult, hidden: int) -> UsageResult:
+    """Returns the figures of a context with `hidden` more tokens in it, which the agent adds to every request."""
+    if not hidden:
+        return usage
+    meta = usage.meta.ullage
+    used = usage.used + hidden
+    parts = replace(meta.breakdown, overhead=meta.breakdown.overhead + hidden)
+    figures = replace(meta, breakdown=parts, percent=percent(used, usage.size) if usage.size else None)
+    if figures.left is not None:
+        figures = replace(figures, left=max(0, figures.left - hidden))
+    return replace(usage, used=used, meta=Meta(ullage=figures))
+
+
+def compaction_box(block: CompactionBlock, sizes: Shrunk, undo: str, glyphs: Glyphs, width: int) -> list[Text]:
+    """Returns the lines of the box of `ullage compact`, without the summary itself. `undo` is the command that undoes
+    the compaction, or "" if no stored session was changed."""
+    box = Box(glyphs, width)
+    box.title(f"Compacted #{block.compaction_number}", f"{block.summarizer} summary")
+    box.fact("Removed", f"{plural(block.messages_archived, 'message')}, all kept")
+    saved = sizes.before - sizes.after
+    box.fact("Saved", f"{saved:,} tokens ({percent(saved, sizes.before)}%)", "green")
+    box.fact("Context", f"{sizes.before:,} {glyphs.arrow} {sizes.after:,} tokens")
+    if sizes.hidden:
+        box.fact("", f"with {sizes.hidden:,} that stay: {sizes.hidden_name}")
+    if sizes.budget is not None:
+        box.fact("Budget", f"{sizes.counted:,} of {sizes.budget:,} tokens used")
+    ledger = block.ledger
+    box.fact("Ledger", f"{plural(len(ledger.files), 'file')}, {plural(len(ledger.commands), 'command')}")
+    if undo:
+        box.fact("Undo", undo)
+    return box.lines()

@@ -2,21 +2,38 @@
 
 import asyncio
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from heapq import nlargest
+from typing import Any
 
+from msgspec import Struct
 from rich.text import Text
 
-from ullage.api.wire import usage_result
+from ullage.api.wire import UsageResult, usage_result
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_provider, add_target, read_options
-from ullage.cli.draw.boxes import context_box, sizes_of
-from ullage.cli.draw.parts import Column, table
-from ullage.cli.draw.text import Glyphs, ago, fit_most, plain
-from ullage.cli.figures import biggest, context_report, edit_rows
+from ullage.cli.commands.messages import Openings, described
+from ullage.cli.draw.parts import Box, Column, bar, level_style, table
+from ullage.cli.draw.text import Glyphs, ago, clock, fit, percent, plain, plural, source_words
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.reports import EditRow, Report
-from ullage.cli.session_source import Source, open_source, unread_words
-from ullage.cli.this_folder import Shortened, ShortIds
-from ullage.model.words import short
+from ullage.cli.reports import ContextReport, EditRow, Report, UnreadLine, filled
+from ullage.cli.session_source import Source, chosen_words, open_source, unread_words
+from ullage.cli.this_folder import Shortened
+from ullage.model.figure import KnownThreshold
+from ullage.model.message import number_of
+from ullage.model.updates import UsageMeta
+from ullage.model.words import (
+    good_moment,
+    hidden_rows,
+    idles,
+    last_miss,
+    next_prompt,
+    rate_limits,
+    short,
+    shrinking,
+)
+from ullage.service.archive.export import provider_request
+from ullage.service.archive.undo import history
+from ullage.service.conversation.conversation import Conversation, view_page
 
 
 class ContextOptions(ReadingOptions, frozen=True, kw_only=True):
@@ -65,14 +82,6 @@ async def _box(source: Source, screen: Screen) -> list[Text]:
     conversation = source.conversation
     big = await biggest(conversation)
     return context_box(usage_result(conversation), now, screen.glyphs, screen.width, big)
-
-
-def chosen_words(source: Source, screen: Screen) -> Iterator[Text]:
-    """Yields one line with the id and title of the conversation that was chosen, or nothing if the user named one."""
-    if source.chosen:
-        name = ShortIds(source.workspace.ports.store, screen)(source.conversation.id)
-        title = fit_most(source.conversation.transcript.title, max(1, screen.room - len(name) - 2), screen.glyphs)
-        yield Text.assemble((name, "bold"), "  ", title)
 
 
 _EDIT_COLUMNS = (
@@ -130,3 +139,246 @@ def _fate(edit: EditRow, now: int) -> str:
     if edit.in_force:
         return ""
     return f"undone {ago(edit.undone_at, now)}" if edit.undone_at else "undone"
+
+
+# Cells of a part's label, its tokens and its share; of the tokens of a message; and of the share next to the bar.
+_LABEL, _TOKENS, _SHARE, _SHORT, _BESIDE = 21, 9, 6, 5, 6
+
+
+# A larger share says only that a figure is wrong, and would not fit its column. One up to the least says nothing.
+_LARGEST_SHARE, _LEAST_SHARE = 999, 1
+
+
+_PROMPT, _ADDED = "System prompt, tools", "Added by the agent"
+
+
+_NOT_USED = ("For the answer", "Free")
+
+
+# A bar of fewer cells says nothing.
+_LEAST_BAR = 6
+
+
+class Big(Struct, frozen=True, kw_only=True):
+    """One of the biggest messages of a context: its index in the transcript, one line about it, and its tokens. A
+    compaction's marker has no index, because no command takes it by a number."""
+
+    index: int | None
+    opening: str
+    tokens: int
+
+
+def context_box(usage: UsageResult, now: int, glyphs: Glyphs, width: int, biggest: Sequence[Big] = ()) -> list[Text]:
+    """Returns the lines of the box of `ullage context`, `width` columns wide. `now` is Unix milliseconds. `biggest` are
+    the messages to list; if it is empty, that section is left out. Parts and messages of one per cent of the window or
+    less are left out."""
+    meta = usage.meta.ullage
+    box = Box(glyphs, width)
+    box.title("Context", ", ".join(filter(None, (meta.agent, meta.model))))
+    _fullness(box, usage, glyphs)
+    box.blank()
+    _facts(box, usage, now, glyphs)
+    if parts := [part for part in _parts(usage) if _is_shown(part[1], usage)]:
+        box.head("What it holds")
+        for label, tokens in parts:
+            _row(box, label, tokens, usage, glyphs)
+            if label in (_ADDED, _PROMPT):
+                for name, count in hidden_rows(meta.hidden.parts):
+                    _row(box, f"  {name}", count, usage, glyphs)
+    if shown := [big for big in biggest if _is_shown(big.tokens, usage)]:
+        box.head("Its biggest messages")
+        for big in shown:
+            _item(box, big, usage, glyphs)
+    return box.lines()
+
+
+def _facts(box: Box, usage: UsageResult, now: int, glyphs: Glyphs) -> None:
+    meta = usage.meta.ullage
+    box.fact("Now", f"{usage.used:,} tokens, {source_words(meta, now)}", level_style(usage.used, meta))
+    if usage.size is None:
+        box.fact("Window", "unknown: set it with --window")
+    else:
+        box.fact("Window", f"{usage.size:,}{_why(meta.window.basis if meta.window else '')}")
+    if meta.threshold:
+        left = "" if meta.left is None else f", {meta.left:,} left{_in_calls(meta)}" if meta.left else ", due now"
+        place = f"{glyphs.mark} at {meta.threshold.tokens:,}{left}"
+        box.fact("Compacts", f"{place}{_why(meta.threshold.basis + _seen(meta.threshold))}")
+    _clock(box, usage, now)
+    for remark in meta.remarks:
+        box.fact("Note", remark.text)
+    if not meta.threshold and meta.left:
+        box.fact("Full", f"in {meta.left:,} tokens{_in_calls(meta)}")
+    total = meta.messages_active + meta.messages_archived
+    times = f", compacted {plural(meta.compactions, 'time')}" if meta.compactions else ""
+    of = f"{meta.messages_active:,} of {total:,}" if meta.messages_archived else f"{total:,}"
+    box.fact("Messages", f"{of}{times}")
+    if usage.cost:
+        box.fact("Cost", f"${usage.cost.amount:,.2f} by list prices")
+
+
+def _clock(box: Box, usage: UsageResult, now: int) -> None:
+    """Adds what happens by itself as time passes, and whether now is a good moment for something else."""
+    meta = usage.meta.ullage
+    if meta.idle and meta.idle.at > now:
+        box.fact("Idle", f"{meta.agent} {idles(clock(meta.idle.at), meta.idle.setting)}")
+    if meta.cache:
+        missed = f"; {last_miss(meta.cache.miss)}" if meta.cache.miss else ""
+        box.fact("Cache", f"{next_prompt(meta.cache, clock(meta.cache.until), now)}{missed}")
+    if limits := rate_limits(meta.rate_limits, now):
+        box.fact("Limits", f"{limits} of what your subscription allows")
+    if meta.moment:
+        box.fact("Moment", good_moment(meta.moment, usage.used, meta.cache, now))
+
+
+def _in_calls(meta: UsageMeta) -> str:
+    """Returns the number of calls that is likely, and the least: the most is far above both and says nothing."""
+    left = meta.calls_left
+    if left is None:
+        return ""
+    return f", about {plural(left.mean, 'call')}{f', at least {left.low:,}' if left.low else ''}"
+
+
+def _seen(threshold: KnownThreshold) -> str:
+    """Returns how often compactions have confirmed the threshold, unless its basis says so."""
+    if not threshold.times or "compacted" in threshold.basis:
+        return ""
+    return f", seen {plural(threshold.times, 'time')}"
+
+
+def _why(basis: str) -> str:
+    return f" ({basis})" if basis else ""
+
+
+def _fullness(box: Box, usage: UsageResult, glyphs: Glyphs) -> None:
+    meta = usage.meta.ullage
+    style = level_style(usage.used, meta)
+    if usage.size is None:
+        box.line(f"{short(usage.used)} tokens, limit unknown", style)
+        return
+    share = percent(usage.used, usage.size)
+    shown = f"  {share}%".ljust(_BESIDE)
+    cells = box.inner - len(glyphs.brackets) - len(shown)
+    box.line(f"{bar(usage.used, usage.size, meta.compact_at, cells, glyphs)}{shown}", style)
+
+
+def _parts(usage: UsageResult) -> list[tuple[str, int]]:
+    """Returns the kinds of content in the window with their tokens, the largest first, then the reserve and the free
+    tokens."""
+    meta = usage.meta.ullage
+    parts = meta.breakdown
+    held = [
+        ("System prompt", parts.system_prompt),
+        ("Tools", parts.tools),
+        ("Messages", parts.messages),
+        ("Tool results", parts.tool_results),
+        ("Summary", parts.summary),
+        ("Memory", parts.memory),
+        # Of an agent's conversation, nothing else is known of them.
+        (_ADDED if parts.system_prompt or parts.tools else _PROMPT, parts.overhead),
+    ]
+    held.sort(key=lambda part: -part[1])
+    if usage.size is not None and meta.usable is not None:
+        held += [(_NOT_USED[0], usage.size - meta.usable), (_NOT_USED[1], max(0, meta.usable - usage.used))]
+    return held
+
+
+def _is_shown(tokens: int, usage: UsageResult) -> bool:
+    return percent(tokens, _whole(usage)) > _LEAST_SHARE
+
+
+def _row(box: Box, label: str, tokens: int, usage: UsageResult, glyphs: Glyphs) -> None:
+    whole = _whole(usage)
+    figure = f"{tokens:,}" if len(f"{tokens:,}") <= _TOKENS else short(tokens)
+    room = min(_LABEL, box.inner - _TOKENS - _SHARE - 2)
+    text = f"{fit(label, room, glyphs)}{fit(figure, _TOKENS, glyphs, right=True)}"
+    text += fit(_share(tokens, whole), _SHARE, glyphs, right=True)
+    cells = box.inner - room - _TOKENS - _SHARE - 2
+    cell = glyphs.empty if label in _NOT_USED else glyphs.full
+    drawn = cell * round(cells * min(1, tokens / whole)) if cells >= _LEAST_BAR else ""
+    box.row((text, ""), ("  ", ""), (drawn, "dim"))
+
+
+def _share(tokens: int, whole: int) -> str:
+    share = percent(tokens, whole)
+    return f">{_LARGEST_SHARE}%" if share > _LARGEST_SHARE else f"{share}%"
+
+
+def _whole(usage: UsageResult) -> int:
+    """Returns the tokens that are 100 per cent: the window, or the context while no window is known."""
+    return max(usage.size or usage.used, 1)
+
+
+def _item(box: Box, big: Big, usage: UsageResult, glyphs: Glyphs) -> None:
+    figure = fit(short(big.tokens), _SHORT, glyphs, right=True)
+    figure += fit(_share(big.tokens, _whole(usage)), _SHARE, glyphs, right=True)
+    name = big.opening if big.index is None else f"#{number_of(big.index)} {big.opening}"
+    box.row((fit(name, box.inner - len(figure), glyphs), ""), (figure, ""))
+
+
+def sizes_of(before: int, after: int) -> str:
+    """Returns the size of the context before and after an edit: `164K → 31K`, or `164K → ?` if `after` is 0, which
+    means unknown."""
+    return shrinking(before, after) if after else f"{short(before)} → ?"
+
+
+# Messages that a box lists as the biggest.
+_BIGGEST = 8
+
+
+async def context_report(source: Source, provider: str | None) -> ContextReport:
+    """Returns the object that `ullage context --json` prints. If `provider` is given, it contains the messages in the
+    form of that provider's request."""
+    return ContextReport.of(usage_result(source.conversation), **await facts_beside(source, provider))
+
+
+async def facts_beside(source: Source, provider: str | None) -> dict[str, Any]:
+    """Returns the fields of a `ContextReport` that are not figures, by name: the name, title, folder and unread lines,
+    and with `provider` the messages and system prompt."""
+    transcript = source.conversation.transcript
+    facts: dict[str, Any] = {
+        "name": source.name,
+        "title": transcript.title,
+        "cwd": transcript.cwd,
+        "unread_lines": tuple(UnreadLine(line=line.line, reason=line.reason) for line in source.unread),
+    }
+    if provider is not None:
+        request = await provider_request(source.conversation, provider)
+        facts |= {name: request[name] for name in ("system", "messages") if request.get(name) is not None}
+    return facts
+
+
+def edit_rows(conversation: Conversation) -> tuple[EditRow, ...]:
+    """Returns one row for every edit of the conversation, undone ones included, oldest first."""
+    return tuple(
+        filled(
+            EditRow,
+            (entry,),
+            trigger=entry.trigger.value,
+            at=entry.timestamp,
+            before=entry.context_size_before,
+            after=entry.context_size_after,
+            in_force=not entry.reverted,
+            undone_at=(entry.reverted_at or 0) if entry.reverted else None,
+        )
+        for entry in history(conversation)
+    )
+
+
+async def biggest(conversation: Conversation) -> list[Big]:
+    """Returns the 8 messages of the context with the most tokens, the biggest first."""
+    # A result is named after its call, which may be archived. So the transcript's messages are described, not the
+    # view's; the view has the tokens.
+    page = await view_page(conversation, 0, None)
+    chosen = nlargest(_BIGGEST, page.entries, key=lambda entry: entry.tokens)
+    wanted = {entry.message.id for entry in chosen}
+    words = {entry.message.id: line for entry, line in described(conversation) if entry.message.id in wanted}
+    own = Openings()
+    return [
+        Big(
+            index=None if entry.inserted else entry.index,
+            opening=words.get(entry.message.id) or own.describe(entry.message),
+            tokens=entry.tokens,
+        )
+        for entry in chosen
+        if entry.tokens
+    ]

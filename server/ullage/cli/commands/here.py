@@ -15,12 +15,20 @@ from ullage.app.agent_wiring import has_plugin, read_receipt
 from ullage.app.compose import open_workspace
 from ullage.app.known_conversations import rows_of_sessions
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
-from ullage.cli.draw.conversations import calls, conversation_table, folder_of, limits_of
 from ullage.cli.draw.parts import Column, step_lines, table
 from ullage.cli.draw.text import ago, clean, clock, plural, wrap
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report
-from ullage.cli.this_folder import ConversationRow, Here, ShortIds, ThisFolder
+from ullage.cli.this_folder import (
+    ConversationRow,
+    Here,
+    ShortIds,
+    ThisFolder,
+    calls,
+    conversation_table,
+    folder_of,
+    limits_of,
+)
 from ullage.model.errors import InputError, UllageError
 from ullage.model.figure import FollowedRow
 from ullage.model.words import good_moment, short

@@ -9,12 +9,11 @@ from msgspec import Struct
 from rich.text import Text
 
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
-from ullage.cli.commands.context import chosen_words
 from ullage.cli.draw.parts import step_lines
 from ullage.cli.draw.text import ago, plain, plural
 from ullage.cli.output import Screen, print_bytes, print_json, working
 from ullage.cli.reports import Report
-from ullage.cli.session_source import Source, open_source, unread_words
+from ullage.cli.session_source import Source, chosen_words, open_source, unread_words
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.lost.brief import LONGEST, characters, write_brief
 from ullage.lost.left_out import LeftOut, count_kinds, detail_of, left_out_words, text_of

@@ -2,21 +2,30 @@
 
 import asyncio
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
 
 from msgspec import Struct
 from rich.text import Text
 
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
-from ullage.cli.commands.context import chosen_words
 from ullage.cli.draw.parts import Column, table
 from ullage.cli.draw.text import plain
-from ullage.cli.figures import described
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report
-from ullage.cli.session_source import open_source, unread_words
-from ullage.model.message import number_of
-from ullage.service.conversation.conversation import Conversation, Entry, view_page
+from ullage.cli.session_source import chosen_words, open_source, unread_words
+from ullage.model.blocks import (
+    Block,
+    CompactionBlock,
+    ImageBlock,
+    ResourceBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from ullage.model.message import Message, number_of
+from ullage.service.conversation.conversation import Conversation, Entry, transcript_page, view_page
 
 
 class MessagesOptions(ReadingOptions, frozen=True, kw_only=True):
@@ -134,3 +143,101 @@ def message_table(rows: Sequence[MessageRow], screen: Screen) -> list[Text]:
         for row in rows
     ]
     return table(_COLUMNS, cells, screen.room, screen.glyphs)
+
+
+# Characters of a line; no terminal shows more.
+_LONGEST = 300
+
+
+# The last components of a path, by which it differs from others.
+_FOLDERS = 3
+
+
+_THINKING = "(thinking)"
+
+
+def described(conversation: Conversation) -> list[tuple[Entry, str]]:
+    """Returns all messages of the transcript and the markers of compactions, in order, each with one line about it."""
+    openings = Openings(conversation.transcript.cwd)
+    return [(entry, openings.describe(entry.message)) for entry in transcript_page(conversation, 0, None).entries]
+
+
+class Openings:
+    """Describes messages in one line each. The messages must be passed in order, because a tool result is named after
+    its call.
+
+    Paths in the folder `cwd` are shown without that folder.
+    """
+
+    def __init__(self, cwd: str = "") -> None:
+        self._calls: dict[str, str] = {}
+        self._cwd = cwd.rstrip("/") + "/" if cwd.strip("/") else ""
+
+    def describe(self, message: Message) -> str:
+        """Returns one line about the message, at most 300 characters: the first line of its text, its tool calls, or
+        which call it is the result of. Of several results each is named, without its text."""
+        results = [block for block in message.content if isinstance(block, ToolResultBlock)]
+        if len(results) > 1:
+            parts = [self._named(block) for block in results]
+        else:
+            parts = [part for block in message.content if (part := self._describe(block))]
+        return " · ".join(_merged(parts))[:_LONGEST]
+
+    def _named(self, result: ToolResultBlock) -> str:
+        failed = " (failed)" if result.is_error else ""
+        return self._calls.get(result.tool_use_id, "tool") + failed
+
+    def _describe(self, block: Block) -> str:
+        match block:
+            case TextBlock(text=text):
+                words = first_line(text)
+            case ToolUseBlock(id=call_id, name=name, input=arguments):
+                self._calls[call_id] = f"{name} {self._short(_main_argument(arguments))}".strip()
+                words = f"→ {self._calls[call_id]}"
+            case ToolResultBlock(tool_use_id=call_id, content=content, is_error=is_error):
+                failed = "failed: " if is_error else ""
+                text = next((first_line(part.text) for part in content if isinstance(part, TextBlock)), "")
+                words = f"{self._calls.get(call_id, 'tool')}: {failed}{text}"
+            case ThinkingBlock():
+                words = _THINKING
+            case ImageBlock():
+                words = "(picture)"
+            case ResourceBlock():
+                words = block.title
+            case CompactionBlock(compaction_number=number, messages_archived=messages):
+                words = f"Compaction {number}: a summary of {messages:,} messages"
+        return words
+
+    def _short(self, argument: str) -> str:
+        """Returns a path without its beginning, because a narrow terminal would show only that. Returns an argument
+        that is not a long path unchanged."""
+        argument = argument.removeprefix(self._cwd)
+        folders = argument.split("/")
+        if len(folders) > _FOLDERS and " " not in argument:
+            return "…/" + "/".join(folders[-_FOLDERS:])
+        return argument
+
+
+def first_line(text: str) -> str:
+    """Returns the first line of a text that is not blank, without spaces around it, or "" if there is none."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def _main_argument(arguments: dict[str, object]) -> str:
+    """Returns the first line of a tool call's first text argument, which describes best what the call is about. A list
+    of words, such as a command, counts as text."""
+    return first_line(next((text for value in arguments.values() if (text := _as_text(value))), ""))
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, list):
+        words = [word for word in cast("list[object]", value) if isinstance(word, str)]
+        return words[-1] if words[1:2] in (["-c"], ["-lc"]) else " ".join(words)
+    return value if isinstance(value, str) else ""
+
+
+def _merged(parts: Iterable[str]) -> Iterator[str]:
+    """Yields the descriptions of a message's blocks, without "(thinking)" if there is another description."""
+    known = list(parts)
+    spoken = [part for part in known if part != _THINKING]
+    yield from spoken or known[:1]

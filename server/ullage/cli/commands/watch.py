@@ -24,15 +24,13 @@ from ullage.app.agent_following import KeepingAnswer, make_follower
 from ullage.app.compose import open_originals, open_workspace
 from ullage.app.team_sending import TeamSender
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
+from ullage.cli.commands.context import biggest, context_box
 from ullage.cli.commands.messages import message_rows, message_table
 from ullage.cli.commands.search import hit_lines
-from ullage.cli.draw.boxes import context_box
-from ullage.cli.draw.conversations import conversation_table, limits_of
 from ullage.cli.draw.text import Glyphs, clock, fit_most, in_bytes, plural
-from ullage.cli.figures import biggest
 from ullage.cli.output import Screen, agreed, print_json_line
 from ullage.cli.terminal import at_home
-from ullage.cli.this_folder import Shortened, running_first
+from ullage.cli.this_folder import Shortened, conversation_table, limits_of, running_first
 from ullage.host import here
 from ullage.model.errors import StoreError, UllageError
 from ullage.model.figure import FollowedRow, without_children

@@ -100,7 +100,7 @@ class Environment:
     conversations; `followed` has the rows of those that it follows by their session, and `followed_row` returns the row
     of a session that another process on this machine follows now. `own_files` knows the files of agents on this
     machine. `wiring`, `continuing`, `looks_up` and `team` are None in a process whose door does not offer them.
-    `rate_limits` returns what an agent said of the user's. `receipts` returns what hooks gave back to an agent's session,
+    `rate_limits` returns what an agent said of the user's. `receipts` returns what hooks gave back to a session,
     and `remove_traces` removes that and all else that is kept of it outside the store. `embedding` is the last work of
     an embeddings server, which may still run. Who holds `reading` reads messages ahead. `store_away` says that the
     server of the store can't be reached, "" if it can.
