@@ -4,6 +4,10 @@ Before each answer the clock says whether the prompt is still in the provider's 
 is read here from the file itself: the provider read at least half as many tokens from its cache as the request before
 had in all. Nearly all requests follow soon and find it, so two controls stand beside the clock: one that always says
 "kept", and the clock with the times of the requests in another order.
+
+The advice to go on in a new session is replayed in money: what all requests of the recordings would have cost if the
+user had taken it, had begun a new session after every turn, and had never made room, beside what they did cost. A new
+session has all that is said after it and what `ullage continue` hands over; that it may read files again is not in it.
 """
 
 import json
@@ -19,12 +23,15 @@ from msgspec.structs import replace
 from benches.report import Report, at_least, at_most, median, recorded
 from ullage.catalog.limits import price_of
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.events import MessageAppended, Record, SessionCreated, UsageReported
+from ullage.model.blocks import ToolResultBlock
+from ullage.model.edits import CompactionEdit, compaction_block
+from ullage.model.events import ContextEdited, MessageAppended, Record, SessionCreated, UsageReported
 from ullage.model.figure import PromptCache
-from ullage.model.message import Role
+from ullage.model.message import Message, Role
 from ullage.model.usage import Usage
 from ullage.policy.prompt_cache import prompt_cache
 from ullage.service.conversation.projection import Projection
+from ullage.service.conversation.usage import HANDED_OVER, LONG, good_moment
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import get_counter
 
@@ -56,7 +63,9 @@ class Foretold(Struct, frozen=True):
 
 def run(paths: Sequence[Path]) -> Report:
     """Returns a row of the clock and one of each control."""
-    told = [one for path, transcript in recorded(paths) for one in _foretold(path, transcript)]
+    found = recorded(paths)
+    told = [one for path, transcript in found for one in _foretold(path, transcript)]
+    advised = [_spent(choice, [one for path, one in found if _is_log(path, one)]) for choice in CHOICES]
     times = [one.request.at for one in told]
     random.Random(5).shuffle(times)
     rows = [
@@ -69,14 +78,20 @@ def run(paths: Sequence[Path]) -> Report:
     ]
     off = [error for one in told if (error := _price_error(one)) is not None]
     ours, always, shuffled = rows
+    dollars = {row["choice"]: row["dollars"] for row in advised}
     return Report(
         bench="clock",
-        rows=[*rows, {"prices": len(off), "median error": round(median(off), 4), "within 5 %": _share(off)}],
+        rows=[
+            *rows,
+            {"prices": len(off), "median error": round(median(off), 4), "within 5 %": _share(off)},
+            *advised,
+        ],
         aims=[
             at_least("foretold", ours["right"], 0.98),
             at_most("wrong beside the control that always says kept", ours["wrong"] / max(1, always["wrong"]), 0.75),
             at_most("control: times shuffled, misses foretold that were none", shuffled["gone, right"], 0.1),
             at_most("price of the next request, median error", median(off), 0.05),
+            at_most("dollars with the advice, to those without", dollars["advice"] / (dollars["agent's own"] or 1), 1),
         ],
     )  # fmt: skip
 
@@ -129,7 +144,7 @@ def _requests(path: Path) -> Iterator[Request]:
 
 def _foretold(path: Path, transcript: ImportedTranscript) -> Iterator[Foretold]:
     """Yields what the clock said before each request that the file and the reading of it have alike."""
-    if path.suffix != ".jsonl" or transcript.agent != "Claude Code":
+    if not _is_log(path, transcript):
         return
     requests = list(_requests(path))
     projection = Projection(get_counter(transcript.model), Calibration.prior(0.15), cost=_cost)
@@ -149,6 +164,70 @@ def _foretold(path: Path, transcript: ImportedTranscript) -> Iterator[Foretold]:
                 if cache is not None and found.before:
                     yield Foretold(cache, found, projection.price(replace(usage, output_tokens=0)))
         projection.apply([Record(position=position, timestamp=0, event=event)])
+
+
+# What a user may do at the end of a turn.
+CHOICES = ("agent's own", "never", "always", "advice")
+
+
+def _is_log(path: Path, transcript: ImportedTranscript) -> bool:
+    return path.suffix == ".jsonl" and transcript.agent == "Claude Code"
+
+
+def _spent(choice: str, transcripts: Sequence[ImportedTranscript]) -> dict[str, Any]:
+    """Returns the row of a choice: how often a new session was begun, and what all requests cost then."""
+    dollars, begun = 0.0, 0
+    for transcript in transcripts:
+        cost, times = _replayed(choice, transcript)
+        dollars, begun = dollars + cost, begun + times
+    return {"choice": choice, "new sessions": begun, "dollars": round(dollars, 2)}
+
+
+def _replayed(choice: str, transcript: ImportedTranscript) -> tuple[float, int]:
+    """Returns what the requests of a conversation cost with a choice, in dollars, and the new sessions that it took."""
+    projection = Projection(get_counter(transcript.model), Calibration.prior(0.15), cost=_cost)
+    # `gone` are the tokens that a request has no more of its recorded prompt; they are negative if it has more.
+    gone, begun, dollars, is_new = 0, 0, 0.0, False
+    done: set[str] = set()
+    for position, event in enumerate((SessionCreated(model=transcript.model), *transcript.events), 1):
+        match event:
+            case MessageAppended(message=message) if message.role is Role.USER and not _is_result(message):
+                used, moment = projection.tracker.reading.used - gone, good_moment(projection)
+                tokens = projection.tracker.reading.breakdown.overhead + HANDED_OVER
+                if used > 2 * tokens and (choice == "always" or (choice == "advice" and moment and used >= LONG)):
+                    gone, begun, is_new = gone + used - tokens, begun + 1, True
+            case ContextEdited(edit=CompactionEdit() as edit) if edit.by_agent:
+                block = compaction_block(edit)
+                lost = max(0, block.context_size_before - block.context_size_after)
+                gone = gone - lost if choice == "never" else 0
+            case UsageReported(usage=usage, message_id=answer) if answer not in done and usage.prompt:
+                done.add(answer)
+                dollars += projection.price(_without(usage, gone, is_new=is_new)) or 0.0
+                is_new = False
+            case _:
+                pass
+        projection.apply([Record(position=position, timestamp=0, event=event)])
+    return dollars, begun
+
+
+def _is_result(message: Message) -> bool:
+    return any(isinstance(block, ToolResultBlock) for block in message.content)
+
+
+def _without(usage: Usage, gone: int, *, is_new: bool) -> Usage:
+    """Returns the usage of a request whose prompt has `gone` tokens less, of those that were read from the cache if it
+    has so many. A new session reads nothing from it."""
+    read = max(0, usage.cache_read_input_tokens - gone)
+    written = max(0, usage.cache_creation_input_tokens - max(0, gone - usage.cache_read_input_tokens))
+    if is_new:
+        read, written = 0, written + read
+    hour = usage.cache_creation_1h_input_tokens
+    return replace(
+        usage,
+        cache_read_input_tokens=read,
+        cache_creation_input_tokens=written,
+        cache_creation_1h_input_tokens=written if hour else 0,
+    )
 
 
 def _cost(model: str, usage: Usage) -> float | None:

@@ -23,6 +23,7 @@ from ullage.policy.limits import passed
 from ullage.policy.prompt_cache import idle_compaction, prompt_cache, prompt_usage
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Rules
+from ullage.service.conversation.projection import Projection
 from ullage.tokens.tracker import split_hidden
 
 # Characters of a title that an error shows.
@@ -119,26 +120,26 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
         followed=kept_by_agent(conversation),
         idle=idle_compaction(rules.idle, projection.cached, reading.used, reading.reported_at, last),
         cache=prompt_cache(projection.cached, reading.used, projection.price),
-        moment=_good_moment(conversation),
+        moment=None if conversation.workspace.settings.notices is Notices.OFF else good_moment(projection),
     )
 
 
 # Tokens. Below that, another prompt costs little, and nothing is near.
-_LONG = 100_000
+LONG = 100_000
 # Tokens that `ullage continue` hands over unless it is told otherwise.
-_HANDED_OVER = 20_000
+HANDED_OVER = 20_000
 
 
-def _good_moment(conversation: Conversation) -> GoodMoment | None:
-    """Returns that a piece of work has just ended in a long conversation. Returns None if something of it is open, if a
-    new session would begin with more than half of it, and if the user does not want to know.
+def good_moment(projection: Projection) -> GoodMoment | None:
+    """Returns that a piece of work has just ended in a long conversation. Returns None if something of it is open, and
+    if a new session would begin with more than half of it.
 
     Folds all messages of the context, which takes about 0.05 ms for each, if the last one may end a piece of work."""
-    transcript, projection = conversation.transcript, conversation.projection
+    transcript = projection.transcript
     view, used = transcript.view, projection.tracker.reading.used
-    if used < _LONG or not view or not may_end(view[-1]) or conversation.workspace.settings.notices is Notices.OFF:
+    if used < LONG or not view or not may_end(view[-1]):
         return None
-    tokens = projection.tracker.reading.breakdown.overhead + _HANDED_OVER
+    tokens = projection.tracker.reading.breakdown.overhead + HANDED_OVER
     if tokens > used / 2:
         return None
     fold = Fold(transcript.cwd)
