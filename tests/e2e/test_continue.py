@@ -1,7 +1,10 @@
 """`ullage continue` as a real process: a new session in the agent's folder, its figure, and what is refused."""
 
 import json
+import os
 import shlex
+import subprocess
+import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -155,3 +158,38 @@ def test_recorded_conversations_are_continued_within_a_budget(home: Path) -> Non
         made = resumed(home, path, "--json").json
         assert made["used"] - made["hidden"] <= 20_000
         assert sha256(path.read_bytes()).digest() == digest
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of POSIX")
+@pytest.mark.parametrize(("typed", "goes_on"), [(b"\n", True), (b"n\n", False)])
+def test_one_answer_on_a_terminal_goes_on_in_the_new_session(
+    tmp_path: Path, home: Path, typed: bytes, *, goes_on: bool
+) -> None:
+    import pty  # noqa: PLC0415  (of POSIX)
+
+    said, program, folder = tmp_path / "said", tmp_path / "bin" / "claude", tmp_path / "my shop"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$PWD" "$@" > "{said}"\nexit 3\n')
+    program.chmod(0o755)
+    folder.mkdir()
+    path = tmp_path / "shop.jsonl"
+    path.write_bytes(ClaudeLog(session="shop", cwd=str(folder)).ask(RULE).answer(20_000).data)
+    search = os.pathsep.join((str(program.parent), os.environ["PATH"]))
+    main, own = pty.openpty()
+    try:
+        os.write(main, typed)
+        status = subprocess.call(
+            [sys.executable, "-m", "ullage", "continue", str(path)],
+            stdin=own,
+            stdout=own,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "CLAUDE_CONFIG_DIR": str(home), "PATH": search},
+            timeout=180,
+        )
+    finally:
+        os.close(main)
+        os.close(own)
+    (made,) = home.rglob("*.jsonl")
+    assert status == (3 if goes_on else 0)
+    assert said.exists() == goes_on
+    assert not goes_on or said.read_text().splitlines() == [str(folder), "--resume", made.stem]

@@ -32,7 +32,7 @@ ENTER_SCREEN, LEAVE_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
 class Terminal:
     """A terminal in which `ullage watch` runs. `seen` is everything that it has printed."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, lines: str = "") -> None:
         self._main, own = pty.openpty()
         fcntl.ioctl(own, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.before = termios.tcgetattr(own)
@@ -44,7 +44,7 @@ class Terminal:
             stdin=own,
             stdout=own,
             stderr=own,
-            env={**env, "COLUMNS": "", "LINES": ""},
+            env={**env, "COLUMNS": "", "LINES": lines},
             start_new_session=True,
         )
 
@@ -97,6 +97,21 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     shown = Terminal(tmp_path)
     yield shown
     shown.close()
+
+
+def test_no_more_lines_are_drawn_than_the_terminal_has_whatever_the_environment_says(tmp_path: Path) -> None:
+    os.utime(put_claude(Home(tmp_path), title="Why is it wet?", tokens=90_000))
+    Keeping(tmp_path / "s.db").answer(keep=True)
+    shown = Terminal(tmp_path, lines="60")
+    try:
+        shown.until("Why is it wet?")
+        shown.until("q quit")
+        shown.press("q")
+        assert shown.end() == 0
+        frames = shown.seen.split(b"\x1b[H")
+        assert max(frame.count(b"\n") for frame in frames) < 24
+    finally:
+        shown.close()
 
 
 @pytest.mark.parametrize(("typed", "keeps"), [("\r", True), ("n\r", False)])

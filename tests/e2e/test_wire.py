@@ -200,6 +200,8 @@ def test_doctor_says_that_the_program_which_was_added_is_gone_until_it_is_added_
         [str(program), *wire], env={**os.environ, **home.variables}, capture_output=True, timeout=PATIENCE, check=True
     )
     assert str(program) in home.value["statusLine"]["command"]
+    # What time changes is to be seen without a message.
+    assert home.value["statusLine"]["refreshInterval"] == 60
     check = home.hooks_check()
     assert (check and check.remedy) == ""
     program.write_text("#!/bin/sh\nexit 1\n")

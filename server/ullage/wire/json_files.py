@@ -17,6 +17,8 @@ from ullage.model.json_values import as_list, as_object
 from ullage.wire.plan import Added, HookEntry, McpServer
 
 _HOOKS, _LINE = "hooks", "statusLine"
+# Seconds after which Claude Code draws its status line again: what time changes is shown in minutes.
+_REDRAWN = 60
 _EMPTY = "{}\n"
 # The indentation where a text shows none.
 _USUAL = "  "
@@ -129,7 +131,7 @@ def _set_line(text: str, command: str) -> str:
     root = _root(text)
     line = root.member(_LINE)
     if line is None:
-        return add_child(text, root, {"type": "command", "command": command}, _LINE)
+        return add_child(text, root, {"type": "command", "command": command, "refreshInterval": _REDRAWN}, _LINE)
     _demand(line.is_object, f'"{_LINE}" is not an object')
     node = line.member("command")
     return add_child(text, line, command, "command") if node is None else replace_value(text, node, command)

@@ -108,8 +108,8 @@ def run(args: Namespace) -> int:
         print_json(report)
         return 0
     screen.print(_lines(report, screen))
-    is_asked = report.written and sys.stdin.isatty() and sys.stdout.isatty() and which(report.command[0])
-    if is_asked and agreed("Go on in it now?", by_enter=True):
+    can_run = report.written and which(report.command[0]) and Path(report.cwd).is_dir()
+    if can_run and sys.stdin.isatty() and sys.stdout.isatty() and agreed("Go on in it now?", by_enter=True):
         return _resume(report)
     return 0
 
