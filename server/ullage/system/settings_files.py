@@ -8,6 +8,7 @@ than 10 seconds. What agents' settings and the environment say of compaction is 
 import glob
 import json
 import os
+import platform
 import re
 import stat
 import time
@@ -114,6 +115,8 @@ def parse_settings(path: str, text: str) -> JsonObject:
 # Seconds after which a lock that nobody renews is that of a program that has ended, and that a held one is waited for:
 # longer, so that the lock of a program that was killed a moment ago does no harm.
 _STALE, _PATIENCE = 10.0, 15.0
+# Bytes of what a run notes beside its lock.
+_LONGEST_NOTE = 1_000
 # Seconds between two tries.
 _PAUSE = 0.05
 # What a file's name has between a dot and some characters of chance while it is being written.
@@ -193,20 +196,38 @@ def _settings_at(place: str) -> JsonObject:
 
 @contextmanager
 def _locked(path: Path) -> Generator[None]:
-    lock, until = Path(f"{path}.lock"), time.monotonic() + _PATIENCE
+    lock, note, until = Path(f"{path}.lock"), Path(f"{path}.lock.ullage"), time.monotonic() + _PATIENCE
     while True:
         try:
             lock.mkdir()
             break
         except FileExistsError:
-            with suppress(OSError):
-                if time.time() - lock.stat().st_mtime > _STALE:
+            with suppress(OSError, ValueError):
+                if time.time() - lock.stat().st_mtime > _STALE or _is_of_killed_run(lock, note):
                     lock.rmdir()
             if time.monotonic() > until:
                 raise InvalidRequest(f"{path} is locked by another program ({lock}); try again") from None
             time.sleep(_PAUSE)
     try:
+        # Without it, the next run waits for the lock of one that was killed.
+        with suppress(OSError):
+            note.write_text(f"{os.getpid()} {_identity(lock)}", encoding="utf-8")
         yield
     finally:
         with suppress(OSError):
+            note.unlink(missing_ok=True)
             lock.rmdir()
+
+
+def _identity(lock: Path) -> str:
+    """Returns what tells this lock from others of its name: its place on the disk, when it was made, and the machine.
+    A container has a name of its own, and processes of its own."""
+    found = lock.stat()
+    return f"{found.st_ino} {found.st_ctime_ns} {platform.node()}"
+
+
+def _is_of_killed_run(lock: Path, note: Path) -> bool:
+    """Returns whether a run of Ullage that has ended has left the lock. Raises `OSError` or `ValueError` if none has
+    noted that it holds a lock."""
+    process_id, _, identity = read_text(note, _LONGEST_NOTE).partition(" ")
+    return identity == _identity(lock) and not here.runs(int(process_id))

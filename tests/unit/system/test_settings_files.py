@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -62,6 +63,29 @@ def test_the_lock_of_a_program_that_was_killed_is_taken_over(tmp_path: Path) -> 
     os.utime(lock, (1, 1))
     apply(change(path, b"{ }"))
     assert (path.read_bytes(), lock.exists()) == (b"{ }", False)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="asking whether a process runs could end it there")
+def test_the_lock_of_a_run_that_was_killed_is_taken_over_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, lock = tmp_path / "state.json", tmp_path / "state.json.lock"
+    path.write_bytes(b"{}")
+    killed = (
+        "import os, pathlib, sys; from ullage.system import settings_files as files\n"
+        "with files._locked(pathlib.Path(sys.argv[1])): os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", killed, str(path)], check=False).returncode == -9
+    assert lock.exists()
+    monkeypatch.setattr(settings_files, "_PATIENCE", 1.0)
+    apply(FileChange(path=str(path), before=b"{}", after=b"{ }"))
+    assert [file.name for file in tmp_path.iterdir()] == ["state.json"]
+    # Another program's lock is not taken for it.
+    subprocess.run([sys.executable, "-c", killed, str(path)], check=False)
+    lock.rmdir()
+    lock.mkdir()
+    with pytest.raises(InvalidRequest, match="locked by another program"):
+        apply(FileChange(path=str(path), before=b"{ }", after=b"{}"))
 
 
 def test_a_lock_that_stays_held_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
