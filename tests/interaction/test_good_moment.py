@@ -67,3 +67,33 @@ def test_while_something_is_open_or_nothing_would_be_saved_there_is_none(
     moment, text = shown(made, tmp_path, capsys)
     assert moment is None
     assert "is committed" not in text
+
+
+@pytest.mark.parametrize(
+    ("limit", "note"),
+    [
+        ("150k", "It has passed your own limit of 150,000 tokens."),
+        ("0.1m", "It has passed your own limit of 100,000 tokens."),
+        ("160000", ""),
+        ("$0.02", "It has cost more than your own limit of $0.02."),
+        ("$500", ""),
+    ],
+)
+def test_a_limit_of_the_environment_is_one_for_every_conversation(
+    limit: str, note: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ULLAGE_LIMIT", limit)
+    _, text = shown(log(150_000).answer(150_000), tmp_path, capsys)
+    assert ("your own limit" in text) == bool(note)
+    assert note in text
+
+
+@pytest.mark.parametrize("limit", ["much", "-5", "k", "$", "nan", "$nan", "inf"])
+def test_what_is_no_limit_is_refused(
+    limit: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ULLAGE_LIMIT", limit)
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(log(150_000).data)
+    assert main(("context", str(path), "--store", str(tmp_path / "store.db"))) == 2
+    assert f"ULLAGE_LIMIT is {limit!r}: say tokens, as 300k, or dollars, as $5" in capsys.readouterr().err

@@ -109,6 +109,10 @@ environment:
   ANTHROPIC_API_KEY, OPENAI_API_KEY
                the keys of the providers
   ULLAGE_STORE the session store without --store, as its value
+  ULLAGE_NOTICES
+               on, off or desktop: good moments for a new session are told, or
+               not, or by the desktop, too, with idle compactions and limits
+  ULLAGE_LIMIT a limit of your own for conversations: 300k tokens, or $5
   ULLAGE_LSP_OPTIONS
                more options of `ullage lsp`
 """
