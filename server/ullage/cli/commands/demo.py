@@ -32,6 +32,7 @@ from ullage.api.session_methods import AppendParams, AppendResult, NewSessionPar
 from ullage.api.wire import UPDATE, SessionNotification, SessionResult, UsageResult
 from ullage.catalog.limits import ContextLimits
 from ullage.cli.arguments import add_file, number, read_options
+from ullage.cli.commands.messages import first_line, main_argument
 from ullage.cli.draw.parts import Box, bar, level_style
 from ullage.cli.draw.text import UNICODE, Glyphs, clean, fit, percent, plain
 from ullage.cli.lsp_client import LSP_PREFIX, LanguageClient, start_server
@@ -93,14 +94,15 @@ class Scene:
         for block in message.content:
             match block:
                 case TextBlock(text=text) if message.role is Role.USER:
-                    self._add(f"{self.glyphs.user} {_first_line(text)}", "bold")
+                    self._add(f"{self.glyphs.user} {first_line(text)}", "bold")
                 case TextBlock(text=text) if message.role is Role.ASSISTANT:
-                    self._add(f"  {_first_line(text)}")
+                    self._add(f"  {first_line(text)}")
                 case ToolUseBlock(name=name, input=arguments):
-                    self._add(f"  {self.glyphs.tool} {name} {_main_argument(arguments)}", "dim")
+                    self._add(f"  {self.glyphs.tool} {name} {main_argument(arguments)}", "dim")
                 case ToolResultBlock(is_error=True, content=parts):
-                    texts = [part.text for part in parts if isinstance(part, TextBlock)]
-                    self._add(f"    failed: {_last_line(texts[0] if texts else '')}", "red")
+                    lines = [line for part in parts if isinstance(part, TextBlock) for line in part.text.splitlines()]
+                    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+                    self._add(f"    failed: {last}", "red")
                 case _:
                     pass
 
@@ -151,19 +153,6 @@ class Scene:
 
     def _add(self, text: str, style: str = "") -> None:
         self.feed.append(Line(text=text, style=style))
-
-
-def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
-
-
-def _last_line(text: str) -> str:
-    return _first_line("\n".join(reversed(text.splitlines())))
-
-
-def _main_argument(arguments: dict[str, object]) -> str:
-    """Returns the first line of a tool call's first text argument, which describes best what the call is about."""
-    return _first_line(next((value for value in arguments.values() if isinstance(value, str)), ""))
 
 
 def status_line(usage: UsageResult, glyphs: Glyphs) -> str:

@@ -192,7 +192,7 @@ class Openings:
             case TextBlock(text=text):
                 words = first_line(text)
             case ToolUseBlock(id=call_id, name=name, input=arguments):
-                self._calls[call_id] = f"{name} {self._short(_main_argument(arguments))}".strip()
+                self._calls[call_id] = f"{name} {self._short(main_argument(arguments))}".strip()
                 words = f"→ {self._calls[call_id]}"
             case ToolResultBlock(tool_use_id=call_id, content=content, is_error=is_error):
                 failed = "failed: " if is_error else ""
@@ -223,7 +223,7 @@ def first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
-def _main_argument(arguments: dict[str, object]) -> str:
+def main_argument(arguments: dict[str, object]) -> str:
     """Returns the first line of a tool call's first text argument, which describes best what the call is about. A list
     of words, such as a command, counts as text."""
     return first_line(next((text for value in arguments.values() if (text := _as_text(value))), ""))
