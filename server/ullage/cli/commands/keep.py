@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
 from rich.text import Text
 
 from ullage.app.compose import open_originals
@@ -26,17 +25,6 @@ class KeepOptions(StoreOptions, frozen=True, kw_only=True):
     action: Literal["on", "off"] | None
 
 
-class ArchiveRow(Struct, frozen=True, kw_only=True):
-    """The room of one agent's files in the archive. `files` counts them and `versions` their versions; `size` is the
-    sum of the versions in bytes, and `stored` the bytes that they take."""
-
-    agent: str
-    files: int
-    versions: int
-    size: int
-    stored: int
-
-
 class ArchiveReport(Report, frozen=True, kw_only=True):
     """What `ullage keep --json` prints. `path` is the archive's file, `size` its size in bytes. Sizes are bytes
     here. `wanted` is what the user has answered when asked whether agents' files are kept, null if nothing yet."""
@@ -44,7 +32,7 @@ class ArchiveReport(Report, frozen=True, kw_only=True):
     wanted: bool | None
     path: str
     size: int
-    agents: tuple[ArchiveRow, ...]
+    agents: tuple[Room, ...]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -83,15 +71,11 @@ def run(args: Namespace) -> int:
     with open_originals(options.store) as originals:
         rooms, size = (originals.rooms(), originals.size()) if originals else ((), 0)
     if options.json:
-        print_json(ArchiveReport(path=str(path), size=size, agents=tuple(map(_row, rooms)), wanted=keeping.wanted))
+        print_json(ArchiveReport(path=str(path), size=size, agents=tuple(rooms), wanted=keeping.wanted))
         return 0
     lines = _lines(rooms, size, path, screen) if rooms else ["Nothing is kept yet."]
     screen.print([*lines, *screen.prose(_NEXT[keeping.wanted])])
     return 0
-
-
-def _row(room: Room) -> ArchiveRow:
-    return ArchiveRow(agent=room.agent, files=room.files, versions=room.versions, size=room.size, stored=room.stored)
 
 
 def _lines(rooms: tuple[Room, ...], size: int, path: Path, screen: Screen) -> Iterator[Text | str]:
