@@ -124,15 +124,17 @@ def extras_check() -> Check:
     return Check(what="extras", found="; ".join(filter(None, parts)))
 
 
-def desktop_check() -> Check:
-    """Returns a check that the system's program for notifications is there, which is wrong only if the user wants
-    them."""
-    program, wanted = notifier(), os.environ.get("ULLAGE_NOTICES") == Notices.DESKTOP
+def desktop_checks() -> Iterator[Check]:
+    """Yields a check of the system's program for notifications, if the user wants these."""
+    if os.environ.get("ULLAGE_NOTICES") != Notices.DESKTOP:
+        return
+    program = notifier()
     if shutil.which(program):
-        return Check(what="desktop", found=f"{program} shows notices, if they are wanted (ULLAGE_NOTICES=desktop)")
-    remedy = f"install {program}{' (in libnotify-bin)' if program == 'notify-send' else ''}, or unset ULLAGE_NOTICES"
-    found = f"notices are not shown on the desktop: {program} is not installed"
-    return Check(what="desktop", found=found, remedy=remedy if wanted else "", absent=not wanted)
+        yield Check(what="desktop", found=f"{program} shows notices")
+        return
+    package = " (Debian has it in libnotify-bin)" if program == "notify-send" else ""
+    remedy = f"install {program}{package}, or set ULLAGE_NOTICES to `on`"
+    yield Check(what="desktop", found=f"notices are not shown: {program} is not installed", remedy=remedy)
 
 
 def _check_provider(given: GivenProvider) -> Check:

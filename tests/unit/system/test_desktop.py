@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ullage.cli.health_checks import desktop_checks
 from ullage.system.desktop import notifier, notify
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the program is a shell script here")
@@ -37,3 +38,17 @@ def test_a_program_that_is_missing_or_fails_does_no_harm(
     if script:
         program(tmp_path, script)
     assert not notify("It has passed your own limit.")
+
+
+def test_doctor_names_the_missing_program_to_those_who_want_notices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("ULLAGE_NOTICES", raising=False)
+    assert [*desktop_checks()] == []
+    monkeypatch.setenv("ULLAGE_NOTICES", "desktop")
+    (check,) = desktop_checks()
+    assert check.remedy.startswith(f"install {notifier()}")
+    program(tmp_path, "exit 0")
+    (check,) = desktop_checks()
+    assert (check.found, check.remedy) == (f"{notifier()} shows notices", "")

@@ -23,7 +23,7 @@ from ullage.cli.draw.text import fit, plural, wrap
 from ullage.cli.health_checks import (
     Check,
     GivenProvider,
-    desktop_check,
+    desktop_checks,
     extras_check,
     plugin_checks,
     provider_checks,
@@ -169,7 +169,7 @@ def checks(store: StorePlace | None, provider: GivenProvider | None) -> Iterator
     yield from plugin_checks(store)
     yield from team_checks()
     yield extras_check()
-    yield desktop_check()
+    yield from desktop_checks()
     yield from provider_checks(provider)
 
 
