@@ -33,9 +33,10 @@ def workspace() -> Workspace:
 
 
 def test_an_idle_compaction_is_announced_ten_minutes_before_it_and_not_after_it(workspace: Workspace) -> None:
-    row = replace(ROW, idle=IDLE)
+    row = replace(ROW, idle=IDLE, compact_command="/compact")
     text = (
-        'Claude Code compacts by itself at T+15 because it idles ("idleCompaction": false in its settings stops that)'
+        f"Claude Code compacts by itself at T+15 because it idles ({IDLE.setting} in its settings stops that); "
+        "before that: a prompt, /compact, or `ullage continue own`"
     )
     assert [due(workspace, row, START + minute * MINUTE) for minute in (4, 5, 14, 15)] == [[], [text], [text], []]
 
@@ -44,7 +45,9 @@ def test_a_good_moment_is_told_once_the_agent_is_silent_and_not_much_later(works
     row = replace(ROW, moment=MOMENT)
     told = [bool(due(workspace, row, START + seconds * 1_000)) for seconds in (0, 14, 15, 600, 616)]
     assert told == [False, False, True, True, False]
-    assert "a new session begins with 26K in place of 310K" in due(workspace, row, START + MINUTE)[0]
+    (text,) = due(workspace, row, START + MINUTE)
+    assert text.startswith("a new session begins with 26K in place of 310K")
+    assert text.endswith("; `ullage continue own`")
 
 
 def test_a_limit_of_the_users_own_is_told_and_another_warning_is_not(workspace: Workspace) -> None:

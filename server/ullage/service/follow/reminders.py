@@ -20,6 +20,8 @@ from ullage.service.conversation.workspace import Workspace
 _AHEAD = 600_000
 # Milliseconds of silence after an answer: some agents write an answer's text before the calls that follow it.
 _QUIET = 15_000
+# Characters of an id that name a conversation: a time of an hour is in them.
+_SHORT = 8
 # Milliseconds after which nobody is told by itself that there was a good moment.
 _LATE = 600_000
 
@@ -41,15 +43,18 @@ def due_notices(workspace: Workspace, row: FollowedRow, now: int, clock: Callabl
     if not row.live:
         return
     name = row.agent_session_id or row.session_id
+    anew = f"`ullage continue {name[:_SHORT]}`"
     if row.idle is not None:
         text = f"{row.agent} {words.idles(clock(row.idle.at), row.idle.setting)}"
+        instead = filter(None, ("a prompt", row.compact_command))
+        text += f"; before that: {', '.join(instead)}, or {anew}"
         yield DueNotice(key=f"idle {name} {row.idle.at}", text=text, at=row.idle.at - _AHEAD, until=row.idle.at)
     # What a conversation has cost is not in its row, but the warning that it has cost too much is.
     limits = passed(workspace.settings.limits, row.agent, row.cwd, row.used or 0, inf)
     for text in (remark.text for remark in limits if remark.text in row.warnings):
         yield DueNotice(key=f"limit {name} {text}", text=f"{row.agent}: {text}", at=0, until=inf)
     if row.moment is not None:
-        said = words.good_moment(row.moment, row.used or 0, row.cache, now)
+        said = f"{words.good_moment(row.moment, row.used or 0, row.cache, now)}; {anew}"
         at = (row.moment.at or row.updated_at) + _QUIET
         yield DueNotice(key=f"moment {name} {row.moment.at}", text=said, at=at, until=at + _LATE, is_moment=True)
 
