@@ -123,7 +123,7 @@ def _stored_or_read(options: ReadingOptions, *, copied: bool, writing: bool = Fa
     name, run, chosen = options.target or "", options.run, options.target is None
     transcript: ImportedTranscript | None = None
     unread: tuple[SkippedLine, ...] = ()
-    if chosen or not _is_file(name):
+    if chosen or not (name == STDIN or Path(name).expanduser().exists()):
         with open_workspace(options.store, to_read=not writing) as workspace:
             known = _known(workspace, options.target, options.store)
             if isinstance(known, Found):
@@ -184,10 +184,6 @@ def read_transcript(name: str, format_name: str | None, run: int | None) -> Impo
     else:
         document = read_transcript_file(path, run)
     return transcripts.read_document(document, format_name)
-
-
-def _is_file(name: str) -> bool:
-    return name == STDIN or Path(name).expanduser().exists()
 
 
 def _known(workspace: Workspace, name: str | None, store: StorePlace | None) -> str | Found:

@@ -96,7 +96,8 @@ def run(args: Namespace) -> int:
     with working("Reading"):
         source = read_source(options)
         with throwaway_copy(source.transcript, options) as scratch:
-            wanted, machine, cwd = _wanted(options), machine_of_paths(), str(Path.cwd())
+            more = {"compacted": options.is_compacted, "budget": options.budget or BUDGET}
+            wanted, machine, cwd = filled(WantedContext, (options,), **more), machine_of_paths(), str(Path.cwd())
             examples = examples_of(wanted.agent, source.transcript.cwd or cwd)
             prepared = asyncio.run(
                 prepare_continuation(scratch, source.transcript, wanted, machine, cwd, examples=examples)
@@ -122,10 +123,6 @@ def _resume(report: ContinueReport) -> int:
         os.chdir(report.cwd)
         os.execv(program, report.command)
     return subprocess.call([program, *report.command[1:]], cwd=report.cwd)
-
-
-def _wanted(options: ContinueOptions) -> WantedContext:
-    return filled(WantedContext, (options,), compacted=options.is_compacted, budget=options.budget or BUDGET)
 
 
 def _report(shown: ContinuingResult, source: str, *, written: bool) -> ContinueReport:

@@ -34,7 +34,7 @@ from ullage.cli.health_checks import (
 )
 from ullage.cli.lsp_client import start_server
 from ullage.cli.output import Screen, print_json
-from ullage.cli.reports import Report
+from ullage.cli.reports import Report, filled
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.settings import ProviderSettings
 from ullage.providers.registry import KNOWN
@@ -127,14 +127,11 @@ def run(args: Namespace) -> int:
             screen.print(_lines(check, screen))
     failed = sum(bool(check.remedy) for check in found)
     if options.json:
-        print_json(DoctorReport(ok=not failed, checks=tuple(map(_row, found))))
+        rows = tuple(filled(CheckRow, (check,), status=_status(check)) for check in found)
+        print_json(DoctorReport(ok=not failed, checks=rows))
     else:
         screen.print([f"{plural(failed, 'thing')} to mend: see FIX above." if failed else "All is well."])
     return 1 if failed else 0
-
-
-def _row(check: Check) -> CheckRow:
-    return CheckRow(what=check.what, status=_status(check), found=check.found, remedy=check.remedy)
 
 
 def _status(check: Check) -> Literal["ok", "fix", "absent"]:

@@ -248,7 +248,8 @@ def _search(workspace: Workspace, options: SearchOptions, screen: Screen) -> int
             found = asyncio.run(search_to_end(workspace, session, query or "", options.limit))
     hits, note = found.hits, found.note
     if options.json:
-        print_json(SearchReport(hits=tuple(map(_row, hits)), unread=found.unread, note=note))
+        rows = tuple(filled(HitRow, (hit,), number=number_of(hit.index)) for hit in hits)
+        print_json(SearchReport(hits=rows, unread=found.unread, note=note))
         return 0 if hits else 1
     none = () if hits else (f"Nothing found for {options.query!r}.",)
     doubt = _doubt(hits, options, screen) if hits else ()
@@ -282,10 +283,6 @@ def _show(workspace: Workspace, options: SearchOptions, screen: Screen) -> int:
         lines = (line for text in message_lines(entry.message) for line in screen.prose(text))
         screen.print([_head(entry), *lines])
     return 0
-
-
-def _row(hit: SearchHit) -> HitRow:
-    return filled(HitRow, (hit,), number=number_of(hit.index))
 
 
 def _message(entry: Entry, session_id: str) -> MessageReport:
@@ -357,7 +354,9 @@ def _search_team(options: SearchOptions, screen: Screen) -> int:
 
         hits = find_in_team(team, options.query or "", options.limit)
     if options.json:
-        print_json(TeamSearchReport(hits=tuple(map(_team_row, hits))))
+        found = ((hit, hit.passage.hit) for hit in hits)
+        rows = tuple(filled(TeamHitRow, both, number=number_of(both[1].index)) for both in found)
+        print_json(TeamSearchReport(hits=rows))
     else:
         none = () if hits else (f"Nothing found for {options.query!r}.",)
         screen.print([*none, *_team_lines(hits, screen)])
@@ -381,10 +380,6 @@ def _show_of_team(session: str, shown: str, archive: str, options: SearchOptions
         head = (_whose(message.owner, message.folder, message.title, screen), Text(place, "dim"))
         screen.print([*head, *screen.prose(message.text)])
     return 0
-
-
-def _team_row(hit: "TeamHit") -> TeamHitRow:
-    return filled(TeamHitRow, (hit, hit.passage.hit), number=number_of(hit.passage.hit.index))
 
 
 def _team_lines(hits: "Sequence[TeamHit]", screen: Screen) -> Iterator[Text]:

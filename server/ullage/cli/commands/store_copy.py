@@ -69,7 +69,7 @@ def run(args: Namespace) -> int:
             read, written, lambda done, of, count: tell(f"Copying: {done:,} of {of:,} conversations, {count:,} records")
         )
     if options.json:
-        print_json(_report(copied))
+        print_json(filled(StoreCopyReport, (copied,), sha256=copied.digest))
     else:
         screen.print(line for text in _words(copied) for line in screen.prose(text))
     return 1 if copied.differing else 0
@@ -80,10 +80,6 @@ def _place(given: str) -> str:
     if place is None:
         raise InputError("a store has no name: name a file or postgresql://HOST/DATABASE")
     return place
-
-
-def _report(copied: CopiedStore) -> StoreCopyReport:
-    return filled(StoreCopyReport, (copied,), sha256=copied.digest)
 
 
 def _words(copied: CopiedStore) -> Iterator[str]:

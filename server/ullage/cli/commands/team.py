@@ -15,11 +15,10 @@ from ullage.app.team_sending import open_archive, open_source, send_chosen, send
 from ullage.cli.arguments import StoreOptions, add_json, read_options
 from ullage.cli.draw.text import ago, plural
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.reports import Report
+from ullage.cli.reports import Report, filled
 from ullage.model.errors import InputError
 from ullage.model.settings import ContextSettings
 from ullage.system.team_choices import (
-    PrivatePatterns,
     SharedFolder,
     TeamChoices,
     archive_of,
@@ -134,7 +133,8 @@ def run(args: Namespace) -> int:
             report = _send(options, choices, tuple(choices.folders))
         case None:
             report = TeamReport(archive=choices.archive, folders=tuple(_row(choices, name) for name in choices.folders))
-    report = replace(report, editors=tuple(map(_editor_row, kept_private(private_path()))))
+    rows = (filled(EditorPrivateRow, (kept,), private=kept.patterns) for kept in kept_private(private_path()))
+    report = replace(report, editors=tuple(rows))
     if options.json:
         print_json(report)
     else:
@@ -231,10 +231,6 @@ def _when(row: TeamFolderRow) -> str:
         return f"The last try to send failed: {row.error}"
     last = f"; last sent {ago(row.sent_at, time.time_ns() // 1_000_000)}" if row.sent_at else ""
     return f"{how}{last}."
-
-
-def _editor_row(kept: PrivatePatterns) -> EditorPrivateRow:
-    return EditorPrivateRow(editor=kept.editor, folders=kept.folders, private=kept.patterns)
 
 
 def _words(report: TeamReport, options: TeamOptions) -> Iterator[str]:
