@@ -16,8 +16,7 @@ from ullage.model.events import MessageAppended, Record
 from ullage.model.message import Message, Role
 from ullage.store import open_store
 from ullage.store.postgres.postgres_store import open_postgres
-from ullage.store.team.redacted_copy import copy_id
-from ullage.store.team.team_archive import Sharing, send_folder
+from ullage.store.team.team_archive import Sharing, copy_id, send_folder
 
 pytestmark = needs_postgres
 

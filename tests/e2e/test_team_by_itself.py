@@ -16,7 +16,7 @@ from ullage.app.team_sending import TeamSender, open_source, send_chosen, sent_p
 from ullage.model.events import MessageAppended, Record, SessionRenamed
 from ullage.store import open_store
 from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
-from ullage.store.team.redacted_copy import copy_id, redacted_copy
+from ullage.store.team.team_archive import copy_id, redacted_copy
 from ullage.system.team_choices import read_choices, read_sent
 
 pytestmark = needs_postgres

@@ -16,7 +16,7 @@ from support.mcp_talk import talk
 from support.postgres_server import PostgresServer, needs_postgres
 from support.team import Member, Team, make_team, said
 from ullage.model.message import Role
-from ullage.store.team.redacted_copy import copy_id
+from ullage.store.team.team_archive import copy_id
 
 pytestmark = needs_postgres
 SECRET = "correct-horse-9Zq"

@@ -15,7 +15,7 @@ from ullage.model.blocks import (
 from ullage.model.events import Event, MessageAppended, MessagePinned, SessionCreated
 from ullage.model.message import Message, Role
 from ullage.service.ports.store import SessionInfo
-from ullage.store.team.redacted_copy import copy_id, redacted_copy
+from ullage.store.team.team_archive import copy_id, redacted_copy
 
 INFO = SessionInfo(
     session_id="s_1", title="Quince", cwd="/orchard", model="m", created_at=5, updated_at=9, messages=3, parent_id=None

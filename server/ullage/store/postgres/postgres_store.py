@@ -19,12 +19,11 @@ from ullage.model.errors import InvalidRequest, SessionNotFound, StoreUnavailabl
 from ullage.model.events import Record
 from ullage.store.postgres import sharing
 from ullage.store.postgres.address import name_server, read_address
-from ullage.store.postgres.appender import Appenders
 from ullage.store.postgres.patience import BoundedConnection, BoundedPool
 from ullage.store.postgres.postgres_tables import is_current, migrate
 from ullage.store.postgres.server_errors import reporting, was_lost
 from ullage.store.postgres.text_index import SharedSql
-from ullage.store.postgres.transactions import Pool, PoolTransactions, PostgresConnection, begin_alone
+from ullage.store.postgres.transactions import Appenders, Pool, PoolTransactions, PostgresConnection, begin_alone
 from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex
 from ullage.store.table_store import TableStore
