@@ -4,10 +4,9 @@ Programs read these objects. A new field may be added at any time; removing or c
 are Unix milliseconds, sizes are tokens."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, TypeVar
 
-from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import asdict
+from msgspec import Struct
 
 from ullage.api.wire import UsageResult
 from ullage.model.figure import (
@@ -129,23 +128,6 @@ class UnreadLine(Struct, frozen=True, kw_only=True):
 
     line: int
     reason: str
-
-
-class ContextReport(Figures, frozen=True, kw_only=True):
-    """What `ullage context --json` prints. `name` is the file's path or the session's id. With `--messages`, `system`
-    and `messages` are those of a request to the provider."""
-
-    name: str
-    title: str
-    cwd: str
-    unread_lines: tuple[UnreadLine, ...]
-    system: Any | UnsetType = UNSET
-    messages: list[Any] | UnsetType = UNSET
-
-    @classmethod
-    def of(cls, usage: UsageResult, **beside: Any) -> Self:
-        """Returns the report for a context's figures. `beside` are the other fields, by name."""
-        return cls(**asdict(figures_of(usage)), **beside)
 
 
 class EditRow(Struct, frozen=True, kw_only=True):

@@ -174,6 +174,14 @@ class ThisFolder:
         ]
 
 
+def folder_called(name: str) -> str:
+    """Returns the absolute path of the folder that `--cwd` names. Raises `InputError` if there is no such folder."""
+    folder = Path(name).expanduser()
+    if not folder.is_dir():
+        raise InputError(f"--cwd {name}: there is no such folder")
+    return str(folder.resolve())
+
+
 def _fullest_first(rows: Iterable[R]) -> list[R]:
     return sorted(rows, key=lambda row: (row.percent is None, -(row.percent or 0), -(row.used or 0), -row.updated_at))
 

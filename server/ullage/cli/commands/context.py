@@ -4,9 +4,10 @@ import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from heapq import nlargest
-from typing import Any
+from typing import Any, Self
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import asdict
 from rich.text import Text
 
 from ullage.api.wire import UsageResult, usage_result
@@ -15,7 +16,7 @@ from ullage.cli.commands.messages import Openings, described
 from ullage.cli.draw.parts import Box, Column, bar, level_style, table
 from ullage.cli.draw.text import Glyphs, ago, clock, fit, percent, plain, plural, source_words
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.reports import ContextReport, EditRow, Report, UnreadLine, filled
+from ullage.cli.reports import EditRow, Figures, Report, UnreadLine, figures_of, filled
 from ullage.cli.session_source import Source, chosen_words, open_source, unread_words
 from ullage.cli.this_folder import Shortened
 from ullage.model.figure import KnownThreshold
@@ -42,6 +43,23 @@ class ContextOptions(ReadingOptions, frozen=True, kw_only=True):
     provider: str
     messages: bool
     edits: bool
+
+
+class ContextReport(Figures, frozen=True, kw_only=True):
+    """What `ullage context --json` prints. `name` is the file's path or the session's id. With `--messages`, `system`
+    and `messages` are those of a request to the provider."""
+
+    name: str
+    title: str
+    cwd: str
+    unread_lines: tuple[UnreadLine, ...]
+    system: Any | UnsetType = UNSET
+    messages: list[Any] | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, usage: UsageResult, **beside: Any) -> Self:
+        """Returns the report for a context's figures. `beside` are the other fields, by name."""
+        return cls(**asdict(figures_of(usage)), **beside)
 
 
 class HistoryReport(Report, frozen=True, kw_only=True):

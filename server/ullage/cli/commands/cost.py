@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from rich.text import Text
 
@@ -18,8 +18,8 @@ from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.draw.parts import Cell, Column, table
 from ullage.cli.draw.text import clean, fit_most, plural
 from ullage.cli.output import Screen, print_json, working
-from ullage.cli.reports import Report
-from ullage.model.errors import InputError
+from ullage.cli.reports import Report, filled
+from ullage.cli.this_folder import folder_called
 from ullage.model.figure import CacheMissCause
 from ullage.model.usage import CURRENCY
 from ullage.model.words import short
@@ -98,9 +98,7 @@ def run(args: Namespace) -> int:
     """Prints a screen or, with `--json`, a `CostReport`. Returns 0. Raises `InputError` if the folder of `--cwd`
     doesn't exist."""
     options, screen = read_options(args, CostOptions), Screen.of(args)
-    folder = None if options.all else Path(options.cwd or ".").expanduser().resolve()
-    if folder is not None and not folder.is_dir():
-        raise InputError(f"--cwd {options.cwd}: there is no such folder")
+    folder = None if options.all else Path(folder_called(options.cwd or "."))
     with working("Looking for conversations") as show, open_workspace(options.store, to_read=True) as workspace:
         found = read_folder_cost(
             workspace, options.store, folder, lambda done, of: show(f"Reading {done:,} of {of:,} conversations")
@@ -127,7 +125,7 @@ def _report(found: FolderCost, folder: Path | None) -> CostReport:
         folder=None if folder is None else str(folder),
         prices_of=prices_date(),
         total=sum(days.values(), Spent()),
-        days=tuple(DayCost(day=day, **_fields(spent)) for day, spent in sorted(days.items())),
+        days=tuple(filled(DayCost, (spent,), day=day) for day, spent in sorted(days.items())),
         conversations=tuple(sorted(map(_one, found.conversations), key=lambda one: -one.total)),
         cold_by_cause=dict(sorted(cold.items(), key=itemgetter(1), reverse=True)),
         unpriced_models={model: count for model, count in unpriced.most_common() if count},
@@ -137,18 +135,7 @@ def _report(found: FolderCost, folder: Path | None) -> CostReport:
 
 def _one(one: ConversationCost) -> OneCost:
     spent = sum((spent_on(request, is_side=one.is_side) for request in one.requests), Spent())
-    return OneCost(
-        agent=one.agent,
-        agent_session_id=one.agent_session_id,
-        title=one.title,
-        path=one.path,
-        is_side=one.is_side,
-        **_fields(spent),
-    )
-
-
-def _fields(spent: Spent) -> dict[str, Any]:
-    return {name: getattr(spent, name) for name in Spent.__struct_fields__}
+    return filled(OneCost, (spent, one))
 
 
 def _day(at: int) -> str:
@@ -165,7 +152,7 @@ def _lines(report: CostReport, most: int, screen: Screen) -> Iterator[Text | str
         shown, earlier = report.days[-most:], report.days[:-most]
         rows = [_row(_named(one.day), one) for one in reversed(shown)]
         if earlier:
-            rows.append(_row("Earlier", sum(earlier[1:], Spent(**_fields(earlier[0])))))
+            rows.append(_row("Earlier", sum(earlier[1:], filled(Spent, earlier[:1]))))
         rows.append([(cell if isinstance(cell, str) else cell[0], "bold") for cell in _row("Total", report.total)])
         yield from table(_COLUMNS, rows, screen.room, screen.glyphs)
         yield ""

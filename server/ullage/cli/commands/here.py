@@ -26,10 +26,11 @@ from ullage.cli.this_folder import (
     ThisFolder,
     calls,
     conversation_table,
+    folder_called,
     folder_of,
     limits_of,
 )
-from ullage.model.errors import InputError, UllageError
+from ullage.model.errors import UllageError
 from ullage.model.figure import FollowedRow
 from ullage.model.words import good_moment, short
 from ullage.service.conversation.workspace import Workspace
@@ -113,7 +114,7 @@ def run(args: Namespace) -> int:
     if options.stored or options.ids:
         _list_stored(options, screen)
         return 0
-    folder = _folder(options.cwd)
+    folder = None if options.cwd is None else folder_called(options.cwd)
     with working("Counting"), open_workspace(options.store, to_read=True) as workspace:
         here = ThisFolder(workspace, options.store, Path(folder) if folder else None).look(
             None if options.all else options.limit
@@ -276,9 +277,10 @@ _STORED_COLUMNS = (
 def _list_stored(options: HereOptions, screen: Screen) -> None:
     """Prints a table of the conversations that Ullage stores, with `--ids` the ids alone, or with `--json` a
     `SessionsReport`."""
+    folder = None if options.cwd is None else folder_called(options.cwd)
     with open_workspace(options.store, to_read=True) as workspace:
         sub_agents = SubAgents.of(workspace.ports.store)
-        found = _with_children(workspace.ports.store, sub_agents, _folder(options.cwd), options.limit)
+        found = _with_children(workspace.ports.store, sub_agents, folder, options.limit)
         rows = _stored_rows(workspace, found, options.store) if options.json else ()
         now, names = workspace.ports.clock.now(), ShortIds(workspace.ports.store, screen)
     if options.json:
@@ -309,17 +311,6 @@ def _with_children(store: SessionStore, sub_agents: SubAgents, cwd: str | None, 
         children = map(store.info, sub_agents.children(info.session_id))
         found += [info, *sorted(children, key=lambda child: -child.updated_at)]
     return tuple(found)
-
-
-def _folder(name: str | None) -> str | None:
-    """Returns the absolute path of the folder `name`, or None if `name` is None. Raises `InputError` if there is no
-    such folder."""
-    if name is None:
-        return None
-    folder = Path(name).expanduser()
-    if not folder.is_dir():
-        raise InputError(f"--cwd {name}: there is no such folder")
-    return str(folder.resolve())
 
 
 def _stored_table(
