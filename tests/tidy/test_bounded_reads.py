@@ -12,6 +12,7 @@ _DATA = "a file of the package"
 _PIPE = "the next piece of a pipe, whose frames and lines are bounded"
 _FOLDER = "a name in an open folder: what it opens is checked to be a plain file, and read up to a bound"
 _NEW = "makes a file"
+_NULL = "the null device, in place of a closed standard stream"
 # Each call that opens or reads otherwise, as it is written, with why that is no unbounded reading of a foreign file.
 ALLOWED = {
     "ForgottenList(store_path).read()": _OWN,
@@ -43,6 +44,8 @@ ALLOWED = {
     "os.open(name, _OPEN_FOLDER, dir_fd=folder)": _FOLDER,
     "os.open(root / inner, _OPEN_FILE)": _FOLDER,
     "os.open(root, _OPEN_FOLDER & ~_NO_FOLLOW)": _FOLDER,
+    "open(number, 'w' if number else 'r', encoding='utf-8')": _NULL,
+    "os.open(os.devnull, os.O_RDWR)": _NULL,
     "os.open(name, _NEW, FILE_MODE, dir_fd=self._descriptor)": _NEW,
     "os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 384)": _NEW,
     "os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, _FILE_MODE)": _NEW,
