@@ -4,6 +4,8 @@ our own conversations are edited without being asked."""
 import json
 from typing import Any
 
+import pytest
+
 from support.claude_log import BEGAN, ClaudeLog
 from support.fill import fill, start
 from support.foreign import to_lines
@@ -203,13 +205,16 @@ async def test_what_an_agent_hides_is_named_and_is_no_part_of_another_session() 
     assert figures(new["usage"])["errorShare"] == 1.0
 
 
-async def test_the_first_figure_after_a_compaction_holds_the_files_that_are_attached_again() -> None:
-    source = "def parse(line): return line.split()\n" * 400
+@pytest.mark.parametrize(("lines", "least", "most"), [(300, 3_500, 6_500), (900, -1, 100)], ids=["whole", "named"])
+async def test_the_first_figure_after_a_compaction_holds_the_files_that_are_attached_again(
+    lines: int, least: int, most: int
+) -> None:
+    source = "\n".join(f"{number:>6}\u2192def parse(line): return line.split()" for number in range(1, lines + 1))
     log = ClaudeLog().ask().answer(30_000).read("/home/me/shop/parser.py", source).answer(166_800).compact(167_094)
     _, usage = await brought_in(build_test_client(), log)
     bare = ClaudeLog().ask().answer(30_000).answer(166_800).compact(167_094)
     _, without = await brought_in(build_test_client(), bare)
-    assert 3_500 < usage["used"] - without["used"] <= 6_500
+    assert least < usage["used"] - without["used"] <= most
     assert figures(usage)["source"] == "estimated"
     assert figures(usage)["errorShare"] >= 0.05
 
@@ -268,7 +273,10 @@ async def test_what_a_conversation_ends_at_after_a_compaction_is_learned_from_th
     client = build_test_client()
     resumed = ClaudeLog().ask("Go on.").answer(120_000).ask().compact(168_000)
     for number in range(3):
-        log = ClaudeLog().ask().answer(30_000).ask().answer(166_500).ask().compact(167_100).ask().answer(41_000)
+        # Others of the same time, size and model would be copies of one.
+        log = (
+            ClaudeLog().ask().answer(30_000).ask().answer(166_500).ask().compact(167_100 + number).ask().answer(41_000)
+        )
         log.rename(f"number {number}")
         await brought_in(client, log)
     _, alone = await brought_in(build_test_client(), resumed)

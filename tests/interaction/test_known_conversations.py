@@ -152,6 +152,19 @@ def test_a_window_that_showed_long_ago_is_the_window_that_is_shown(home: Home, w
     assert known(home, workspace).found == (shown,)
 
 
+@pytest.mark.parametrize("placeholder", [1, 400, 1_999])
+def test_a_report_that_is_too_small_to_be_true_is_not_believed(
+    home: Home, workspace: Workspace, placeholder: int
+) -> None:
+    log = ClaudeLog(session=ID, cwd="/p").ask(" ".join(f"cask {n}" for n in range(9_000))).answer(placeholder)
+    path = home.put(f".claude/projects/-p/{ID}.jsonl", log.data)
+    (found,) = known(home, workspace).found
+    whole = row_of(asyncio.run(project_transcript(workspace, recorded(path))))
+    assert (found.used, found.used_source) == (whole.used, UsageSource.ESTIMATED)
+    assert found.used is not None
+    assert found.used > 20_000
+
+
 def test_the_end_is_enough_of_a_file_that_begins_with_a_comment(home: Home, workspace: Workspace) -> None:
     comment = b"// Copied from the weather machine\n"
     home.put(f".claude/projects/-home-ada-weather/{ID}.jsonl", comment + long_log().data)
@@ -212,7 +225,7 @@ def test_of_a_long_conversation_in_a_database_the_newest_rows_say_the_figure(
     rows = [opencode_session("one", "Ports"), opencode_session("two", "Casks")]
     for number in range(400):
         rows += opencode(f"a{number:04d}", USER, said_in_database(f"Which port {number}?"))
-        rows += opencode(f"b{number:04d}", DONE | {"tokens": usage(1_000 + number)}, said_in_database("8042."))
+        rows += opencode(f"b{number:04d}", DONE | {"tokens": usage(3_000 + number)}, said_in_database("8042."))
     with closing(sqlite3.connect(database)) as connection, connection:
         for table, columns in rows:
             names, marks = ", ".join(columns), ", ".join("?" * len(columns))
@@ -228,7 +241,7 @@ def test_of_a_long_conversation_in_a_database_the_newest_rows_say_the_figure(
 
     monkeypatch.setattr(known_conversations, "read_database", counted)
     found = {one.agent_session_id: one for one in known(home, workspace).found}
-    assert [(one.title, one.used) for one in found.values()] == [("Ports", 1_404), ("Casks", None)]
+    assert [(one.title, one.used) for one in found.values()] == [("Ports", 3_404), ("Casks", None)]
     assert ids or max(read) <= 3 * max(most) < 1_600
 
 
@@ -261,8 +274,8 @@ async def test_the_clock_of_what_nothing_follows_is_that_of_its_whole_file(
     assert cache is not None
     # In the ends of a file, pauses between requests are not known.
     of_ends = replace(cache, miss=None) if is_promised else None
-    assert [each.is_whole for each in (listed, one)] == [not is_long, True]
-    assert (listed.cache, one.cache) == (of_ends if is_long else cache, cache)
+    assert [each.is_whole for each in (listed, one)] == [False, True]
+    assert (listed.cache, one.cache) == (of_ends, cache)
     assert one.rate_limits == (RateLimit(name="5h", percent=42),)
 
 

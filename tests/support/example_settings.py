@@ -7,6 +7,7 @@ from ullage.model.settings import (
     HookSettings,
     Limit,
     ModelSettings,
+    Notices,
     OfflineSettings,
     ProviderSettings,
     RangeKeep,
@@ -86,5 +87,6 @@ def other_settings() -> Settings:
         ),
         offline=OfflineSettings(enabled=False, limit=0.5),
         limits=(Limit(agent="codex", tokens=300_000), Limit(folder=PROJECT, cost=5.0)),
+        notices=Notices.DESKTOP,
         store="postgresql://db.example/ullage",
     )

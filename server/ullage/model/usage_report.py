@@ -18,6 +18,7 @@ _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_toke
 # A prompt of fewer tokens than this share of the local count is not that of the context. Of the tokenizers in
 # `tokens.families`, the most frugal needs 0.8 tokens per counted one, and no prompt is smaller than its visible part.
 _LEAST_SHARE = 0.5
+_LEAST_PROMPT = 2_000
 # Tokens by which a report may be below the count of a small context without being wrong.
 _MAY_DIFFER = 2_000
 # Two reports in a row that are far too small are believed if the second has grown as its messages have: the provider
@@ -117,6 +118,12 @@ def can_be_true(prompt: int, counted: int) -> bool:
     room.
     """
     return prompt >= counted * _LEAST_SHARE or counted - prompt <= _MAY_DIFFER
+
+
+def is_doubtful(prompt: int) -> bool:
+    """Returns whether a report may be a placeholder, so that the messages must be counted to know it. Any agent's
+    system prompt has about 2,000 tokens."""
+    return prompt < _LEAST_PROMPT
 
 
 def confirms(grown: int, added: int) -> bool:

@@ -28,6 +28,7 @@ from ullage.model.events import (
 )
 from ullage.model.message import Message, Role
 from ullage.model.usage import Breakdown, MessageCount, UsageSource
+from ullage.model.usage_report import is_doubtful
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.projection import counted
 from ullage.service.conversation.workspace import Workspace
@@ -128,7 +129,8 @@ async def project_transcript(
     figures.
 
     Its messages are only counted if the figure depends on it: if they, or an edit, come after the last usage that a
-    provider reported; `is_edited` says that one does. The parts of the figure (`breakdown`) are not an import's.
+    provider reported, or if that may be a placeholder; `is_edited` says that an edit does. The parts of the figure
+    (`breakdown`) are not an import's.
     """
     # The model that the conversation has at its end counts all of its messages, as when a session is opened.
     model = last_model(transcript)
@@ -140,7 +142,9 @@ async def project_transcript(
             for event in transcript.events
         ]
         conversation = _opened(workspace, transcript, quick, model)
-        if conversation.projection.tracker.reading.source is UsageSource.REPORTED:
+        prompts = [event.usage.prompt for event in transcript.events if isinstance(event, UsageReported)]
+        is_believed = not is_doubtful(next(filter(None, reversed(prompts)), 0))
+        if is_believed and conversation.projection.tracker.reading.source is UsageSource.REPORTED:
             return conversation
     return _opened(workspace, transcript, await counted(draft, transcript.events), model)
 

@@ -36,6 +36,7 @@ from ullage.model.figure import FollowedRow
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message, Role
 from ullage.model.usage import UsageSource
+from ullage.model.usage_report import is_doubtful
 from ullage.model.words import percent
 from ullage.policy.alarm import calls_left
 from ullage.policy.evidence import RECENT_CALLS, Evidence
@@ -81,13 +82,15 @@ class KnownRows:
 
     def row(self, transcript: ImportedTranscript, *, is_whole: bool, is_exact: bool) -> FollowedRow | None:
         """Returns the row of a conversation, or None if the figure does not show in this part of its file. A part is
-        enough if it has a report, and after that no edit of the context. What follows the report is then estimated by
-        its length, unless `is_exact` and the file is whole. Not to be called from a coroutine. Raises `UllageError`."""
+        enough if it has a report that is no placeholder, and after that no edit of the context. What follows the report
+        is then estimated by its length, unless `is_exact` and the file is whole. Not to be called from a coroutine.
+        Raises `UllageError`."""
         transcript = self._with_told(transcript)
         last, later, is_edited = _last_report(transcript.events)
-        if not is_whole and (last is None or is_edited or not ends_with_newest(transcript.events)):
+        is_doubted = last is not None and is_doubtful(last.usage.prompt)
+        if not is_whole and (last is None or is_edited or is_doubted or not ends_with_newest(transcript.events)):
             return None
-        if is_edited or (is_exact and is_whole and (later or last is None)):
+        if is_edited or is_doubted or (is_exact and is_whole and (later or last is None)):
             projected = asyncio.run(project_transcript(self._workspace, transcript, is_edited=is_edited))
             return self._named(row_of(projected), transcript)
         used = (last.usage.total if last else 0) + later // _CHARACTERS
