@@ -16,11 +16,6 @@ def test_every_folder_of_tests_is_run() -> None:
     assert sorted([*FOLDERS, "tests/frameworks"]) == sorted(folders)
 
 
-def test_ci_runs_every_folder_once() -> None:
-    runs = [line for line in (TESTS.parent / ".ci/run").read_text().splitlines() if line.startswith("./scripts/test ")]
-    assert sorted(word for line in runs for word in line.split() if word.startswith("tests/")) == sorted(FOLDERS)
-
-
 def test_everything_runs_on_all_processors() -> None:
     assert plan([]) == (*PARALLEL, *FOLDERS)
 
