@@ -2,7 +2,7 @@
 import * as l10n from '@vscode/l10n';
 
 import { language } from './language';
-import type { CacheMiss, Cost, Entry, IdleCompaction, Message, PromptCache, UsageMeta } from './protocol.gen';
+import type { CacheMiss, Cost, Entry, FollowedConversation, GoodMoment, IdleCompaction, Message, PromptCache, RateLimit, UsageMeta } from './protocol.gen';
 
 const WORDS: Readonly<Record<string, string>> = { user: l10n.t('you'), assistant: l10n.t('assistant'), system: l10n.t('system'), agent: l10n.t('agent') };
 
@@ -143,27 +143,8 @@ const MISSES: Readonly<Record<CacheMiss['cause'], string>> = {
   prefix: l10n.t('because its beginning changed: system prompt, tools or settings'),
 };
 
-/** A piece of work has ended, and the next one can begin in a new session, with at most `tokens` tokens. `at` tells moments apart. */
-export interface GoodMoment {
-  readonly at: number;
-  readonly work: string;
-  readonly tokens: number;
-}
-
-/** How much of a limit of the user's subscription is used, as the agent says it, and when its time ends in Unix milliseconds. */
-export interface RateLimit {
-  readonly name: string;
-  readonly percent: number;
-  readonly until: number | null;
-}
-
 /** What is known of the clock of a conversation. A row that an earlier version of the server has written lacks the last two. */
-export interface Clock {
-  readonly idle: IdleCompaction | null;
-  readonly cache: PromptCache | null;
-  readonly moment?: GoodMoment | null;
-  readonly rateLimits?: readonly RateLimit[];
-}
+export type Clock = Pick<FollowedConversation, 'idle' | 'cache'> & Partial<Pick<FollowedConversation, 'moment' | 'rateLimits'>>;
 
 /** Returns the words for a good moment. `used` are the tokens of the conversation as it is. */
 export function goodMoment({ work, tokens }: GoodMoment, used: number): string {

@@ -26,7 +26,9 @@ import { example, memory, PATIENCE, running } from './support';
 import { commands, EventEmitter, window, workspace } from './vscode';
 
 describe('following', () => {
-  const { rows: [claude, opencode] } = example('following.list.result.json') as { rows: [FollowedConversation, FollowedConversation] };
+  const { rows: [listed, opencode] } = example('following.list.result.json') as { rows: [FollowedConversation, FollowedConversation] };
+  // Each test that is about a good moment or a limit has its own.
+  const claude: FollowedConversation = { ...listed, moment: null, rateLimits: [] };
   const codex: FollowedConversation = { ...claude, sessionId: 's_codex', agent: 'Codex', agentShort: 'Codex', percent: 12, used: 24_000, processId: null, path: '/home/ada/.codex/rollout.jsonl', usedSource: 'reported' };
   const PROJECT = claude.cwd;
   const NOW = claude.updatedAt + 60_000;
@@ -91,7 +93,7 @@ describe('following', () => {
     const hover = (more: object): string => tooltipOf({ rows: [{ ...claude, ...more }], subject: undefined, terminal: undefined }, (text) => text, NOW);
     const limits = [{ name: '5h', percent: 42, until: NOW + 1 }, { name: '7d', percent: 80, until: null }, { name: '1h', percent: 9, until: NOW - 1 }];
     expect(hover({ rateLimits: limits })).toContain('limits: 5h 42%, 7d 80%');
-    for (const none of [{}, { rateLimits: [] }, { rateLimits: limits.slice(2) }]) expect(hover(none)).not.toContain('limits');
+    for (const none of [{ rateLimits: undefined }, { rateLimits: [] }, { rateLimits: limits.slice(2) }]) expect(hover(none)).not.toContain('limits');
     expect(hover({ used: 310_000, moment: { at: 1, work: 'fix: refunds', tokens: 14_000 } })).toContain('a good moment for a new session, which begins with 14K in place of 310K: “fix: refunds” is committed');
   });
 
@@ -402,7 +404,7 @@ describe('following', () => {
   test('a good moment is told once, with a new session beside it, and not in a quiet window', async () => {
     const { following, changes } = rig('on');
     await following.begin();
-    const moment = (at: number, live = true): void => { changes.fire({ rows: [{ ...claude, live, used: 310_000, nearness: 'far', moment: { at, work: 'fix: refunds', tokens: 14_000, cost: null } } as FollowedConversation], gone: [] }); };
+    const moment = (at: number, live = true): void => { changes.fire({ rows: [{ ...claude, live, used: 310_000, nearness: 'far', moment: { at, work: 'fix: refunds', tokens: 14_000, cost: null } }], gone: [] }); };
     const told = (): number => window.showInformationMessage.mock.calls.length;
     let quiet = true;
     const warnings = new Warnings(following, memory(), () => quiet);
