@@ -43,7 +43,7 @@ def test_what_was_left_out_is_listed_by_kind_with_its_message(path: Path) -> Non
     assert "Left out: 1 message of yours, 1 open task, 1 problem, 2 files." in ran.out
     assert f"What you said (1)\n- #1 {ASKED}" in ran.out
     assert "[open] Rename the index" in ran.out
-    assert "[open] `npm run check:prices`: ValueError: rounding of 17 baskets failed" in ran.out
+    assert "[open] `npm run check:prices` failed: ValueError: rounding of 17 baskets failed" in ran.out
     assert "[changed] src/shop/part2.py" in ran.out
     # The summary says that it was changed.
     assert "src/shop/part1.py" not in ran.out
