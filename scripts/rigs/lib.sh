@@ -26,6 +26,12 @@ once() {
   ) 9>"$stamp.lock"
 }
 
+# checksum PATH…: of these files, committed or not. A file that was deleted has no line in it.
+checksum() {
+  git -C "$root" ls-files -z --cached --others --exclude-standard "$@" |
+    (cd "$root" && xargs -0 sha256sum 2>/dev/null || true) | sha256sum
+}
+
 # node_modules: installs the packages that build and check the extension, from its lock file.
 node_modules() {
   once "$root/editors/vscode/node_modules/.ready" "$(sha256sum <"$root/editors/vscode/package-lock.json")" \

@@ -196,7 +196,7 @@ local CHECKS = {
   end,
   given_back = function(result)
     for edit_id, rows in pairs(require('ullage.given_back').by_edit(result)) do
-      eq({ edit_id, #rows }, { 'e_36', 1 })
+      eq({ edit_id, #rows }, { 'e_27', 1 })
       eq(require('ullage.given_back').line(rows):match('^(.-), %d+ %l+ ago$'), 'Given back: 31 tokens')
     end
   end,
