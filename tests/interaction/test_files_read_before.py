@@ -117,7 +117,7 @@ async def test_a_file_whose_session_was_deleted_is_read(tmp_path: Path) -> None:
     rig = Restarted(tmp_path)
     known = await rig.read_whole()
     rig.workspace.ports.store.delete(known.session_id)
-    rig.workspace.forget(known.session_id)
+    rig.workspace.drop(known.session_id)
     assert not await rig.resumes(known)
 
 

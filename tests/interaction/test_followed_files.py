@@ -153,7 +153,7 @@ async def test_a_session_that_was_deleted_here_is_made_again_when_its_file_grows
     await rig.followed.look()
     assert rig.followed.conversation is not None
     rig.workspace.ports.store.delete(rig.followed.conversation.id)
-    rig.workspace.forget(rig.followed.conversation.id)
+    rig.workspace.drop(rig.followed.conversation.id)
     rig.add(to_bytes(lines[2:]))
     await rig.followed.look()
     assert rig.texts == ["One?", "1.", "Two?"]

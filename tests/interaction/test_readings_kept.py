@@ -155,7 +155,7 @@ async def test_a_file_whose_session_was_deleted_is_read_whole(tmp_path: Path) ->
     assert rig.followed.conversation is not None
     session_id = rig.followed.conversation.id
     rig.workspace.ports.store.delete(session_id)
-    rig.workspace.forget(session_id)
+    rig.workspace.drop(session_id)
     assert await rig.read_on() == list(range(1, 41))
     rig.expect_all(40)
 

@@ -91,5 +91,5 @@ async def test_what_the_memory_returned_is_counted_as_memory(workspace: Workspac
     noted = workspace.open(session_id).projection.tracker.reading.breakdown
     assert noted.memory > 0
     assert noted.tool_results == 0
-    workspace.forget(session_id)
+    workspace.drop(session_id)
     assert workspace.open(session_id).projection.tracker.reading.breakdown == noted

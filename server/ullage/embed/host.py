@@ -442,7 +442,7 @@ class Host:
         """Drops a conversation from memory, in the thread, unless a caller uses it. It stays in the store."""
         if self._users.get(session_id) == 0:
             del self._users[session_id]
-            self.workspace.forget(session_id)
+            self.workspace.drop(session_id)
 
     def close(self) -> None:
         """Ends the thread and closes the store. A temporary store is deleted."""

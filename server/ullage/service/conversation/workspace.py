@@ -129,7 +129,7 @@ class Workspace(Environment):
         try:
             conversation.read_again()
         except SessionNotFound:
-            self.forget(session_id)
+            self.drop(session_id)
 
     def is_open(self, session_id: str) -> bool:
         return session_id in self._open
@@ -145,14 +145,14 @@ class Workspace(Environment):
         if it is not open."""
         if session_id in self._open:
             await self._open[session_id].work.close()
-            self.forget(session_id)
+            self.drop(session_id)
 
     async def end_all(self) -> None:
         """Closes every open session, as `end` does."""
         for conversation in self.conversations:
             await self.end(conversation.id)
 
-    def forget(self, session_id: str) -> None:
+    def drop(self, session_id: str) -> None:
         """Cancels the work of a session and drops the session from memory at once, without waiting for the work to
         end."""
         self.open_folders.pop(session_id, None)
@@ -223,7 +223,7 @@ class Follower:
                 conversation.catch_up()
             except SessionNotFound:
                 # Another process has deleted the session.
-                self._workspace.forget(conversation.id)
+                self._workspace.drop(conversation.id)
 
     async def _step(self) -> float:
         try:

@@ -553,7 +553,7 @@ class AgentFollower:
         if conversation is not None and conversation.id in self._opened:
             self._opened.discard(conversation.id)
             self._known.pop(conversation.id, None)
-            self._workspace.forget(conversation.id)
+            self._workspace.drop(conversation.id)
 
     def _was_silent(self, found: FoundFile) -> bool:
         """Returns whether the system should have said by now that a file has changed."""
