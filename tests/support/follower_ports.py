@@ -11,7 +11,7 @@ from ullage.service.ports.agent_files import AgentPorts, Changes, FindChanged
 from ullage.store.sqlite.catalogue_notes import SqliteReadings
 from ullage.store.sqlite.known_catalogue import SqliteReadFiles
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.next_to_store import FileLease
+from ullage.system.shared_files import FileLease
 
 
 def _no_window(origin_id: str) -> int | None:

@@ -33,7 +33,7 @@ from ullage.store.sqlite.known_catalogue import SqliteReadFiles, forgotten_key
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.desktop import notify
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.next_to_store import FileLease
+from ullage.system.shared_files import FileLease
 from ullage.system.transcript_files import AgentOriginals
 from ullage.system.watched_folders import WatchedFolders
 from ullage.watch.candidates import Candidate, find_candidates, is_of_sub_agent

@@ -58,9 +58,9 @@ from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.store.sqlite.catalogue_notes import ForgottenList, SqliteTold
 from ullage.store.sqlite.known_catalogue import FollowedNow, SqliteCatalogue
 from ullage.store.store_place import StorePlace, local_path, news_of, open_sessions_at
-from ullage.system.next_to_store import replace_file
 from ullage.system.processes import SubprocessRunner
 from ullage.system.settings_files import LocalAgentSettings
+from ullage.system.shared_files import replace_file
 from ullage.system.surroundings import LocalProjectFiles
 from ullage.system.transcript_files import read_transcript_file
 from ullage.tools.folder_tools import resolve_inside

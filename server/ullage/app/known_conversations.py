@@ -51,7 +51,7 @@ from ullage.store.sqlite.catalogue_notes import ForgottenList, SqliteTold
 from ullage.store.sqlite.known_catalogue import KnownConversation, SqliteCatalogue, as_followed, forgotten_key
 from ullage.store.store_place import StorePlace, is_there, local_path
 from ullage.system.growing_files import GrowingFiles
-from ullage.system.next_to_store import FileLease
+from ullage.system.shared_files import FileLease
 from ullage.system.transcript_files import read_database, read_transcript_file
 from ullage.watch.candidates import Candidate, find_candidates, read_fact_files, reason_of
 from ullage.watch.file_parts import FileEnds, file_ends, has_any

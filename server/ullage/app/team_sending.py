@@ -19,7 +19,7 @@ from ullage.model.words import package_missing
 from ullage.service.conversation.work import repeated
 from ullage.service.ports.store import ALL_SESSIONS, SessionStore, TeamHit, TeamOpenResult, digest_of
 from ullage.store.store_place import StorePlace, is_there, local_path, open_to_read_at
-from ullage.system.next_to_store import FileLease
+from ullage.system.shared_files import FileLease
 from ullage.system.team_choices import (
     Sent,
     SharedFolder,

@@ -18,7 +18,7 @@ from ullage.limits import OWN_FILE, read_plain
 from ullage.model.errors import InvalidRequest
 from ullage.model.store_address import is_address
 from ullage.service.ports.store import SentMark, digest_of
-from ullage.system.next_to_store import replace_file
+from ullage.system.shared_files import replace_file
 
 _VARIABLE = "ULLAGE_TEAM"
 

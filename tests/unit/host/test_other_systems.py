@@ -20,9 +20,9 @@ from ullage.agents.wiring import HooksOff
 from ullage.cli.hooks.hook_state import HookState
 from ullage.host import Mac, System, Windows, here, write_whole
 from ullage.model.errors import InvalidRequest, StoreUnavailable
-from ullage.system.next_to_store import replace_file
 from ullage.system.processes import ask_to_end, kill_group, start_with_us
 from ullage.system.settings_files import apply, switched_off
+from ullage.system.shared_files import replace_file
 from ullage.wire.plan import FileChange
 
 pytestmark = needs_linux
