@@ -165,6 +165,15 @@ def test_a_report_that_is_too_small_to_be_true_is_not_believed(
     assert found.used > 20_000
 
 
+async def test_a_conversation_whose_messages_must_be_counted_is_listed_for_a_coroutine(
+    home: Home, workspace: Workspace
+) -> None:
+    put_claude(home).write_bytes(ClaudeLog(session=ID).ask().answer(20_000).compact(21_000).data)
+    (found,) = known(home, workspace).found
+    assert (found.reason, found.used_source) == ("", UsageSource.ESTIMATED)
+    assert found.used
+
+
 def test_the_end_is_enough_of_a_file_that_begins_with_a_comment(home: Home, workspace: Workspace) -> None:
     comment = b"// Copied from the weather machine\n"
     home.put(f".claude/projects/-home-ada-weather/{ID}.jsonl", comment + long_log().data)

@@ -8,6 +8,7 @@ folder.
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import sha256
 
@@ -83,15 +84,17 @@ class KnownRows:
     def row(self, transcript: ImportedTranscript, *, is_whole: bool, is_exact: bool) -> FollowedRow | None:
         """Returns the row of a conversation, or None if the figure does not show in this part of its file. A part is
         enough if it has a report that is no placeholder, and after that no edit of the context. What follows the report
-        is then estimated by its length, unless `is_exact` and the file is whole. Not to be called from a coroutine.
-        Raises `UllageError`."""
+        is then estimated by its length, unless `is_exact` and the file is whole. Blocks. Raises `UllageError`."""
         transcript = self._with_told(transcript)
         last, later, is_edited = _last_report(transcript.events)
         is_doubted = last is not None and is_doubtful(last.usage.prompt)
         if not is_whole and (last is None or is_edited or is_doubted or not ends_with_newest(transcript.events)):
             return None
         if is_edited or is_doubted or (is_exact and is_whole and (later or last is None)):
-            projected = asyncio.run(project_transcript(self._workspace, transcript, is_edited=is_edited))
+            # In a thread of its own, because some callers are in a coroutine, whose loop this blocks.
+            with ThreadPoolExecutor(1) as thread:
+                projecting = project_transcript(self._workspace, transcript, is_edited=is_edited)
+                projected = thread.submit(asyncio.run, projecting).result()
             return self._named(row_of(projected), transcript)
         used = (last.usage.total if last else 0) + later // _CHARACTERS
         evidence = _evidence_of(transcript)
