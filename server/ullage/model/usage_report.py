@@ -121,8 +121,8 @@ def can_be_true(prompt: int, counted: int) -> bool:
 
 
 def is_doubtful(prompt: int) -> bool:
-    """Returns whether a report may be a placeholder, so that the messages must be counted to know it. Any agent's
-    system prompt has about 2,000 tokens."""
+    """Returns whether a report may be a placeholder, so that the messages must be counted to know it. Most agents'
+    prompts have more than 2,000 tokens without a message; where a smaller one is true, counting finds that it is."""
     return prompt < _LEAST_PROMPT
 
 
