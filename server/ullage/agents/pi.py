@@ -37,7 +37,7 @@ from ullage.agents.session_facts import Facts, common_facts
 from ullage.agents.wiring import McpPlace, SettingsFile, Steering, Wiring
 from ullage.formats.parsing import Document, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
-from ullage.formats.transcripts.format import Ends, incremental
+from ullage.formats.transcripts.format import Ends, from_end, incremental
 from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role, ToolDefinition
@@ -337,24 +337,15 @@ _last_line = msgspec.json.Decoder(_LastLine)
 
 def at_end(ends: Ends) -> ImportedTranscript | None:
     """Returns what the last entry says if it is an answer with its usage; see `Format`."""
-    try:
-        line = next((line for raw in ends.last() if (line := _last_line.decode(raw)).type not in _OWN_ENTRIES), None)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # An entry that is not written to its end, or of another shape.
-        return None
+    line = next((line for line, _ in from_end(ends.last(), _last_line) if line.type not in _OWN_ENTRIES), None)
     said, head = line and line.message, ends.first[0]
     if not line or not said or said.role != "assistant" or not said.model or said.stop_reason in _UNFINISHED:
         return None
-    usage, at, builder = (
-        usage_beside(said.usage or {}, *_COUNTS),
-        as_timestamp(line.timestamp),
-        TranscriptBuilder(NAME, ""),
-    )
+    usage, builder = usage_beside(said.usage or {}, *_COUNTS), TranscriptBuilder(NAME, "")
     if not usage.prompt or as_object(head.value).get("type") != "session":
         return None
     PiReader(builder).take(head)
-    builder.use_model(said.model)
-    builder.report(usage, builder.add(Role.ASSISTANT, (), timestamp=at))
+    builder.report_answer(said.model, usage, as_timestamp(line.timestamp))
     return builder.finish()
 
 

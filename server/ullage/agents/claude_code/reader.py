@@ -22,7 +22,7 @@ from ullage.agents.record_reader import conversation_records, may_be_another
 from ullage.formats.parsing import Document, Line, as_timestamp, convert_passes, convert_usage
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
-from ullage.formats.transcripts.format import Ends, Records, incremental
+from ullage.formats.transcripts.format import Ends, Records, from_end, incremental
 from ullage.model.blocks import join_texts
 from ullage.model.json_values import JsonObject, as_object, as_text
 from ullage.model.message import Role
@@ -315,28 +315,23 @@ def at_end(ends: Ends) -> ImportedTranscript | None:
     # The lines that those which follow the answer name as their parents.
     parents: set[str] = set()
     lines = ends.last()
-    try:
-        for raw in lines:
-            line = _last_line.decode(raw)
-            if line.uuid in parents:
-                parents = (parents - {line.uuid}) | ({line.parent_uuid or ""} if answer is None else set())
-            if answer is not None:
-                # Between the lines of an answer there are no messages, or they count after its usage.
-                if line.type == "user" or (line.type == "assistant" and _answer_id(line) != _answer_id(answer)):
-                    return None
-            elif line.type == "assistant" and not line.is_api_error_message:
-                answer = line
-                parents.discard(line.parent_uuid or "")
-            elif line.type == "user" and line.message and line.parent_uuid and not _is_special(line, raw):
-                later.append(line)
-                parents.add(line.parent_uuid)
-            elif not (line.type in _AFTER_ANSWER or line.is_api_error_message or line.subtype in ENDS_OF_TURNS):
+    for line, raw in from_end(lines, _last_line):
+        if line.uuid in parents:
+            parents = (parents - {line.uuid}) | ({line.parent_uuid or ""} if answer is None else set())
+        if answer is not None:
+            # Between the lines of an answer there are no messages, or they count after its usage.
+            if line.type == "user" or (line.type == "assistant" and _answer_id(line) != _answer_id(answer)):
                 return None
-            if answer is not None and not parents:
-                return None if _has_results_between(lines, _answer_id(answer)) else _of_answer(ends, answer, later)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # A line that is not written to its end, or of another shape.
-        pass
+        elif line.type == "assistant" and not line.is_api_error_message:
+            answer = line
+            parents.discard(line.parent_uuid or "")
+        elif line.type == "user" and line.message and line.parent_uuid and not _is_special(line, raw):
+            later.append(line)
+            parents.add(line.parent_uuid)
+        elif not (line.type in _AFTER_ANSWER or line.is_api_error_message or line.subtype in ENDS_OF_TURNS):
+            return None
+        if answer is not None and not parents:
+            return None if _has_results_between(lines, _answer_id(answer)) else _of_answer(ends, answer, later)
     return None
 
 
@@ -378,10 +373,8 @@ def _of_answer(ends: Ends, line: _LastLine, later: Sequence[_LastLine]) -> Impor
     builder.agent, builder.version, builder.session_id = "Claude Code", line.version, line.session_id
     builder.cwd = next((cwd for head in heads if (cwd := as_text(head.get("cwd")))), line.cwd)
     builder.parent = next(filter(None, forks), "")
-    builder.use_model(said.model)
-    answer = builder.add(Role.ASSISTANT, (), timestamp=at)
     is_copied = forks[0] not in ("", line.session_id)
-    builder.report(usage, answer, at, convert_passes(said.usage or {}), is_copied=is_copied)
+    builder.report_answer(said.model, usage, at, convert_passes(said.usage or {}), is_copied=is_copied)
     WindowReader(builder).read_answer(line.requested_model, at)
     for one in reversed(later):
         content = one.message.content if one.message else None

@@ -44,7 +44,7 @@ from ullage.formats.transcripts.chat import (
     read_functions,
     read_parts,
 )
-from ullage.formats.transcripts.format import Ends, incremental
+from ullage.formats.transcripts.format import Ends, from_end, incremental
 from ullage.model.blocks import NO_SUMMARY, TextBlock, join_texts
 from ullage.model.edits import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
@@ -649,22 +649,17 @@ def at_end(ends: Ends) -> ImportedTranscript | None:
     versions write the usage of the request that the answer is for."""
     counted: _LastLine | None = None
     model = ""
-    try:
-        for raw in ends.last():
-            line = _last_line.decode(raw)
-            said = line.payload or _LastPayload()
-            if line.type == "turn_context":
-                model = model or said.model
-            elif line.type == "event_msg" and said.type == "token_count" and said.info:
-                counted = counted or line
-            elif line.type == "response_item" and counted:
-                is_answered = is_from_model({"type": said.type, "role": said.role})
-                return _of_count(ends, counted, model, as_timestamp(line.timestamp)) if is_answered else None
-            elif not (line.type == "token_usage_record" or (line.type == "event_msg" and said.type in _QUIET)):
-                return None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # A line that is not written to its end, or of another shape.
-        pass
+    for line, _ in from_end(ends.last(), _last_line):
+        said = line.payload or _LastPayload()
+        if line.type == "turn_context":
+            model = model or said.model
+        elif line.type == "event_msg" and said.type == "token_count" and said.info:
+            counted = counted or line
+        elif line.type == "response_item" and counted:
+            is_answered = is_from_model({"type": said.type, "role": said.role})
+            return _of_count(ends, counted, model, as_timestamp(line.timestamp)) if is_answered else None
+        elif not (line.type == "token_usage_record" or (line.type == "event_msg" and said.type in _QUIET)):
+            return None
     return None
 
 
@@ -686,7 +681,7 @@ def _of_count(ends: Ends, counted: _LastLine, model: str, at: int) -> ImportedTr
     reader.take(Line(number=1, value={**head, "payload": {**as_object(head.get("payload")), **_WITHOUT_TEXTS}}))
     builder.use_model(model)
     builder.window(window, timestamp=at)
-    builder.report(usage, builder.add(Role.ASSISTANT, (), timestamp=at), at)
+    builder.report_answer(model, usage, at)
     return builder.finish()
 
 

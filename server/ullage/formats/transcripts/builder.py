@@ -297,6 +297,14 @@ class TranscriptBuilder:
             )
             self._events.append(report)
 
+    def report_answer(
+        self, model: str, usage: Usage, timestamp: int, passes: tuple[Pass, ...] = (), *, is_copied: bool = False
+    ) -> None:
+        """Adds an answer of `model` without its content, and its usage as `report` does."""
+        self.use_model(model)
+        answer = self.add(Role.ASSISTANT, (), timestamp=timestamp)
+        self.report(usage, answer, timestamp, passes, is_copied=is_copied)
+
     def estimate(self, tokens: int, timestamp: int = 0) -> None:
         """Appends the agent's own estimate of the whole context, in tokens. `timestamp` is Unix milliseconds."""
         self._reported = tokens

@@ -13,7 +13,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, IntEnum
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +22,8 @@ from msgspec.structs import replace
 from ullage.formats.parsing import Document, Line, parse_json
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine, TranscriptBuilder, choose_run
 from ullage.model.json_values import JsonObject, as_object
+
+LastLine = TypeVar("LastLine")
 
 
 class Records(Struct, frozen=True, kw_only=True):
@@ -64,6 +66,16 @@ class Ends(Protocol):
     def last_with(self, text: bytes) -> Line | None:
         """Returns the last record that has this text in it, or None."""
         ...
+
+
+def from_end(lines: Iterator[bytes], decoder: msgspec.json.Decoder[LastLine]) -> Iterator[tuple[LastLine, bytes]]:
+    """Yields lines (`Ends.last`), each decoded and as it is. Ends before one that is not written to its end, or is of
+    another shape."""
+    try:
+        for raw in lines:
+            yield decoder.decode(raw), raw
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return
 
 
 class Format(Struct, frozen=True, kw_only=True):
