@@ -16,9 +16,8 @@ import sys
 from pathlib import Path
 
 from ullage.formats.transcripts.message_lists import Header, write_ullage
-from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import Event, MessageAppended, Record, SessionCreated, ToolsDeclared
-from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.message import Block, Message, Role, TextBlock, ToolDefinition, ToolResultBlock, ToolUseBlock
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "server" / "ullage" / "cli" / "data" / "sample.jsonl"

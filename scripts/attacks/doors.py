@@ -10,8 +10,8 @@ from attacks.open_doors import DOORS
 from support.memory_twin import MemoryTwin
 from support.wire.clients import DIALECTS, KEY, collect
 from support.wire.hostile import ATTACKS, NONSENSE, Pieces, attacked, error_with_key, one_event
-from ullage.model.blocks import ToolUseBlock
 from ullage.model.errors import ProviderError
+from ullage.model.message import ToolUseBlock
 from ullage.service.ports.models import ToolOutcome
 from ullage.tools.toolbox import LocalToolbox
 

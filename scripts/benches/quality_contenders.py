@@ -12,8 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from benches.quality_probe import find_anchors, text_of
-from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.tokens.counter import TokenCounter
 from ullage.transcript.view import groups
 

@@ -21,9 +21,8 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.marker import render_marker
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, ResourceBlock, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 
 WORDS_AROUND = 12
 WORDS_SHARED = 3

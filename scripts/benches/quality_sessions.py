@@ -9,11 +9,10 @@ from msgspec import Struct
 from benches.report import read_file, transcript_files
 from ullage.app.compose import open_workspace
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import CompactionEdit, compaction_block
 from ullage.model.errors import CannotFit
 from ullage.model.events import ContextEdited, MessageAppended
-from ullage.model.message import Message, Role
+from ullage.model.message import CompactionBlock, Message, Role
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import imports
 from ullage.service.archive.export import provider_request

@@ -18,8 +18,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from ullage.model.blocks import TextBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, TextBlock
 
 # Which message of which session, both from 0.
 Place = tuple[int, int]

@@ -17,9 +17,8 @@ from typing import Any
 
 from benches.report import Report, at_most, percentile, recorded
 from benches.search_questions import conversation, make_questions
-from ullage.model.blocks import TextBlock
 from ullage.model.events import MessageAppended, Record, SessionCreated
-from ullage.model.message import Message
+from ullage.model.message import Message, TextBlock
 from ullage.store import open_store
 from ullage.store.search.indexed_text import message_text
 from ullage.store.table_store import TableStore

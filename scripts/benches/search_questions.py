@@ -19,9 +19,8 @@ from msgspec import Struct
 
 from benches.quality_probe import find_anchors
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.blocks import TextBlock, ToolUseBlock
 from ullage.model.events import MessageAppended
-from ullage.model.message import Message
+from ullage.model.message import Message, TextBlock, ToolUseBlock
 from ullage.store.search.indexed_text import message_text
 
 KINDS = ("named", "spoken", "described")

@@ -14,9 +14,8 @@ from benches.report import Aim, Report, at_most, median, read_file, transcript_f
 from benches.speed_fitting import made_up
 from ullage.app.compose import open_workspace
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended, SessionCreated
-from ullage.model.message import Message
+from ullage.model.message import Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import imports, sessions
 from ullage.service.archive import undo as history

@@ -18,9 +18,8 @@ from support.workspace import CountingIds, FixedClock, build_test_workspace
 from ullage.edits.counted import CountedView
 from ullage.edits.drop import Keep, TokenBudgetStrategy, plan_drop
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.blocks import TextBlock
 from ullage.model.events import MessageAppended, SessionCreated
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, TextBlock
 from ullage.service.compact.by_hand import fit_budget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace

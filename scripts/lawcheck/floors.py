@@ -6,16 +6,17 @@ from collections.abc import Collection, Sequence
 from msgspec.structs import replace
 
 from lawcheck.situation import Situation
-from ullage.model.blocks import (
+from ullage.model.message import (
     Block,
     ImageBlock,
+    Message,
     ResourceBlock,
+    Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.model.message import Message, Role
 from ullage.transcript.view import Item, groups, kept, leading
 
 # Tokens: the notice for dropped messages in its longest wording, and the frame of its message.

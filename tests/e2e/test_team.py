@@ -11,9 +11,8 @@ from support.logs import conversation
 from support.panes import wait_until
 from support.postgres_server import PostgresServer, needs_postgres
 from support.team import Team, make_team, said
-from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended, Record
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.store import open_store
 from ullage.store.postgres.postgres_store import open_postgres
 from ullage.store.team.team_archive import Sharing, copy_id, send_folder

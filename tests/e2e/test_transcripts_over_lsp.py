@@ -16,9 +16,8 @@ from support.provider_rules import anthropic_violations, openai_violations
 from support.transcripts import ROOT, conversation, model_conversation_files, recorded
 from ullage.catalog.limits import ContextLimits
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.blocks import Block
 from ullage.model.events import Event, MessageAppended, ToolsDeclared, UsageReported
-from ullage.model.message import Message
+from ullage.model.message import Block, Message
 
 # Tokens: small enough that most recordings are compacted several times.
 SMALL_WINDOW = 24_000

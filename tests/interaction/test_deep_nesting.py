@@ -9,11 +9,10 @@ from support.workspace import build_test_client
 from ullage.agents.transcripts import read
 from ullage.formats.tool_calls import NativeCalls
 from ullage.model.answer import ToolUseEnd
-from ullage.model.blocks import ToolUseBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import MessageAppended
 from ullage.model.json_values import MOST_LEVELS
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, ToolUseBlock
 from ullage.store.search.indexed_text import message_text
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from support.followed_rig import Rig
 from support.log_trees import to_bytes
 from support.session_log import JsonObject
-from ullage.model.blocks import TextBlock
+from ullage.model.message import TextBlock
 from ullage.service.ports.agent_files import Growth, Mark, Pieces, Replaced
 from ullage.system.growing_files import GrowingFiles
 

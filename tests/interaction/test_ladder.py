@@ -7,10 +7,9 @@ import pytest
 
 from support.build import assistant, results, system, thinking, user, uses, words
 from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client
-from ullage.model.blocks import ArtifactLedger, ImageBlock
 from ullage.model.errors import CannotFit, ProviderError
 from ullage.model.events import MessageAppended, SessionCreated
-from ullage.model.message import Message, Role
+from ullage.model.message import ArtifactLedger, ImageBlock, Message, Role
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.ports.models import SummaryStream

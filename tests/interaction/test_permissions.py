@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from support.workspace import LARGE_MODEL, PATIENCE, NoTools, TestClient, build_test_client, play
-from ullage.model.blocks import ToolUseBlock
+from ullage.model.message import ToolUseBlock
 from ullage.model.updates import PermissionAnswer, ToolCall, ToolKind
 from ullage.service.ports.models import Question, ToolAbout, ToolOutcome
 

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from support.workspace import LARGE_MODEL, PATIENCE, SMALL_MODEL, NoTools, TestClient, build_test_client, play
-from ullage.model.blocks import ToolUseBlock
 from ullage.model.errors import AuthenticationFailed, NoModelConfigured, ProviderUnavailable
-from ullage.model.message import ToolDefinition
+from ullage.model.message import ToolDefinition, ToolUseBlock
 from ullage.service.ports.models import ToolOutcome
 
 

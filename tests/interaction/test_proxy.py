@@ -7,8 +7,7 @@ import pytest
 
 from support.acp_end import SHOWS_ALL
 from support.proxy_rig import ProxyRig, proxy_rig
-from ullage.model.blocks import ToolResultBlock, ToolUseBlock
-from ullage.model.message import Message
+from ullage.model.message import Message, ToolResultBlock, ToolUseBlock
 from ullage.proxy.connection import ProxyOptions
 
 # An agent with all commands of its own, so that the proxy adds nothing.

@@ -13,7 +13,7 @@ from support.acp_end import Json
 from support.lsp_client import RpcFailure
 from support.pdf import small_pdf
 from support.proxy_rig import TOY, ProxyRig, running
-from ullage.model.blocks import ResourceBlock
+from ullage.model.message import ResourceBlock
 
 LASTING: Json = {"usage": True, "window": 8_000, "load": True}
 

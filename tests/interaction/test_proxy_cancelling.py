@@ -14,7 +14,7 @@ from support.cancel_table import BY_REQUEST, BY_SESSION, RECORDED, CancelTable, 
 from support.lsp_client import RpcFailure
 from support.proxy_play import ID, Play, playing
 from support.systems import needs_unix_sockets
-from ullage.model.blocks import TextBlock
+from ullage.model.message import TextBlock
 
 _CANCELLED = -32800
 _PROMPTS = ("Hello", "/compact")

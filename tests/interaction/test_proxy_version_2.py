@@ -11,7 +11,7 @@ from support.acp_end import Json
 from support.lsp_client import RpcFailure
 from support.proxy_play import ID, Play, playing
 from support.systems import needs_unix_sockets
-from ullage.model.blocks import TextBlock, ToolResultBlock
+from ullage.model.message import TextBlock, ToolResultBlock
 from ullage.proxy.connection import ProxyOptions
 from ullage.proxy.session_life import State
 

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from support.workspace import SMALL_MODEL, Live, NoTools, TestClient, build_test_client
-from ullage.model.blocks import ToolUseBlock
 from ullage.model.errors import AnswerBroken
-from ullage.model.message import ToolDefinition
+from ullage.model.message import ToolDefinition, ToolUseBlock
 from ullage.model.settings import ProviderSettings, Settings
 from ullage.providers.registry import ProviderRegistry
 from ullage.service.ports.models import ToolOutcome

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from ullage.app.compose import open_workspace
-from ullage.model.blocks import TextBlock, ToolResultBlock
 from ullage.model.errors import AnswerBroken
 from ullage.model.events import SessionCreated
+from ullage.model.message import TextBlock, ToolResultBlock
 from ullage.model.settings import ProviderSettings, Settings
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import new_session

@@ -17,8 +17,8 @@ from support.workspace import (
     play,
 )
 from ullage.model.answer import TurnEnd
-from ullage.model.blocks import TextBlock
 from ullage.model.errors import InvalidRequest, SessionBusy, SessionNotFound
+from ullage.model.message import TextBlock
 from ullage.service.turns import prompt
 
 WRITES_ON = "say: One\nwait: 60\nsay: two"

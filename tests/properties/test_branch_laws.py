@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
-from ullage.model.blocks import TextBlock
 from ullage.model.events import MessageAppended
-from ullage.model.message import Role
+from ullage.model.message import Role, TextBlock
 from ullage.transcript.fold import project
 
 # An operation, and a number that chooses the place to go back to. "keep" is a compaction that keeps two messages.

@@ -12,8 +12,7 @@ from ullage.agents.agent import Agent
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import parse_document
-from ullage.model.blocks import TextBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, TextBlock
 from ullage.transcript.fold import project
 
 WRITING = [pytest.param(agent, id=agent.name) for agent in AGENTS if agent.writer]

@@ -11,8 +11,8 @@ from ullage.cli.commands.compact import Shrunk, compaction_box
 from ullage.cli.commands.context import Big, context_box
 from ullage.cli.draw.parts import bar
 from ullage.cli.draw.text import ASCII, UNICODE, Glyphs, fit
-from ullage.model.blocks import CompactionBlock
 from ullage.model.figure import KnownThreshold, KnownWindow, ThresholdSource, WindowSource
+from ullage.model.message import CompactionBlock
 from ullage.model.updates import Meta
 from ullage.model.usage import Breakdown, UsageSource
 

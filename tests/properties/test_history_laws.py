@@ -20,10 +20,9 @@ from ullage.edits.compaction import (
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.drop import drop
 from ullage.edits.shorten import shorten
-from ullage.model.blocks import ArtifactLedger, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import Edit
 from ullage.model.events import ContextEdited, EditReverted, Event
-from ullage.model.message import Message
+from ullage.model.message import ArtifactLedger, Message, ToolResultBlock, ToolUseBlock
 from ullage.transcript.fold import fold, project
 from ullage.transcript.view import groups
 

@@ -14,10 +14,9 @@ from support.provider_rules import anthropic_violations, openai_violations
 from support.workspace import SMALL_MODEL, PacedSummarizer, TestClient, build_test_client
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.requests.openai import write_openai
-from ullage.model.blocks import ImageBlock, ThinkingBlock
 from ullage.model.errors import ProviderError
 from ullage.model.events import MessageAppended, MessagePinned, SessionCreated, ToolsDeclared
-from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.message import ImageBlock, Message, Role, ThinkingBlock, ToolDefinition
 
 _HUGE = 30_000
 

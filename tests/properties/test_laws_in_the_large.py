@@ -8,8 +8,8 @@ from lawcheck.runs import run
 from lawcheck.situation import Situation, random_situation
 from support.build import user
 from support.random_histories import random_history
-from ullage.model.blocks import ImageBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import DropEdit
+from ullage.model.message import ImageBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 
 
 def test_no_way_of_shrinking_breaks_a_law_on_random_histories() -> None:

@@ -12,8 +12,7 @@ from support.log_trees import SESSIONS, make_log, to_bytes
 from ullage.agents.claude_code.reader import FORMAT, Reader
 from ullage.formats.parsing import parse_document
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
-from ullage.model.blocks import ToolResultBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, ToolResultBlock
 
 Session = list[tuple[str, int, int]]
 

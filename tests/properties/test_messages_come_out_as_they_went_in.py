@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ullage import ContextManager, ContextSettings, TruncationMode
 from ullage.formats.provider import MESSAGES, Provider, read_messages, write_messages, write_request
-from ullage.model.blocks import is_sealed
 from ullage.model.edits import Replacement, ShortenEdit
+from ullage.model.message import is_sealed
 from ullage.transcript.view import Item, apply_edit, replace_block
 
 anthropic = pytest.importorskip("anthropic.types")

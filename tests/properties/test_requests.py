@@ -13,9 +13,8 @@ from ullage.formats.provider import Provider, read_messages, write_request
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.requests.openai import write_openai
 from ullage.formats.requests.responses import write_responses
-from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, TextBlock, ToolResultBlock, ToolUseBlock
 
 
 def read_back(request: dict[str, Any], format_name: str) -> tuple[Message, ...]:

@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 
 from support.conversations import agent, bash, call, places, user
 from support.counting import LengthCounter
-from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_marker
-from ullage.model.message import Message
+from ullage.model.message import CompactionBlock, Message
 from ullage.summary.composition import NOTHING_FITS, compose
 from ullage.summary.summary_request import SummaryRequest
 

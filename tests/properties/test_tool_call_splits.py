@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from ullage.formats.tool_calls import CallsInText, CaretFences, NativeCalls, Syntax, XmlTags
 from ullage.model.answer import Fragment, TextDelta, ToolUseEnd
-from ullage.model.blocks import ToolUseBlock
-from ullage.model.message import ToolDefinition
+from ullage.model.message import ToolDefinition, ToolUseBlock
 
 TOOLS = (
     ToolDefinition(

@@ -24,8 +24,7 @@ from ullage.agents.tools import (
     canonical_name,
     plain,
 )
-from ullage.model.blocks import FileAction
-from ullage.model.message import Message, Role
+from ullage.model.message import FileAction, Message, Role
 from ullage.proxy.turn_messages import CallState
 from ullage.summary.composition import list_files
 from ullage.summary.summary_request import SummaryRequest

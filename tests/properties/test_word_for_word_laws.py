@@ -22,10 +22,9 @@ from ullage import ContextCompactor, ContextManager
 from ullage.cli.main import main
 from ullage.formats.provider import Provider, write_request
 from ullage.model.answer import Fragment, ModelRequest
-from ullage.model.blocks import ToolUseBlock
 from ullage.model.errors import CannotFit
 from ullage.model.json_values import as_list, as_object
-from ullage.model.message import ToolDefinition
+from ullage.model.message import ToolDefinition, ToolUseBlock
 from ullage.model.settings import ContextSettings, Settings
 from ullage.providers.played import ScriptedProvider, parse_script
 from ullage.service.archive.export import export_session

@@ -4,10 +4,18 @@ from collections.abc import Sequence
 from itertools import count
 
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import Block, CompactionBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import Event, MessageAppended, Record
 from ullage.model.marker import render_marker
-from ullage.model.message import Message, Role
+from ullage.model.message import (
+    Block,
+    CompactionBlock,
+    Message,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from ullage.transcript.view import Item
 
 STAMP = Stamp(id="e1", timestamp=1_000)

@@ -2,8 +2,7 @@
 
 from support.conversations import places
 from support.counting import LengthCounter
-from ullage.model.blocks import CompactionBlock
-from ullage.model.message import Message
+from ullage.model.message import CompactionBlock, Message
 from ullage.summary.composition import compose
 from ullage.summary.summary_request import SummaryRequest
 

@@ -13,8 +13,7 @@ from ullage.formats.parsing import parse_document
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.requests.responses import write_responses
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.blocks import CompactionBlock, TextBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import CompactionBlock, Message, Role, TextBlock
 from ullage.service.continuing import summary_first
 from ullage.transcript.fold import project
 

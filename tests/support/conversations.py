@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, TextBlock, ToolResultBlock, ToolUseBlock
 
 
 def user(text: str) -> Message:

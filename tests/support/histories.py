@@ -10,21 +10,22 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from ullage.model.blocks import (
+from ullage.model.message import (
     ArtifactLedger,
     Block,
     CompactionBlock,
     FileAction,
     FileArtifact,
     ImageBlock,
+    Message,
     ResourceBlock,
     ResultPart,
+    Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.model.message import Message, Role
 
 # Whole texts that have broken counters, splitters or encoders, in place of arbitrary text. Each is one draw, so they
 # are quick to make and to shrink.

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from ullage.model.blocks import TextBlock
 from ullage.model.events import Event, MessageAppended, Record, SessionCreated, SessionForked
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, TextBlock
 
 
 def message(message_id: str, text: str = "hello") -> MessageAppended:

@@ -17,17 +17,18 @@ from support.histories import (
     assemble,
     numbered,
 )
-from ullage.model.blocks import (
+from ullage.model.message import (
     Block,
     ImageBlock,
+    Message,
     ResourceBlock,
     ResultPart,
+    Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.model.message import Message, Role
 
 _FILES = ("src/app.py", "src/store.py", "docs/plan.md")
 _REASONING = (

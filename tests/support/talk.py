@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import Block, Message, Role, TextBlock, ToolResultBlock, ToolUseBlock
 
 
 class Talk:

@@ -5,9 +5,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from support.postgres_server import PostgresServer
-from ullage.model.blocks import TextBlock
 from ullage.model.events import MessageAppended, Record, SessionCreated
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, TextBlock
 from ullage.store import open_store
 from ullage.store.postgres.postgres_store import open_postgres
 

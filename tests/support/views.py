@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from support.build import assistant, results, system, thinking, user, uses, words
-from ullage.model.blocks import Block, ToolResultBlock, ToolUseBlock
-from ullage.model.message import Message
+from ullage.model.message import Block, Message, ToolResultBlock, ToolUseBlock
 
 _Step = list[Message]
 _FILES = ("a.py", "b.py", "c.py")

@@ -14,9 +14,8 @@ from ullage.agents.discovery import Discovery, Wanted, is_in
 from ullage.api.methods import METHODS
 from ullage.api.wire import SessionNotification
 from ullage.model import words
-from ullage.model.blocks import ArtifactLedger, ToolUseBlock
 from ullage.model.errors import InvalidRequest, NoModelConfigured, ProviderError
-from ullage.model.message import ToolDefinition
+from ullage.model.message import ArtifactLedger, ToolDefinition, ToolUseBlock
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import ToolKind, ToolLocation, Update
 from ullage.model.usage import Price, PriceTier

@@ -31,10 +31,9 @@ from ullage.api.wire import REQUEST_PERMISSION, AnyMethod
 from ullage.jsonrpc.envelope import MAX_LINE
 from ullage.jsonrpc.peer import cancelled
 from ullage.model.answer import TurnEnd
-from ullage.model.blocks import Block, ResourceBlock, TextBlock
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.json_values import JsonObject, as_object, as_plain, as_text
-from ullage.model.message import INSTRUCTION_FILES
+from ullage.model.message import INSTRUCTION_FILES, Block, ResourceBlock, TextBlock
 from ullage.model.settings import Settings
 from ullage.model.updates import ToolCall, UserMessageChunk
 from ullage.model.usage import Usage

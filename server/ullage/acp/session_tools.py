@@ -31,10 +31,9 @@ from ullage.acp.announce import (
 from ullage.acp.connection import Client
 from ullage.api.client_requests import Ask
 from ullage.jsonrpc.envelope import BadReply
-from ullage.model.blocks import ToolUseBlock
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.json_values import JsonObject, as_list, as_object, as_text
-from ullage.model.message import ToolDefinition
+from ullage.model.message import ToolDefinition, ToolUseBlock
 from ullage.model.updates import Notice, Severity, ToolKind
 from ullage.model.words import percent, short
 from ullage.policy.budget import ContextBudget

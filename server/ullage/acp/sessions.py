@@ -45,19 +45,20 @@ from ullage.api import session_methods as api
 from ullage.api.context_methods import COMMANDS
 from ullage.api.engine import Reply
 from ullage.edits.compaction import compaction_id
-from ullage.model.blocks import (
+from ullage.model.errors import InvalidRequest
+from ullage.model.events import SessionCreated
+from ullage.model.message import (
     CompactionBlock,
     ImageBlock,
+    Message,
     ResourceBlock,
     ResultPart,
+    Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.model.errors import InvalidRequest
-from ullage.model.events import SessionCreated
-from ullage.model.message import Message, Role
 from ullage.model.updates import (
     AgentThoughtChunk,
     CompactionMeta,

@@ -18,9 +18,8 @@ from ullage.agents.session_facts import Facts
 from ullage.formats.parsing import Document, Line, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental
-from ullage.model.blocks import TextBlock
 from ullage.model.json_values import JsonObject, as_text
-from ullage.model.message import Role
+from ullage.model.message import Role, TextBlock
 from ullage.model.usage import Usage
 
 # The line with which the program begins a chat.

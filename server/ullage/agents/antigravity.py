@@ -14,9 +14,8 @@ from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, as_timestamp, parse_json
 from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.formats.transcripts.format import incremental
-from ullage.model.blocks import Block, TextBlock, ThinkingBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Role
+from ullage.model.message import Block, Role, TextBlock, ThinkingBlock
 
 _BEGIN, _END = "<USER_REQUEST>", "</USER_REQUEST>"
 

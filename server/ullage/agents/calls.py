@@ -18,9 +18,8 @@ from ullage.agents.outcomes import goes_on, was_refused
 from ullage.agents.results import FENCED, fenced_command, printed
 from ullage.agents.shell import Touch, touched_files
 from ullage.agents.tools import FILE_ACTIONS, Action, action_of, command_of, path_of, paths_of, plain, text_of, value_of
-from ullage.model.blocks import FileAction, ToolResultBlock, ToolUseBlock, text_and_resources
 from ullage.model.json_values import as_object
-from ullage.model.message import Message
+from ullage.model.message import FileAction, Message, ToolResultBlock, ToolUseBlock, text_and_resources
 
 # The stars first: a search for literal text is many times faster than one that is tried at every line.
 _PATCH_LINE = re.compile(r"\*\*\* (?<![^\n]\*\*\* )(?:(Add|Update|Delete) File: (.+)|Move to: (.+))$", re.MULTILINE)

@@ -19,9 +19,8 @@ from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import Records, file_named, incremental
-from ullage.model.blocks import TextBlock, join_texts
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
-from ullage.model.message import Role
+from ullage.model.message import Role, TextBlock, join_texts
 
 NAME = "cline"
 _MESSAGES, _COMPACTION = ".messages.json", ".compaction.json"

@@ -16,9 +16,8 @@ from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclu
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
 from ullage.formats.transcripts.format import Records, file_named, incremental, parsed
-from ullage.model.blocks import Block, ResourceBlock, TextBlock, ThinkingBlock, join_texts
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Role
+from ullage.model.message import Block, ResourceBlock, Role, TextBlock, ThinkingBlock, join_texts
 from ullage.model.usage import Usage
 
 NAME = "cline-task"

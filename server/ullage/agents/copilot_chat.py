@@ -24,17 +24,17 @@ from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclu
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments
 from ullage.formats.transcripts.format import Records, incremental
-from ullage.model.blocks import (
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+from ullage.model.message import (
     Block,
     ResourceBlock,
     ResultPart,
+    Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Role
 
 # Keys of the records that are made of the session: its own facts, and requests that the user took back.
 HEAD, TAKEN_BACK = "session", "takenBack"

@@ -26,19 +26,19 @@ from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_js
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_image_url
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, parsed, rows_of
-from ullage.model.blocks import (
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
+from ullage.model.message import (
     Block,
     ImageBlock,
     ResourceBlock,
     ResultPart,
+    Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
     join_texts,
 )
-from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
-from ullage.model.message import Role
 
 
 def patterns(machine: Machine) -> tuple[str, ...]:

@@ -28,9 +28,8 @@ from ullage.formats.parsing import Document, Line, as_count, parse_json, to_json
 from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
 from ullage.formats.transcripts.format import Records, file_named, incremental, rows_of
-from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
-from ullage.model.message import Role
+from ullage.model.message import Role, TextBlock, ThinkingBlock, ToolResultBlock
 from ullage.model.usage import Usage
 
 STORE_NAME = "cursor-store"

@@ -28,9 +28,8 @@ from ullage.formats.parsing import Document, Line, as_count, as_timestamp, conve
 from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_blocks
 from ullage.formats.transcripts.format import Records, incremental
-from ullage.model.blocks import TextBlock
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
-from ullage.model.message import Role
+from ullage.model.message import Role, TextBlock
 
 
 def patterns(machine: Machine) -> tuple[str, ...]:

@@ -18,8 +18,16 @@ from msgspec import Struct
 from ullage.agents.results import fenced_command
 from ullage.agents.shell import shell_read
 from ullage.agents.tools import CONTENT_KEYS, Action, action_of, command_of, path_of, text_of
-from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
-from ullage.model.message import Message, Role
+from ullage.model.message import (
+    Block,
+    Message,
+    ResourceBlock,
+    Role,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    join_texts,
+)
 
 _SCHEME = "file://"
 # The beginning of an absolute path of Windows; `C:a` is relative to the drive's own folder.

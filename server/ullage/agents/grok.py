@@ -17,9 +17,8 @@ from ullage.formats.parsing import Document, Line, to_json
 from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_image_url, read_parts
 from ullage.formats.transcripts.format import Records, incremental
-from ullage.model.blocks import Block, TextBlock, ThinkingBlock, join_texts
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
-from ullage.model.message import Role
+from ullage.model.message import Block, Role, TextBlock, ThinkingBlock, join_texts
 
 
 def patterns(machine: Machine) -> tuple[str, ...]:

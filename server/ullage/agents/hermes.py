@@ -10,9 +10,8 @@ from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import ChatReader, read_functions
 from ullage.formats.transcripts.format import Records, incremental
-from ullage.model.blocks import TextBlock
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
-from ullage.model.message import Role
+from ullage.model.message import Role, TextBlock
 
 NAME = "hermes"
 _FACTS = "facts"

@@ -10,8 +10,7 @@ from functools import cache
 from msgspec import Struct
 
 from ullage.agents.results import is_output
-from ullage.model.blocks import Provided, ResourceBlock, TextBlock, ToolResultBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Provided, ResourceBlock, Role, TextBlock, ToolResultBlock
 
 # Characters. A longer text in tags is not recognised; the bound keeps the search fast on large messages.
 _LONGEST = 20_000

@@ -7,10 +7,9 @@ from hashlib import sha256
 from msgspec import Struct
 
 from ullage.agents.machine import Machine
-from ullage.model.blocks import ArtifactLedger, CompactionBlock, TextBlock, join_texts
 from ullage.model.json_values import JsonObject
 from ullage.model.marker import render_marker
-from ullage.model.message import Message, Role
+from ullage.model.message import ArtifactLedger, CompactionBlock, Message, Role, TextBlock, join_texts
 
 # The name of the summarizer whose summary is no text of the agent's.
 _OFFLINE = "offline"

@@ -22,9 +22,18 @@ from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_js
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_blocks, read_parts
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental
-from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Role, ToolDefinition
+from ullage.model.message import (
+    Block,
+    ImageBlock,
+    ResultPart,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 
 
 def patterns(machine: Machine) -> tuple[str, ...]:

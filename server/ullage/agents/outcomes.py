@@ -3,7 +3,7 @@
 import re
 from itertools import islice
 
-from ullage.model.blocks import Outcome
+from ullage.model.message import Outcome
 
 # Characters. Test runners report at the end; wrappers print an exit code at the beginning.
 _HEAD, _TAIL = 1_500, 5_000

@@ -38,9 +38,18 @@ from ullage.agents.wiring import McpPlace, SettingsFile, Steering, Wiring
 from ullage.formats.parsing import Document, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
 from ullage.formats.transcripts.format import Ends, from_end, incremental
-from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Role, ToolDefinition
+from ullage.model.message import (
+    Block,
+    ImageBlock,
+    ResultPart,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 
 NAME = "pi"
 

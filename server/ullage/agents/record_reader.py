@@ -13,9 +13,8 @@ from ullage.agents.machine import first_line
 from ullage.formats.parsing import Document, Line, as_count, exclude_cache
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.format import Records
-from ullage.model.blocks import Block
 from ullage.model.json_values import JsonObject, as_text
-from ullage.model.message import Role
+from ullage.model.message import Block, Role
 from ullage.model.usage import Usage
 
 # In place of messages that an agent has left out of the context without a summary.

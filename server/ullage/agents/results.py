@@ -11,15 +11,16 @@ import msgspec
 from msgspec import Struct
 
 from ullage.agents.tools import Action, canonical_name
-from ullage.model.blocks import (
+from ullage.model.message import (
     ImageBlock,
+    Message,
     ResourceBlock,
+    Role,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
     text_and_resources,
 )
-from ullage.model.message import Message, Role
 
 # The tool name that is given to a command in a fenced code block.
 FENCED = canonical_name(Action.RUN)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.model.blocks import FileAction
+from ullage.model.message import FileAction
 
 HEREDOC = re.compile(r"<<-?\s{0,3}['\"]?(\w{1,40})['\"]?")
 # Of up to 200 characters, and what is in another one inside it: enough for names, and bounded for hostile texts.

@@ -13,8 +13,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, cast
 
-from ullage.model.blocks import FileAction
 from ullage.model.json_values import as_list, as_object
+from ullage.model.message import FileAction
 
 
 class Action(StrEnum):

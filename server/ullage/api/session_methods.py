@@ -23,21 +23,23 @@ from ullage.formats.requests.turns import IMAGE_TYPES
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
 from ullage.formats.verbatim import PLAIN, PLAIN_PARTS, other_format, prompt_message
 from ullage.model.answer import TurnEnd
-from ullage.model.blocks import (
-    PDF,
-    Block,
-    ImageBlock,
-    Provided,
-    ResourceBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import MessageAppended, ModelChanged, SessionCreated, ToolsDeclared, UsageReported
 from ullage.model.json_values import MOST_LEVELS, JsonObject, as_object, as_objects, as_text, is_too_deep
-from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.message import (
+    PDF,
+    Block,
+    ImageBlock,
+    Message,
+    Provided,
+    ResourceBlock,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from ullage.model.settings import ContextSettings, Settings, check_settings
 from ullage.model.usage import Usage
 from ullage.service import sessions, turns

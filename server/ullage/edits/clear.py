@@ -31,9 +31,17 @@ from msgspec.structs import replace
 from ullage.agents.file_reads import FileRead, Line, file_keys, file_lines, file_reads, only_text
 from ullage.agents.results import ToolResult, tool_results
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import Block, ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, is_sealed
 from ullage.model.edits import ClearThinkingEdit, ClearToolUsesEdit, DuplicateReadsEdit, RepeatedFile, Replacement
-from ullage.model.message import Message
+from ullage.model.message import (
+    Block,
+    Message,
+    ResourceBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    is_sealed,
+)
 from ullage.transcript.view import turn_starts
 
 # A model keeps these results on purpose; clearing them would defeat the purpose.

@@ -15,18 +15,20 @@ from msgspec.structs import replace
 
 from ullage.edits.clear import AGAIN
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import (
+from ullage.model.edits import CompactionEdit
+from ullage.model.message import (
     GIVEN,
     ArtifactLedger,
     BroughtBack,
     CompactionBlock,
+    Message,
+    Role,
     SealedCompaction,
     ToolResultBlock,
     ToolUseBlock,
     join_texts,
+    number_of,
 )
-from ullage.model.edits import CompactionEdit
-from ullage.model.message import Message, Role, number_of
 from ullage.transcript.view import Item, groups, kept, leading, turn_starts
 
 # Tokens. A longer summary says little more (other products stop at 4,096). The ledger may take the same again.

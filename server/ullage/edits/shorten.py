@@ -21,10 +21,13 @@ from ullage.agents.inserted import typed_blocks
 from ullage.agents.results import ToolResult, tool_results, tool_uses
 from ullage.edits.clear import MEMORY_TOOLS
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import (
+from ullage.model.edits import Replacement, ShortenEdit
+from ullage.model.message import (
     Block,
     ImageBlock,
+    Message,
     ResourceBlock,
+    Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
@@ -32,8 +35,6 @@ from ullage.model.blocks import (
     is_sealed,
     text_and_resources,
 )
-from ullage.model.edits import Replacement, ShortenEdit
-from ullage.model.message import Message, Role
 from ullage.transcript.view import groups, replace_block
 
 _PICTURE = "[A picture was left out to make room.]"

@@ -29,9 +29,8 @@ from ullage.formats.provider import Provider, write_request
 from ullage.formats.requests.turns import writable
 from ullage.ledger.contradiction import without_contradictions
 from ullage.ledger.ledger_entry import Entry
-from ullage.model.blocks import TextBlock, join_texts
 from ullage.model.errors import AnswerBroken, ProviderError
-from ullage.model.message import Message
+from ullage.model.message import Message, TextBlock, join_texts
 from ullage.model.settings import Settings, SummarySettings
 from ullage.model.updates import Update, UsageMeta
 from ullage.service.archive.search import SearchResult

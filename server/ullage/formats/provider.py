@@ -13,11 +13,10 @@ from ullage.formats.requests import anthropic, openai, responses
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_functions, read_tools
 from ullage.formats.verbatim import check_message, show
-from ullage.model.blocks import Provided
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import ConversationImported, Event, MessageAppended
 from ullage.model.json_values import JsonObject, as_object, as_text
-from ullage.model.message import Message, ToolDefinition
+from ullage.model.message import Message, Provided, ToolDefinition
 
 
 class Provider(StrEnum):

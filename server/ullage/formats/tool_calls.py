@@ -15,9 +15,8 @@ from msgspec import Struct
 
 from ullage.formats.parsing import to_json
 from ullage.model.answer import Fragment, TextDelta, ToolInputDelta, ToolUseEnd, ToolUseStart
-from ullage.model.blocks import ToolUseBlock
 from ullage.model.json_values import as_object, as_text, flatten_depths, is_too_deep
-from ullage.model.message import ToolDefinition
+from ullage.model.message import ToolDefinition, ToolUseBlock
 
 CUT_OFF = "it was cut off before its end"
 

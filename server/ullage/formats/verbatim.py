@@ -27,20 +27,21 @@ from ullage.formats.transcripts.chat import (
     read_parts,
     read_result,
 )
-from ullage.model.blocks import (
+from ullage.model.errors import InvalidRequest
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+from ullage.model.message import (
     Block,
     ImageBlock,
+    Message,
     Provided,
     ResourceBlock,
+    Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
     join_texts,
 )
-from ullage.model.errors import InvalidRequest
-from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Message, Role
 
 ANTHROPIC, CHAT, RESPONSES = "anthropic", "openai", "openai-responses"
 Place = tuple[str | int, ...]

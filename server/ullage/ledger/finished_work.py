@@ -1,8 +1,7 @@
 """When a piece of work is at its end, so that the next one can begin in a new or compacted conversation."""
 
 from ullage.ledger.ledger_entry import Entry, Ledger, Life
-from ullage.model.blocks import ToolUseBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, ToolUseBlock
 
 _CHANGED = (Life.CREATED, Life.CHANGED, Life.DELETED)
 # How a question ends in the scripts that have a mark for it.

@@ -18,7 +18,7 @@ from ullage.agents.shell_git import Commit, branch_shown, commits_after
 from ullage.agents.shell_purpose import Purpose, covers, purpose_of, without_options
 from ullage.agents.tools import NEW_TEXT_KEYS, OLD_TEXT_KEYS, Action, action_of, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
-from ullage.model.blocks import FileAction, Outcome
+from ullage.model.message import FileAction, Outcome
 from ullage.redaction.clean import clean, redact
 
 # Words of a command that compiles, lints or checks types, by what it then says of the code.

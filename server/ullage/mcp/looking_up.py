@@ -32,9 +32,8 @@ from ullage.mcp.tool_table import (
     OpenInput,
     SearchInput,
 )
-from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.errors import InvalidRequest, MessageNotFound, SessionNotFound, UllageError
-from ullage.model.message import number_of
+from ullage.model.message import Block, TextBlock, ToolResultBlock, ToolUseBlock, number_of
 from ullage.model.updates import TextContent, UsageMeta
 from ullage.model.usage import UsageSource
 from ullage.model.words import good_moment, next_prompt, rate_limits

@@ -13,8 +13,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from ullage.model.blocks import TextBlock, ToolResultBlock
-from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.message import Message, Role, TextBlock, ToolDefinition, ToolResultBlock
 from ullage.model.usage import Usage
 
 

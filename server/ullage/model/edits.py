@@ -8,8 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.model.blocks import CompactionBlock
-from ullage.model.message import Message
+from ullage.model.message import CompactionBlock, Message
 
 
 class EditTrigger(StrEnum):

@@ -3,16 +3,16 @@
 import re
 from collections.abc import Sequence
 
-from ullage.model.blocks import (
+from ullage.model.message import (
     GIVEN,
     ArtifactLedger,
     BroughtBack,
     CommandArtifact,
     CompactionBlock,
     FileAction,
+    Message,
     Outcome,
 )
-from ullage.model.message import Message
 
 FILE_HEADINGS = {
     FileAction.CREATED: "Created",

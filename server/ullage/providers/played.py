@@ -43,7 +43,6 @@ from ullage.model.answer import (
     ToolUseStart,
     UsageDelta,
 )
-from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.errors import (
     AnswerBroken,
     AuthenticationFailed,
@@ -55,7 +54,7 @@ from ullage.model.errors import (
     RequestRefused,
 )
 from ullage.model.events import Event, MessageAppended, UsageReported
-from ullage.model.message import Role
+from ullage.model.message import Block, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.settings import ProviderSettings
 from ullage.model.usage import Usage
 from ullage.service.ports.models import ProviderCapabilities

@@ -22,9 +22,8 @@ from ullage.model.answer import (
     ToolUseStart,
     ask_messages,
 )
-from ullage.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.errors import RequestRefused
-from ullage.model.message import Message, Role
+from ullage.model.message import Block, ImageBlock, Message, Role, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.service.ports.models import EditorModels, Provider, ProviderCapabilities
 
 # How calls may be written, by the names that the settings have for it.

@@ -14,12 +14,11 @@ from msgspec.structs import replace
 from ullage.agents.acp import compaction_call, compaction_done
 from ullage.edits.compaction import SUMMARY_CAP, Summary, joined
 from ullage.edits.shorten import cut_middle, names
-from ullage.model.blocks import ArtifactLedger, CompactionBlock
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import AnswerBroken, NothingToUndo
 from ullage.model.events import AgentAttached, ContextEdited, EditReverted, Event, MessageAppended, Record
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
-from ullage.model.message import Message, Role
+from ullage.model.message import ArtifactLedger, CompactionBlock, Message, Role
 from ullage.proxy.record import SessionRecord
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide

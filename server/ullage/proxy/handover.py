@@ -16,13 +16,12 @@ from msgspec.structs import replace
 
 from ullage.edits.compaction import Summary
 from ullage.model import words
-from ullage.model.blocks import CompactionBlock, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import AgentError, AnswerBroken, InvalidRequest, NothingToCompact, UllageError
 from ullage.model.events import AgentAttached, ModelChanged
 from ullage.model.json_values import encode_json
 from ullage.model.marker import render_marker
-from ullage.model.message import Message, Role
+from ullage.model.message import CompactionBlock, Message, ResourceBlock, Role, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.updates import CompactionMeta, CompactionStatus, CompactionUpdate, Meta, TextContent
 from ullage.proxy.agent_sessions import close_aside, copy_session, discard, open_aside, open_fresh, prompt_agent
 from ullage.proxy.compactions import (

@@ -20,17 +20,18 @@ from ullage.agents.tools import (
     paths_of,
     value_of,
 )
-from ullage.model.blocks import (
+from ullage.model.json_values import as_list, as_object, as_objects, as_text, is_too_deep
+from ullage.model.message import (
     Block,
     ImageBlock,
+    Message,
     ResourceBlock,
+    Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.model.json_values import as_list, as_object, as_objects, as_text, is_too_deep
-from ullage.model.message import Message, Role
 
 # Characters after which the text so far becomes a message, although more may come, so that memory stays bounded.
 _LONGEST = 1 << 20

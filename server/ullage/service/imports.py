@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.events import (
     ContextEdited,
     ConversationImported,
@@ -26,7 +25,7 @@ from ullage.model.events import (
     SessionForked,
     UsageReported,
 )
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import Breakdown, MessageCount, UsageSource
 from ullage.model.usage_report import is_doubtful
 from ullage.service.conversation.conversation import Conversation

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from ullage.agents.inserted import typed_texts
 from ullage.agents.machine import first_prompt
-from ullage.model.blocks import Block, TextBlock
 from ullage.model.edits import CompactionEdit, DropEdit, Edit, EditTrigger, Replacement, RewriteEdit
 from ullage.model.errors import InvalidRequest, StoreError
 from ullage.model.events import (
@@ -28,7 +27,7 @@ from ullage.model.events import (
     UsageReported,
 )
 from ullage.model.marker import find_marker
-from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.message import Block, Message, Role, TextBlock, ToolDefinition
 from ullage.model.settings import check_context, overridden
 from ullage.model.usage import Usage
 from ullage.service.conversation.conversation import Checkpoint, Conversation, position_of

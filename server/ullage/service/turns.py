@@ -22,19 +22,20 @@ from ullage.agents.file_reads import path_of_uri
 from ullage.edits.clear import MEMORY_TOOLS, ClearOptions, cleared_elsewhere
 from ullage.model import words
 from ullage.model.answer import Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, ToolUseClearing, TurnEnd
-from ullage.model.blocks import (
+from ullage.model.errors import AnswerBroken, ContextTooLong, InvalidRequest, ProviderError
+from ullage.model.events import ContextEdited
+from ullage.model.message import (
     PDF,
     Block,
     ImageBlock,
+    Message,
     ResourceBlock,
+    Role,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
     join_texts,
 )
-from ullage.model.errors import AnswerBroken, ContextTooLong, InvalidRequest, ProviderError
-from ullage.model.events import ContextEdited
-from ullage.model.message import Message, Role
 from ullage.model.updates import (
     AgentMessageChunk,
     AgentThoughtChunk,

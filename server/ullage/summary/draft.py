@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from enum import IntEnum
 
 from ullage.model.answer import Finished, Fragment, StopReason, ToolUseEnd, ToolUseStart
-from ullage.model.blocks import ArtifactLedger
 from ullage.model.errors import AnswerBroken
 from ullage.model.marker import render_ledger
+from ullage.model.message import ArtifactLedger
 from ullage.model.words import short
 from ullage.redaction.clean import clean, redact
 from ullage.summary.summary_request import SummaryRequest

@@ -8,9 +8,8 @@ from ullage.ledger.folding import Fold
 from ullage.ledger.ledger_entry import Ledger
 from ullage.ledger.ledger_page import prepare, standing
 from ullage.ledger.said import typed_text
-from ullage.model.blocks import ToolResultBlock, ToolUseBlock, text_and_resources
 from ullage.model.json_values import encode_json
-from ullage.model.message import Message
+from ullage.model.message import Message, ToolResultBlock, ToolUseBlock, text_and_resources
 from ullage.redaction.clean import redact
 from ullage.transcript.view import is_prompt
 

@@ -2,8 +2,7 @@
 
 from msgspec import Struct
 
-from ullage.model.blocks import CompactionBlock
-from ullage.model.message import Message
+from ullage.model.message import CompactionBlock, Message
 
 
 class SummaryRequest(Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from functools import cache
 from math import ceil
 
-from ullage.model.blocks import ImageBlock
+from ullage.model.message import ImageBlock
 from ullage.tokens.families import ImageRule
 
 # Assumed for a picture whose size is not given (a URL, an unknown format): the order of magnitude of a screenshot.

@@ -9,19 +9,22 @@ from typing import Any, cast
 
 import msgspec
 
-from ullage.model.blocks import (
+from ullage.model.marker import render_marker
+from ullage.model.message import (
     Block,
     CompactionBlock,
     ImageBlock,
+    Message,
     ResourceBlock,
     ResultPart,
+    Role,
     TextBlock,
     ThinkingBlock,
+    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
+    is_memory_file,
 )
-from ullage.model.marker import render_marker
-from ullage.model.message import Message, Role, ToolDefinition, is_memory_file
 from ullage.model.usage import Breakdown
 from ullage.tokens.families import Family
 from ullage.tokens.images import count_image, count_page, count_pages

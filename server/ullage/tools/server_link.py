@@ -32,8 +32,8 @@ from mcp.types import (
 from msgspec import Struct
 
 from ullage import __version__
-from ullage.model.blocks import ImageBlock
 from ullage.model.json_values import as_list, as_object, encode_json
+from ullage.model.message import ImageBlock
 from ullage.service.ports.models import ToolOutcome
 from ullage.tools.offered_servers import Answer, AskedForm, AskedVisit, Elicit, Server, StdioServer
 

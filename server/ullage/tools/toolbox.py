@@ -12,10 +12,9 @@ from typing import Any
 from ullage.memory import memory_tool as memory
 from ullage.memory.memory_tool import Command, Create, Delete, Insert, Rename, StrReplace, View, read_command
 from ullage.memory.notes import insert_text, parse_path, render_listing, replace_text, view_text
-from ullage.model.blocks import PDF, ToolUseBlock
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.json_values import as_text
-from ullage.model.message import ToolDefinition
+from ullage.model.message import PDF, ToolDefinition, ToolUseBlock
 from ullage.model.updates import ToolKind
 from ullage.service.archive.search import RECALL
 from ullage.service.ports.models import FileContent, LinkedFile, Question, ToolAbout, ToolOutcome

@@ -34,10 +34,13 @@ from ullage.model.answer import (
     ToolUseStart,
     UsageDelta,
 )
-from ullage.model.blocks import (
+from ullage.model.edits import CompactionEdit, DropEdit, Edit, Replacement, ReplacingEdit, RewindEdit
+from ullage.model.message import (
     Block,
+    Message,
     Provided,
     ResourceBlock,
+    Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
@@ -45,8 +48,6 @@ from ullage.model.blocks import (
     is_provider_summary,
     is_sealed,
 )
-from ullage.model.edits import CompactionEdit, DropEdit, Edit, Replacement, ReplacingEdit, RewindEdit
-from ullage.model.message import Message, Role
 from ullage.model.usage import Usage
 
 

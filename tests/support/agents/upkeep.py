@@ -14,7 +14,7 @@ from support.agents.scenario import FIRST, NO, YES, Place, is_the_agents
 from support.lsp_client import RpcFailure
 from support.wire.replies import Call
 from ullage.app.compose import open_workspace
-from ullage.model.blocks import ToolResultBlock, text_and_resources
+from ullage.model.message import ToolResultBlock, text_and_resources
 
 # How an editor introduces itself that draws the terminals of agents' commands and takes no updates of compactions.
 _DRAWS_TERMINALS: Json = {"terminal": True, "_meta": {"terminal_output": True, "terminal-auth": True}}

@@ -10,8 +10,7 @@ from support.wire.replies import Reply
 from support.wire.responses_wire import ResponsesWire
 from support.wire.server import Replier, WireServer, replies
 from ullage.model.answer import Fragment, ModelRequest
-from ullage.model.blocks import TextBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, TextBlock
 from ullage.model.settings import ProviderSettings
 from ullage.providers.anthropic_messages import AnthropicProvider
 from ullage.providers.anthropic_messages import make_client as make_anthropic_client

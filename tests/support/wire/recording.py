@@ -9,9 +9,17 @@ from msgspec import Struct
 from support.transcripts import recorded
 from support.wire.replies import Call, Part, Reply, Say, Think
 from support.workspace import NoTools
-from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended
-from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.message import (
+    Block,
+    Message,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from ullage.service.ports.models import ToolOutcome
 
 GO_ON = "Go on."

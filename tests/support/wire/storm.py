@@ -17,10 +17,9 @@ from support.workspace import KnownConversations, NoProviders, NoTools, OneProvi
 from ullage.app.compose import RandomIds, SystemChance, SystemClock, read_summary_prompts
 from ullage.catalog.limits import ContextLimits, price_of
 from ullage.model.answer import TurnEnd
-from ullage.model.blocks import TextBlock, ToolUseBlock
 from ullage.model.errors import ProviderError
 from ullage.model.events import MessageAppended, SessionCreated
-from ullage.model.message import ToolDefinition
+from ullage.model.message import TextBlock, ToolDefinition, ToolUseBlock
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import AgentMessageChunk, CompactionUpdate, Notice, Update, UserMessageChunk
 from ullage.service import sessions, turns

@@ -12,10 +12,9 @@ from support.session_log import call as claude_call
 from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import parse_document
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
-from ullage.model.blocks import TextBlock, ToolUseBlock
 from ullage.model.edits import CompactionCause, CompactionEdit, EditTrigger
 from ullage.model.events import ContextEdited
-from ullage.model.message import Role
+from ullage.model.message import Role, TextBlock, ToolUseBlock
 from ullage.model.words import edited
 
 HOUR_LATER = "2026-01-02T04:04:05.678Z"

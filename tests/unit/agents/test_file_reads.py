@@ -5,8 +5,7 @@ import pytest
 from support.build import assistant, results, user, uses
 from ullage.agents.file_reads import FileRead, Line, file_keys, file_lines, file_reads
 from ullage.agents.shell import ShellRead, shell_read
-from ullage.model.blocks import ResourceBlock, TextBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, ResourceBlock, Role, TextBlock
 
 NUMBERED = "     1\timport os\n     2\t\n     3\tprint(os.name)"
 

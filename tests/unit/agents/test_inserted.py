@@ -3,8 +3,7 @@
 import pytest
 
 from ullage.agents.inserted import is_by_agent, is_summary, is_typed, without_inserted
-from ullage.model.blocks import Block, TextBlock, ToolResultBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import Block, Message, Role, TextBlock, ToolResultBlock
 
 
 def test_a_text_without_what_was_inserted_is_the_users() -> None:

@@ -6,8 +6,7 @@ from support.conversations import agent, call, places, user
 from ullage.agents.calls import ToolCall, open_file, tool_calls, touches_of
 from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Life
-from ullage.model.blocks import FileAction
-from ullage.model.message import Message
+from ullage.model.message import FileAction, Message
 
 STATE = "(Open file: /w/katy/seed.py)\n(Current directory: /w/katy)\nbash-$"
 SHOWN = f"[File: /w/katy/seed.py (2 lines total)]\n1:from z3 import *\n2:\n{STATE}"

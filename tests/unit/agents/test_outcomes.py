@@ -3,7 +3,7 @@
 import pytest
 
 from ullage.agents.outcomes import judge
-from ullage.model.blocks import Outcome
+from ullage.model.message import Outcome
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from ullage.agents.shell import is_test, only_looks, shell_read, touched_files
-from ullage.model.blocks import FileAction
+from ullage.model.message import FileAction
 
 R, M, C, D = FileAction.READ, FileAction.MODIFIED, FileAction.CREATED, FileAction.DELETED
 

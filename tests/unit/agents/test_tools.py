@@ -9,8 +9,16 @@ from ullage.agents.calls import ToolCall, touches_of
 from ullage.agents.file_reads import file_reads
 from ullage.agents.tools import Action, action_of, command_of, path_of, paths_of
 from ullage.ledger.folding import fold
-from ullage.model.blocks import FileAction, ResourceBlock, ToolResultBlock
-from ullage.model.message import INSTRUCTION_FILES, Message, Role, is_instruction_file, is_memory_file
+from ullage.model.message import (
+    INSTRUCTION_FILES,
+    FileAction,
+    Message,
+    ResourceBlock,
+    Role,
+    ToolResultBlock,
+    is_instruction_file,
+    is_memory_file,
+)
 
 
 def both(name: str, **given: Any) -> tuple[list[str], list[str]]:

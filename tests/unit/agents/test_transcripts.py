@@ -5,10 +5,9 @@ import pytest
 from support.foreign import messages_of, read_lines, read_value, to_lines
 from ullage.agents.transcripts import detect, format_names, read
 from ullage.formats.transcripts.message_lists import Header, write_ullage
-from ullage.model.blocks import TextBlock
 from ullage.model.errors import InputError, UnknownFormat, UnreadableTranscript
 from ullage.model.events import Event, MessageAppended, Record, SessionCreated, SessionRenamed
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, TextBlock
 
 TEXT = MessageAppended(message=Message(id="m1", role=Role.USER, content=(TextBlock(text="hello"),)))
 

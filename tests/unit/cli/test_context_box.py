@@ -11,7 +11,6 @@ from ullage.api.wire import UsageResult
 from ullage.cli.commands.compact import Shrunk, compaction_box
 from ullage.cli.commands.context import Big, context_box
 from ullage.cli.draw.text import ASCII, UNICODE, Glyphs
-from ullage.model.blocks import CompactionBlock
 from ullage.model.figure import (
     CacheMiss,
     CacheMissCause,
@@ -24,6 +23,7 @@ from ullage.model.figure import (
     ThresholdSource,
     WindowSource,
 )
+from ullage.model.message import CompactionBlock
 from ullage.model.updates import Breakdown, Cost, Meta
 from ullage.model.usage import UsageSource
 

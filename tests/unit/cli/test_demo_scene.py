@@ -5,8 +5,7 @@ from msgspec.structs import replace
 from support.usages import make_usage
 from ullage.cli.commands.demo import Scene, draw_screen
 from ullage.cli.draw.text import ASCII, UNICODE
-from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.updates import (
     CompactionMeta,
     CompactionStatus,

@@ -1,8 +1,16 @@
 """One line says what a message is."""
 
 from ullage.cli.commands.messages import Openings
-from ullage.model.blocks import Block, CompactionBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import (
+    Block,
+    CompactionBlock,
+    Message,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 
 
 def said(*blocks: Block) -> Message:

@@ -10,9 +10,8 @@ from ullage.edits.clear import (
     cleared_elsewhere,
 )
 from ullage.edits.counted import CountedView
-from ullage.model.blocks import ThinkingBlock, ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit
-from ullage.model.message import Message
+from ullage.model.message import Message, ThinkingBlock, ToolUseBlock
 
 LONG = words(500)
 

@@ -8,8 +8,7 @@ from support.build import STAMP, assistant, counted, results, user, uses, words
 from support.pdf import small_pdf
 from ullage.edits.counted import CountedView, count_view
 from ullage.edits.shorten import ResultLimits, excerpt, names, shorten, shorten_results
-from ullage.model.blocks import ImageBlock, ResourceBlock, TextBlock, ThinkingBlock, ToolUseBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import ImageBlock, Message, ResourceBlock, Role, TextBlock, ThinkingBlock, ToolUseBlock
 from ullage.tokens.counter import get_counter
 from ullage.transcript.view import Item
 

@@ -12,8 +12,8 @@ import pytest
 import ullage
 from support.build import assistant, results, user, uses, words
 from ullage import ContextCompactor, SummaryTask, ToolResultCompactor, get_counter
-from ullage.model.blocks import ToolResultBlock
 from ullage.model.errors import CannotFit
+from ullage.model.message import ToolResultBlock
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "server" / "examples"
 COUNTER = get_counter("gpt-4o")

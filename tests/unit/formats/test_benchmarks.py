@@ -9,8 +9,8 @@ from support.foreign import messages_of, read_value, reports_of, texts_of
 from support.growing_files import expect_every_split_to_read_alike
 from ullage.formats.parsing import Document
 from ullage.formats.transcripts.message_lists import MINI_SWE
-from ullage.model.blocks import TextBlock, ToolResultBlock
 from ullage.model.errors import InvalidRequest
+from ullage.model.message import TextBlock, ToolResultBlock
 from ullage.transcript.fold import project
 
 

@@ -3,9 +3,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from support.foreign import messages_of, read_value, reports_of, texts_of
-from ullage.model.blocks import ImageBlock, ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import ToolsDeclared
-from ullage.model.message import Role, ToolDefinition
+from ullage.model.message import (
+    ImageBlock,
+    ResourceBlock,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 
 
 def test_an_anthropic_request_brings_system_tools_and_model() -> None:

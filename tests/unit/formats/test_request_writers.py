@@ -7,17 +7,19 @@ from ullage.formats.requests.openai import write_openai
 from ullage.formats.requests.responses import write_responses
 from ullage.formats.requests.turns import NO_BEGINNING, NO_RESULT
 from ullage.formats.transcripts.chat import read_arguments
-from ullage.model.blocks import (
+from ullage.model.marker import render_marker
+from ullage.model.message import (
     Block,
     CompactionBlock,
     ImageBlock,
+    Message,
+    Role,
     TextBlock,
     ThinkingBlock,
+    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.model.marker import render_marker
-from ullage.model.message import Message, Role, ToolDefinition
 
 PICTURE = ImageBlock(data="AAAA")
 

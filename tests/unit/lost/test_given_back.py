@@ -6,8 +6,7 @@ from support.talk import Talk
 from ullage.ledger.ledger_entry import Kind
 from ullage.lost.brief import write_brief
 from ullage.lost.left_out import LastCompaction, LeftOut, left_out_words, lost_from, read_before, summary_message
-from ullage.model.blocks import CompactionBlock
-from ullage.model.message import Message
+from ullage.model.message import CompactionBlock, Message
 
 TALK = (
     Talk()

@@ -18,7 +18,6 @@ from ullage.model.answer import (
     SpokenRole,
     TextDelta,
 )
-from ullage.model.blocks import ImageBlock, TextBlock
 from ullage.model.errors import (
     AnswerBroken,
     AuthenticationFailed,
@@ -28,7 +27,7 @@ from ullage.model.errors import (
     RateLimited,
     RequestRefused,
 )
-from ullage.model.message import Message, Role
+from ullage.model.message import ImageBlock, Message, Role, TextBlock
 from ullage.model.settings import ModelSettings, ProviderSettings, Settings
 from ullage.providers.registry import ProviderRegistry
 

@@ -1,9 +1,8 @@
 """The first messages of a conversation, as if it ended after them."""
 
-from ullage.model.blocks import CompactionBlock, TextBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.events import ContextEdited, Event, MessageAppended, UsageReported, first_messages
-from ullage.model.message import Message, Role
+from ullage.model.message import CompactionBlock, Message, Role, TextBlock
 from ullage.model.usage import Usage
 
 

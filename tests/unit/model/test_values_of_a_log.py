@@ -2,9 +2,8 @@
 
 import gc
 
-from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended, Record, UsageReported
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import Breakdown, MessageCount, Usage
 from ullage.store.tables.codec import decode_event, encode_event
 

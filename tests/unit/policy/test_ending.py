@@ -2,10 +2,9 @@
 
 from msgspec.structs import replace
 
-from ullage.model.blocks import CompactionBlock, TextBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.events import ContextEdited, ConversationImported, MessageAppended, ModelChanged, Record
-from ullage.model.message import Message, Role
+from ullage.model.message import CompactionBlock, Message, Role, TextBlock
 from ullage.policy.evidence import Compacted, ending
 from ullage.service.conversation.projection import Projection
 from ullage.tokens.calibration import Calibration

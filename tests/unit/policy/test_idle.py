@@ -8,10 +8,9 @@ from support.build import assistant, user
 from ullage.agents.own_context import Setup
 from ullage.agents.own_settings import Given, Texts
 from ullage.agents.table import AGENTS
-from ullage.model.blocks import ToolUseBlock
 from ullage.model.events import UsageReported
 from ullage.model.figure import IdleCompaction
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, ToolUseBlock
 from ullage.model.usage import Usage
 from ullage.policy.prompt_cache import CachedPrompt, idle_compaction
 

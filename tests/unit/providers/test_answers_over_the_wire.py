@@ -17,8 +17,7 @@ from ullage.model.answer import (
     ToolUseStart,
     UsageDelta,
 )
-from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock
-from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.message import Message, Role, TextBlock, ThinkingBlock, ToolDefinition, ToolResultBlock
 from ullage.transcript.view import PartialAnswer
 
 pytestmark = pytest.mark.parametrize("kind", DIALECTS)

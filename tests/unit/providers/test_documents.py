@@ -11,8 +11,7 @@ from support.wire.clients import DIALECTS, KEY, ask, collect, served, settings_o
 from support.wire.replies import say
 from ullage.formats.provider import Provider, read_messages, write_messages
 from ullage.model.answer import ModelRequest
-from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import Block, Message, ResourceBlock, Role, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.providers.openai_apis import make_chat_provider
 
 DATA = base64.b64encode(small_pdf(pages=2)).decode()

@@ -6,8 +6,7 @@ from support.wire.clients import ask, collect, served
 from support.wire.replies import Reply, Say, say
 from ullage.formats.tool_calls import CallsInText, XmlTags
 from ullage.model.answer import Finished, ModelRequest, StopReason, TextDelta, ToolUseEnd
-from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.message import Message, Role, TextBlock, ToolDefinition, ToolResultBlock, ToolUseBlock
 from ullage.providers.tools_in_text import ToolsInText, as_text
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}}}

@@ -4,8 +4,16 @@ from typing import Any
 
 import pytest
 
-from ullage.model.blocks import ImageBlock, ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import (
+    ImageBlock,
+    Message,
+    ResourceBlock,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from ullage.proxy.turn_messages import Turn
 
 

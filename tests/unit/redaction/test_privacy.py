@@ -3,19 +3,20 @@
 import pytest
 
 from support.build import results, user, uses
-from ullage.model.blocks import (
+from ullage.model.message import (
     ArtifactLedger,
     CommandArtifact,
     CompactionBlock,
     FileAction,
     FileArtifact,
     ImageBlock,
+    Message,
     Outcome,
+    Role,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.model.message import Message, Role
 from ullage.redaction import REDACTED
 from ullage.redaction.privacy import hide, hide_text
 from ullage.summary.summary_request import SummaryRequest

@@ -5,8 +5,7 @@ import pytest
 from benches.quality_contenders import MASK, first_and_tail, masking, tail, tail_and_lines, unpaired
 from benches.quality_probe import Cut, Text, find_anchors, grounded_in, make_cut
 from support.conversations import agent, bash, call, user
-from ullage.model.blocks import ToolResultBlock
-from ullage.model.message import Message
+from ullage.model.message import Message, ToolResultBlock
 from ullage.tokens.counter import get_counter
 
 BEFORE = (

@@ -4,9 +4,9 @@ import pytest
 
 from support.codex_files import compacted, said, session
 from support.foreign import read_lines
-from ullage.model.blocks import join_texts
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import MessageAppended
+from ullage.model.message import join_texts
 from ullage.service.continuing import WantedContext, choose_context
 
 SUMMARY = "Half of the parts are done."

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis.strategies import binary
 
 from support.logs import message
-from ullage.model.blocks import ToolUseBlock
 from ullage.model.events import MessageAppended, SessionRenamed, UsageReported
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, ToolUseBlock
 from ullage.model.usage import Usage
 from ullage.store.tables.codec import decode_event, encode_event, event_name, packed, storable, unpacked
 

@@ -3,17 +3,18 @@
 import pytest
 
 from support.logs import records
-from ullage.model.blocks import (
+from ullage.model.events import Event, MessageAppended, MessagePinned, SessionCreated
+from ullage.model.message import (
     Block,
     ImageBlock,
+    Message,
     ResourceBlock,
+    Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.model.events import Event, MessageAppended, MessagePinned, SessionCreated
-from ullage.model.message import Message, Role
 from ullage.service.ports.store import SessionInfo
 from ullage.store.team.team_archive import copy_id, redacted_copy
 

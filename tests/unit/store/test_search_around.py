@@ -3,9 +3,8 @@
 import pytest
 
 from support.logs import conversation, fork, message, records
-from ullage.model.blocks import TextBlock, ToolResultBlock
 from ullage.model.events import MessageAppended, SessionCreated
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, TextBlock, ToolResultBlock
 from ullage.store import SqliteStore
 from ullage.store.search.query import asked_speaker
 from ullage.store.search.scoring import lend_by_session, score_message

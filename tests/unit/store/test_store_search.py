@@ -3,10 +3,9 @@
 import pytest
 
 from support.logs import conversation, fork, message, records
-from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import MessageAppended, SessionCreated
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, ResourceBlock, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.service.ports.store import SessionStore
 from ullage.store import SqliteStore
 

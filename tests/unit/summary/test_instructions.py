@@ -1,6 +1,6 @@
 """The instructions for a model that writes a summary."""
 
-from ullage.model.blocks import CompactionBlock
+from ullage.model.message import CompactionBlock
 from ullage.summary.draft import HEADINGS, REQUIRED, write_instructions
 from ullage.summary.summary_request import SummaryRequest
 

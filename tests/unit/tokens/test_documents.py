@@ -5,8 +5,7 @@ import base64
 import pytest
 
 from support.pdf import small_pdf
-from ullage.model.blocks import ResourceBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, ResourceBlock, Role
 from ullage.tokens.counter import get_counter
 from ullage.tokens.families import ImageRule
 from ullage.tokens.images import count_page, count_pages

@@ -5,7 +5,7 @@ from base64 import b64encode
 
 import pytest
 
-from ullage.model.blocks import ImageBlock
+from ullage.model.message import ImageBlock
 from ullage.tokens.families import ImageRule
 from ullage.tokens.images import count_image, size_of
 

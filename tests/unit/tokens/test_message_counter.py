@@ -2,21 +2,22 @@
 
 import pytest
 
-from ullage.model.blocks import (
+from ullage.model.marker import render_marker
+from ullage.model.message import (
     ArtifactLedger,
     Block,
     CompactionBlock,
     FileAction,
     FileArtifact,
     ImageBlock,
+    Message,
     ResourceBlock,
+    Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.model.marker import render_marker
-from ullage.model.message import Message, Role
 from ullage.model.usage import Breakdown
 from ullage.tokens.counter import ApproximateCounter, TiktokenCounter
 from ullage.tokens.families import family_of

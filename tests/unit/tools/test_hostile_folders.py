@@ -9,7 +9,7 @@ import pytest
 
 from support.memory_twin import MemoryTwin
 from support.systems import needs_links, needs_named_pipes
-from ullage.model.blocks import ToolUseBlock
+from ullage.model.message import ToolUseBlock
 from ullage.service.ports.models import ToolOutcome
 from ullage.tools.folder_tools import read_plain
 from ullage.tools.toolbox import LocalToolbox

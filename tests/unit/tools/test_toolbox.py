@@ -7,7 +7,7 @@ import pytest
 
 from support.memory_twin import MemoryTwin
 from support.systems import needs_links
-from ullage.model.blocks import ToolUseBlock
+from ullage.model.message import ToolUseBlock
 from ullage.model.updates import ToolKind
 from ullage.service.ports.models import Question, ToolOutcome
 from ullage.tools.toolbox import LocalToolbox, OpenedFolders

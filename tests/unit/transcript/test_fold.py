@@ -1,5 +1,4 @@
 from support.build import append, assistant, log, results, system, user, uses
-from ullage.model.blocks import CompactionBlock, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, DropEdit, DuplicateReadsEdit, Edit, Replacement
 from ullage.model.events import (
     ContextEdited,
@@ -12,7 +11,17 @@ from ullage.model.events import (
     SessionRenamed,
     ToolsDeclared,
 )
-from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.message import (
+    CompactionBlock,
+    ImageBlock,
+    Message,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from ullage.transcript.fold import Transcript, compaction_edits, fold, project
 
 

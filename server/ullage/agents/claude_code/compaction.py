@@ -46,9 +46,8 @@ from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, numbe
 from ullage.agents.tools import CONTENT_KEYS, Action, action_of, path_of, text_of
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
-from ullage.model.blocks import ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import JsonObject, as_object, as_text
-from ullage.model.message import Message
+from ullage.model.message import Message, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.tokens.families import bare_name
 
 USUAL, MILLION = 200_000, 1_000_000

@@ -23,9 +23,8 @@ from ullage.formats.parsing import Document, Line, as_timestamp, convert_passes,
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
 from ullage.formats.transcripts.format import Ends, Records, from_end, incremental
-from ullage.model.blocks import join_texts
 from ullage.model.json_values import JsonObject, as_object, as_text
-from ullage.model.message import Role
+from ullage.model.message import Role, join_texts
 
 NAME = "claude-code"
 # A compaction, in early versions without a boundary, and the answer to `/context`, which says the window.

@@ -27,10 +27,9 @@ from ullage.agents.new_session import (
 )
 from ullage.formats.requests.anthropic import FORMAT, write_block
 from ullage.formats.requests.turns import Turn, pair_turns
-from ullage.model.blocks import Provided, ToolUseBlock, join_texts
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Provided, Role, ToolUseBlock, join_texts
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]")
 # Characters. The folder of a longer path has a hash after so many.

@@ -20,9 +20,8 @@ from ullage.agents.claude_code.entries import (
 from ullage.agents.inserted import by_program
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
 from ullage.formats.transcripts.chat import read_blocks
-from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import as_list, as_object, as_text, encode_json
-from ullage.model.message import Role
+from ullage.model.message import Block, Role, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.usage import HiddenKind
 from ullage.model.usage_report import input_counts
 

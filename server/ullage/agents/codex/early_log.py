@@ -19,9 +19,8 @@ from msgspec.structs import replace
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.format import Records, incremental
-from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Role
+from ullage.model.message import Block, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import Usage
 
 NAME = "codex-log"

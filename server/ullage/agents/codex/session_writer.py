@@ -23,9 +23,8 @@ from ullage.formats.parsing import clean_text
 from ullage.formats.requests.responses import FORMAT, write_turn
 from ullage.formats.requests.turns import Turn, pair_turns, without_documents
 from ullage.formats.transcripts.chat import read_arguments
-from ullage.model.blocks import ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import JsonObject, as_text
-from ullage.model.message import Role
+from ullage.model.message import Role, ToolResultBlock, ToolUseBlock, join_texts
 
 # A version is required. It is that of the format that is written here.
 _FORMAT_VERSION = "0.169.0"

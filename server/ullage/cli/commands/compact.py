@@ -19,11 +19,11 @@ from ullage.cli.output import STDOUT, Screen, print_json, require_writable, to_j
 from ullage.cli.reports import EditRow
 from ullage.cli.session_source import STDIN, Source, open_source, unread_words
 from ullage.formats.transcripts.builder import SkippedLine
-from ullage.model.blocks import (
-    CompactionBlock,
-)
 from ullage.model.edits import compaction_block
 from ullage.model.errors import InputError, NothingToCompact
+from ullage.model.message import (
+    CompactionBlock,
+)
 from ullage.model.updates import Meta
 from ullage.model.words import nothing_to_compact
 from ullage.service.archive.naming import find_message

@@ -39,9 +39,8 @@ from ullage.cli.lsp_client import LSP_PREFIX, LanguageClient, start_server
 from ullage.cli.output import Screen, write_file
 from ullage.cli.session_source import read_transcript
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import Event, MessageAppended, ToolsDeclared, UsageReported
-from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.message import Message, Role, TextBlock, ToolDefinition, ToolResultBlock, ToolUseBlock
 from ullage.model.settings import ModelSettings, Settings, SummarySettings
 from ullage.model.updates import (
     CompactionMeta,

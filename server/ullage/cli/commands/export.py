@@ -16,11 +16,10 @@ from ullage.app.compose import open_originals, open_workspace
 from ullage.cli.arguments import StoreOptions, add_conversation, add_json, number, read_options
 from ullage.cli.draw.text import Glyphs, fit, plural
 from ullage.cli.output import STDOUT, Screen, print_bytes, write_output
-from ullage.model.blocks import TextBlock
 from ullage.model.errors import InputError, NotFound, SessionNotFound
 from ullage.model.events import Event, MessageAppended, Record, ToolsDeclared
 from ullage.model.json_values import encode_json
-from ullage.model.message import Message
+from ullage.model.message import Message, TextBlock
 from ullage.service.archive.export import choose_version, export_session, find_originals, read_version
 from ullage.service.archive.naming import find_session
 from ullage.service.conversation.workspace import Workspace

@@ -14,17 +14,18 @@ from ullage.cli.draw.text import plain
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report
 from ullage.cli.session_source import chosen_words, open_source, unread_words
-from ullage.model.blocks import (
+from ullage.model.message import (
     Block,
     CompactionBlock,
     ImageBlock,
+    Message,
     ResourceBlock,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    number_of,
 )
-from ullage.model.message import Message, number_of
 from ullage.service.conversation.conversation import Conversation, Entry, transcript_page, view_page
 
 

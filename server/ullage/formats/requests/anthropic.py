@@ -8,17 +8,18 @@ from msgspec import Struct
 from ullage.formats.requests.turns import Turn, arrange_turns, legal_name, writable
 from ullage.formats.transcripts.chat import NAMELESS
 from ullage.formats.verbatim import add_provided
-from ullage.model.blocks import (
+from ullage.model.message import (
     Block,
     CompactionBlock,
     ImageBlock,
+    Message,
     ResourceBlock,
     TextBlock,
     ThinkingBlock,
+    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.model.message import Message, ToolDefinition
 
 FORMAT = "anthropic"
 

@@ -8,16 +8,18 @@ from msgspec import Struct
 from ullage.formats.requests.turns import Turn, arrange_turns, legal_name, writable
 from ullage.formats.transcripts.chat import image_url, write_arguments, write_file
 from ullage.formats.verbatim import add_provided, provided_for
-from ullage.model.blocks import (
+from ullage.model.message import (
     Block,
     ImageBlock,
+    Message,
     ResourceBlock,
+    Role,
     TextBlock,
+    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     join_texts,
 )
-from ullage.model.message import Message, Role, ToolDefinition
 
 FORMAT = "openai"
 # The API's first way to call functions: one call in an answer, one message with its result, no ids.

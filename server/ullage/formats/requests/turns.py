@@ -21,21 +21,22 @@ from msgspec.structs import replace
 from ullage.formats.parsing import clean_text, to_json
 from ullage.formats.transcripts.chat import read_image_url
 from ullage.formats.verbatim import given_form, given_prompt, provided_for
-from ullage.model.blocks import (
+from ullage.model.json_values import JsonObject, as_list, as_object, as_text
+from ullage.model.marker import render_marker
+from ullage.model.message import (
     Block,
     CompactionBlock,
     ImageBlock,
+    Message,
     Provided,
     ResourceBlock,
     ResultPart,
+    Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.model.json_values import JsonObject, as_list, as_object, as_text
-from ullage.model.marker import render_marker
-from ullage.model.message import Message, Role
 
 # The media types that Anthropic accepts; OpenAI accepts the same.
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from ullage.formats.parsing import Line
-from ullage.model.blocks import Block, CompactionBlock, Provided, ResultPart, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import (
     ClearToolUsesEdit,
     CompactionCause,
@@ -35,7 +34,18 @@ from ullage.model.events import (
     WindowReported,
 )
 from ullage.model.json_values import JsonObject
-from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.message import (
+    Block,
+    CompactionBlock,
+    Message,
+    Provided,
+    ResultPart,
+    Role,
+    TextBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from ullage.model.usage import HiddenKind, HiddenPart, Pass, Usage
 
 

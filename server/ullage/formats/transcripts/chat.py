@@ -10,20 +10,21 @@ from typing import Any, cast
 
 from ullage.formats.parsing import parse_json, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.model.blocks import (
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+from ullage.model.message import (
     PDF,
     Block,
     ImageBlock,
     ResourceBlock,
     ResultPart,
+    Role,
     TextBlock,
     ThinkingBlock,
+    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     join_texts,
 )
-from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Role, ToolDefinition
 
 # The address of a document that came without a title.
 NAMELESS = "document"

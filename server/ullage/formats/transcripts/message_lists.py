@@ -43,11 +43,10 @@ from ullage.formats.transcripts.chat import (
     read_tools,
 )
 from ullage.formats.transcripts.format import Format, Records, incremental, parsed
-from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.errors import UnreadableTranscript
 from ullage.model.events import Event, MessageAppended, Record, SessionConfigured, SessionCreated, SessionForked
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Role
+from ullage.model.message import Block, Role, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.settings import RESTRICTED
 from ullage.model.usage import Usage
 

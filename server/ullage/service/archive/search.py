@@ -26,9 +26,18 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ullage.model import words
-from ullage.model.blocks import Block, ImageBlock, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.errors import AnswerBroken, InvalidRequest, MessageNotFound, StoreError, UllageError
-from ullage.model.message import Message, ToolDefinition, number_of
+from ullage.model.message import (
+    Block,
+    ImageBlock,
+    Message,
+    ResourceBlock,
+    TextBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    number_of,
+)
 from ullage.model.settings import SearchSettings, context_settings
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide_text

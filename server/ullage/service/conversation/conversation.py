@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from ullage.agents.inserted import is_by_agent
 from ullage.edits.compaction import CompactionPlan, Summary
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import BroughtBack
 from ullage.model.edits import CompactionEdit, DropEdit, Edit, ShortenEdit
 from ullage.model.errors import ConcurrentAppend, EditNotFound, InvalidRequest, MessageNotFound, PreviewExpired
 from ullage.model.events import (
@@ -36,7 +35,7 @@ from ullage.model.events import (
     ToolsDeclared,
 )
 from ullage.model.figure import Keeper
-from ullage.model.message import Message
+from ullage.model.message import BroughtBack, Message
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Update, UsageMeta
 from ullage.policy.alarm import sure

@@ -16,7 +16,6 @@ from ullage.agents.agent import Agent
 from ullage.agents.own_context import Setup
 from ullage.edits.counted import CountedView
 from ullage.memory.memory_tool import NAME
-from ullage.model.blocks import ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, Edit, RewindEdit
 from ullage.model.events import (
     ContextEdited,
@@ -34,7 +33,7 @@ from ullage.model.events import (
     UsageReported,
 )
 from ullage.model.json_values import JsonObject, decode_json, encode_json
-from ullage.model.message import Message
+from ullage.model.message import Message, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import Bill, Breakdown, HiddenKind, HiddenPart, MessageCount, Usage
 from ullage.policy.alarm import Alarm, lowered
 from ullage.policy.evidence import Compacted, Evidence, ending

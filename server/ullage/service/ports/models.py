@@ -6,8 +6,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from ullage.model.answer import Fragment, ModelRequest, OfferedModel, OfferedModels, Purpose, SpokenMessage
-from ullage.model.blocks import ArtifactLedger, ImageBlock, SealedCompaction, ToolUseBlock
-from ullage.model.message import ToolDefinition
+from ullage.model.message import ArtifactLedger, ImageBlock, SealedCompaction, ToolDefinition, ToolUseBlock
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import PermissionAnswer, ToolCall, ToolKind, ToolLocation
 from ullage.model.usage import Price

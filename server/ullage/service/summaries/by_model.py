@@ -11,9 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model.answer import CompactionSealed, Finished, Fragment, ModelRequest, TextDelta, UsageDelta
-from ullage.model.blocks import SealedCompaction
 from ullage.model.errors import AnswerBroken, ContextTooLong, InvalidRequest, NoModelConfigured, UllageError
-from ullage.model.message import Message
+from ullage.model.message import Message, SealedCompaction
 from ullage.model.updates import Update
 from ullage.model.usage import Usage
 from ullage.service.asking import DEFAULT_MAX_TOKENS, Waits, live_request, margin, stream_with_retries

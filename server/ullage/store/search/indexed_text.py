@@ -14,8 +14,7 @@ from unicodedata import normalize
 
 from msgspec import Struct
 
-from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.message import Message
+from ullage.model.message import Block, Message, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 
 # Characters of one block that are indexed, half from its head and half from its tail. This covers everything that a
 # tool usually returns, while a pasted log of megabytes neither doubles the store nor stalls the search that indexes it.

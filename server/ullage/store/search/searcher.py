@@ -9,8 +9,7 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.model.blocks import ToolResultBlock
-from ullage.model.message import Message
+from ullage.model.message import Message, ToolResultBlock
 from ullage.service.ports.store import ChunkId, Passage, SearchHit
 from ullage.store.search.candidates import Candidate, find_around, find_candidates, find_scope
 from ullage.store.search.indexed_text import Name, chunks, fold, message_text, places, plain_name, stem

@@ -11,11 +11,19 @@ from msgspec import Struct
 
 from ullage import __version__
 from ullage.agents.discovery import is_in
-from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.errors import MessageNotFound, SessionNotFound
 from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.model.json_values import encode_json
-from ullage.model.message import Message, Role, number_of
+from ullage.model.message import (
+    Block,
+    Message,
+    ResourceBlock,
+    Role,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    number_of,
+)
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide_text
 from ullage.service.ports.store import (

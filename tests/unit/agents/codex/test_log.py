@@ -5,7 +5,7 @@ from typing import Any
 from support.codex_files import logged as event
 from support.foreign import messages_of, read_lines, texts_of, to_lines
 from ullage.agents.transcripts import read
-from ullage.model.blocks import ToolResultBlock, ToolUseBlock, join_texts
+from ullage.model.message import ToolResultBlock, ToolUseBlock, join_texts
 
 
 def shell(call: str, stdout: str = "out", exit_code: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -19,8 +19,8 @@ from ullage.agents.cursor import fields_of
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_document
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended, UsageReported, WindowReported
+from ullage.model.message import ToolResultBlock, ToolUseBlock
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.ports.agent_files import FoundFile
 from ullage.system.growing_files import GrowingFiles

@@ -6,8 +6,8 @@ from ullage.agents.qwen_code import FORMAT, QwenReader
 from ullage.agents.transcripts import detect
 from ullage.formats.parsing import Line
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import WindowReported
+from ullage.model.message import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 
 
 def record(kind: str, uuid: str, parent: str | None, *parts: dict[str, Any], **more: Any) -> dict[str, Any]:
