@@ -23,8 +23,15 @@ from msgspec.structs import replace
 from benches.report import Report, at_least, at_most, median, recorded
 from ullage.catalog.limits import price_of
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.edits import CompactionEdit, compaction_block
-from ullage.model.events import ContextEdited, MessageAppended, Record, SessionCreated, UsageReported
+from ullage.model.events import (
+    CompactionEdit,
+    ContextEdited,
+    MessageAppended,
+    Record,
+    SessionCreated,
+    UsageReported,
+    compaction_block,
+)
 from ullage.model.figure import PromptCache
 from ullage.model.message import Message, Role, ToolResultBlock
 from ullage.model.usage import Usage

@@ -9,9 +9,8 @@ from msgspec import Struct
 from benches.report import read_file, transcript_files
 from ullage.app.compose import open_workspace
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.edits import CompactionEdit, compaction_block
 from ullage.model.errors import CannotFit
-from ullage.model.events import ContextEdited, MessageAppended
+from ullage.model.events import CompactionEdit, ContextEdited, MessageAppended, compaction_block
 from ullage.model.message import CompactionBlock, Message, Role
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import imports

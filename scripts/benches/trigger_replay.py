@@ -17,8 +17,8 @@ from ullage.agents.own_context import Rule, Setup
 from ullage.agents.table import agent_of_format
 from ullage.catalog.limits import ContextLimits
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.edits import CompactionEdit
 from ullage.model.events import (
+    CompactionEdit,
     ContextEdited,
     ConversationImported,
     Event,

@@ -10,7 +10,7 @@ from lawcheck.fitted import fit
 from lawcheck.situation import Situation, plan_with_summary
 from ullage.edits.counted import Stamp
 from ullage.edits.drop import Keep, make_chain, plan_truncation
-from ullage.model.edits import Edit
+from ullage.model.events import Edit
 from ullage.model.settings import (
     RangeKeep,
     Selective,

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from lawcheck.situation import Situation
 from support.workspace import LARGE_MODEL, CountingIds, FixedClock, build_test_workspace
-from ullage.model.edits import Edit
 from ullage.model.errors import CannotFit
-from ullage.model.events import ContextEdited, SessionCreated
+from ullage.model.events import ContextEdited, Edit, SessionCreated
 from ullage.service.compact.by_hand import fit_budget
 
 

@@ -11,8 +11,7 @@ from support.build import append, log
 from support.random_histories import random_history, random_pins
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.edits import Edit
-from ullage.model.events import ContextEdited, Event, MessagePinned
+from ullage.model.events import ContextEdited, Edit, Event, MessagePinned
 from ullage.model.message import ArtifactLedger, FileAction, FileArtifact, Message
 from ullage.model.settings import ContextSettings
 from ullage.service.plan import CHEAP, TRUNCATIONS, Rung, Terms, climb

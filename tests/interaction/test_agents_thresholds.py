@@ -4,7 +4,7 @@ from typing import Any
 
 from support.claude_log import ClaudeLog
 from support.workspace import TestClient, build_test_client
-from ullage.model.edits import CompactionCause
+from ullage.model.events import CompactionCause
 from ullage.policy.evidence import Compacted
 
 

@@ -15,9 +15,16 @@ from support.transcripts import conversation_files
 from support.workspace import build_test_client
 from ullage.agents import transcripts
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.edits import CompactionEdit
 from ullage.model.errors import StoreUnavailable
-from ullage.model.events import ContextEdited, ConversationImported, Event, MessageAppended, Record, UsageReported
+from ullage.model.events import (
+    CompactionEdit,
+    ContextEdited,
+    ConversationImported,
+    Event,
+    MessageAppended,
+    Record,
+    UsageReported,
+)
 from ullage.model.message import CompactionBlock, Message, Role, TextBlock
 from ullage.service.archive.undo import history
 from ullage.service.imports import import_transcript, missing_events

@@ -27,7 +27,7 @@ from ullage.app.compose import SessionTraces
 from ullage.app.known_conversations import KnownConversations, families
 from ullage.cli.statusline.files import keep
 from ullage.formats.parsing import Document
-from ullage.model.edits import CompactionCause
+from ullage.model.events import CompactionCause
 from ullage.model.figure import FollowedRow, LiveSessions, RateLimit
 from ullage.model.usage import UsageSource
 from ullage.policy.evidence import Compacted

@@ -11,8 +11,16 @@ from ullage.agents.own_context import Rule, Setup
 from ullage.agents.table import agent_of_format
 from ullage.agents.transcripts import read_document
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
-from ullage.model.events import ContextEdited, ContextEstimated, ConversationImported, MessageAppended, UsageReported
+from ullage.model.events import (
+    CompactionEdit,
+    ContextEdited,
+    ContextEstimated,
+    ConversationImported,
+    EditTrigger,
+    MessageAppended,
+    UsageReported,
+    compaction_block,
+)
 from ullage.model.message import Role
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import usage_meta

@@ -13,8 +13,7 @@ from ullage.edits.clear import MEMORY_TOOLS, ClearOptions, clear_tool_uses, dedu
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
 from ullage.edits.counted import CountedView
 from ullage.edits.shorten import cap_blocks, shorten
-from ullage.model.edits import Edit
-from ullage.model.events import ContextEdited, EditReverted
+from ullage.model.events import ContextEdited, Edit, EditReverted
 from ullage.model.message import ArtifactLedger, Message, Role, ToolResultBlock, ToolUseBlock
 from ullage.transcript.fold import fold, project
 from ullage.transcript.view import cut_points, groups, is_pure_prompt

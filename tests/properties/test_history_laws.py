@@ -20,8 +20,7 @@ from ullage.edits.compaction import (
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.drop import drop
 from ullage.edits.shorten import shorten
-from ullage.model.edits import Edit
-from ullage.model.events import ContextEdited, EditReverted, Event
+from ullage.model.events import ContextEdited, Edit, EditReverted, Event
 from ullage.model.message import ArtifactLedger, Message, ToolResultBlock, ToolUseBlock
 from ullage.transcript.fold import fold, project
 from ullage.transcript.view import groups

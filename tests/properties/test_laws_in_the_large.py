@@ -8,7 +8,7 @@ from lawcheck.runs import run
 from lawcheck.situation import Situation, random_situation
 from support.build import user
 from support.random_histories import random_history
-from ullage.model.edits import DropEdit
+from ullage.model.events import DropEdit
 from ullage.model.message import ImageBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ullage import ContextManager, ContextSettings, TruncationMode
 from ullage.formats.provider import MESSAGES, Provider, read_messages, write_messages, write_request
-from ullage.model.edits import Replacement, ShortenEdit
+from ullage.model.events import Replacement, ShortenEdit
 from ullage.model.message import is_sealed
 from ullage.transcript.view import Item, apply_edit, replace_block
 

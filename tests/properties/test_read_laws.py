@@ -16,8 +16,7 @@ from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.drop import Keep, make_chain, plan_truncation
 from ullage.edits.shorten import ResultLimits, shorten_results
-from ullage.model.edits import ClearToolUsesEdit, DuplicateReadsEdit, Edit, ShortenEdit
-from ullage.model.events import ContextEdited
+from ullage.model.events import ClearToolUsesEdit, ContextEdited, DuplicateReadsEdit, Edit, ShortenEdit
 from ullage.model.message import ArtifactLedger, Block, Message, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.settings import ContextSettings
 from ullage.service.plan import Terms, cheap_edits

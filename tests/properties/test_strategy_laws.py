@@ -15,8 +15,7 @@ from ullage.edits.counted import CountedView, count_view
 from ullage.edits.drop import NOTICE, Keep, make_chain, make_strategy, plan_truncation
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.requests.openai import write_openai
-from ullage.model.edits import DropEdit, Edit
-from ullage.model.events import ContextEdited, EditReverted
+from ullage.model.events import ContextEdited, DropEdit, Edit, EditReverted
 from ullage.model.message import Message
 from ullage.model.settings import (
     StrategySettings,

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ullage.agents.own_context import Setup
 from ullage.agents.table import AGENTS, agent_of_format
-from ullage.model.edits import CompactionCause
+from ullage.model.events import CompactionCause
 from ullage.model.figure import RemarkKind
 from ullage.model.settings import ContextSettings
 from ullage.policy.alarm import Alarm, is_due, lowered, raised, warns_at

@@ -21,7 +21,7 @@ from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.chat import read_arguments, read_parts
 from ullage.formats.transcripts.format import Records, incremental
-from ullage.model.edits import CompactionCause
+from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Block, ResourceBlock, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import Usage

@@ -27,7 +27,7 @@ from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_image_url
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, parsed, rows_of
-from ullage.model.edits import CompactionCause
+from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import (
     Block,

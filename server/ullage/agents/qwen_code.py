@@ -38,7 +38,7 @@ from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclu
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
 from ullage.formats.transcripts.chat import PartReader
 from ullage.formats.transcripts.format import Records, incremental
-from ullage.model.edits import CompactionCause
+from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Block, Role, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.usage import Usage

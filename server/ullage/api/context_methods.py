@@ -23,8 +23,8 @@ from ullage.lost.brief import LONGEST, write_brief
 from ullage.memory.memory_tool import NAME
 from ullage.model import words
 from ullage.model.answer import TurnEnd
-from ullage.model.edits import compaction_block
 from ullage.model.errors import EditNotFound, InvalidRequest
+from ullage.model.events import compaction_block
 from ullage.model.json_values import as_text
 from ullage.model.message import ArtifactLedger, ToolUseBlock
 from ullage.model.updates import Notice, Severity

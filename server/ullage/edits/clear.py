@@ -31,7 +31,7 @@ from msgspec.structs import replace
 from ullage.agents.file_reads import FileRead, Line, file_keys, file_lines, file_reads, only_text
 from ullage.agents.results import ToolResult, tool_results
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.edits import ClearThinkingEdit, ClearToolUsesEdit, DuplicateReadsEdit, RepeatedFile, Replacement
+from ullage.model.events import ClearThinkingEdit, ClearToolUsesEdit, DuplicateReadsEdit, RepeatedFile, Replacement
 from ullage.model.message import (
     Block,
     Message,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ullage.edits.clear import AGAIN
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.edits import CompactionEdit
+from ullage.model.events import CompactionEdit
 from ullage.model.message import (
     GIVEN,
     ArtifactLedger,

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.inserted import typed_blocks
-from ullage.model.edits import Edit, EditTrigger
+from ullage.model.events import Edit, EditTrigger
 from ullage.model.message import Message
 from ullage.tokens.counter import TokenCounter
 from ullage.transcript.view import Item, apply_edit, groups, kept, pinned_ids

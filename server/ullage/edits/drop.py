@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from ullage.edits.counted import CountedView, Stamp, count_view
-from ullage.model.edits import DropEdit, Edit
+from ullage.model.events import DropEdit, Edit
 from ullage.model.message import Message, Role, TextBlock, ToolResultBlock, ToolUseBlock, is_sealed
 from ullage.model.settings import (
     RangeKeep,

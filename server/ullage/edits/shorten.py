@@ -21,7 +21,7 @@ from ullage.agents.inserted import typed_blocks
 from ullage.agents.results import ToolResult, tool_results, tool_uses
 from ullage.edits.clear import MEMORY_TOOLS
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.edits import Replacement, ShortenEdit
+from ullage.model.events import Replacement, ShortenEdit
 from ullage.model.message import (
     Block,
     ImageBlock,

@@ -41,9 +41,8 @@ from ullage.formats.provider import Provider
 from ullage.formats.requests import openai
 from ullage.limits import LARGEST_VALUE, read_plain
 from ullage.memory.memory_tool import DEFINITION, NAME, NATIVE_TYPE
-from ullage.model.edits import DuplicateReadsEdit, RepeatedFile
 from ullage.model.errors import ProviderError, StoreUnavailable
-from ullage.model.events import SessionCreated
+from ullage.model.events import DuplicateReadsEdit, RepeatedFile, SessionCreated
 from ullage.model.json_values import as_object
 from ullage.model.message import Message, Role
 from ullage.model.settings import Messages as Kept

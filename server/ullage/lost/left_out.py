@@ -12,8 +12,7 @@ from ullage.ledger.contradiction import marked
 from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger
 from ullage.ledger.ledger_page import is_on, lacking, relative, standing
-from ullage.model.edits import CompactionEdit, compaction_block
-from ullage.model.events import ContextEdited, MessageAppended, Record
+from ullage.model.events import CompactionEdit, ContextEdited, MessageAppended, Record, compaction_block
 from ullage.model.message import NO_SUMMARY, CompactionBlock, Message, Role, TextBlock
 from ullage.redaction.clean import clean
 from ullage.transcript.fold import Transcript, compaction_edits

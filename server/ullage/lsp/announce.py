@@ -27,8 +27,8 @@ from ullage.api.session_methods import SessionParams
 from ullage.api.wire import UPDATE, SessionNotification
 from ullage.lsp.connection import Client, LspConnection, Progress, ProgressBoard
 from ullage.model import words
-from ullage.model.edits import EditTrigger
 from ullage.model.errors import InvalidRequest, SessionNotFound, UllageError
+from ullage.model.events import EditTrigger
 from ullage.model.figure import FollowedRow, Nearness
 from ullage.model.updates import (
     CompactionMeta,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import PurePath
 
-from ullage.model.edits import (
+from ullage.model.events import (
     ClearThinkingEdit,
     ClearToolUsesEdit,
     CompactionCause,

@@ -12,8 +12,17 @@ from statistics import fmean, median
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.model.edits import CompactionCause, CompactionEdit, compaction_block
-from ullage.model.events import ContextEdited, ContextEstimated, Event, ModelChanged, UsageReported, WindowReported
+from ullage.model.events import (
+    CompactionCause,
+    CompactionEdit,
+    ContextEdited,
+    ContextEstimated,
+    Event,
+    ModelChanged,
+    UsageReported,
+    WindowReported,
+    compaction_block,
+)
 from ullage.tokens.tracker import Ending
 
 # Calls of the model. Growth is heavy-tailed, so a forecast needs more than a few of them; what the user asked for an

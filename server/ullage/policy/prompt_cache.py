@@ -7,8 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.own_context import Idle
-from ullage.model.edits import CompactionEdit
-from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged, UsageReported
+from ullage.model.events import CompactionEdit, ContextEdited, EditReverted, Event, ModelChanged, UsageReported
 from ullage.model.figure import CacheMiss, CacheMissCause, CacheSource, IdleCompaction, PromptCache
 from ullage.model.message import Message, Role, ToolUseBlock
 from ullage.model.usage import Usage

@@ -14,9 +14,18 @@ from msgspec.structs import replace
 from ullage.agents.acp import compaction_call, compaction_done
 from ullage.edits.compaction import SUMMARY_CAP, Summary, joined
 from ullage.edits.shorten import cut_middle, names
-from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import AnswerBroken, NothingToUndo
-from ullage.model.events import AgentAttached, ContextEdited, EditReverted, Event, MessageAppended, Record
+from ullage.model.events import (
+    AgentAttached,
+    CompactionEdit,
+    ContextEdited,
+    EditReverted,
+    EditTrigger,
+    Event,
+    MessageAppended,
+    Record,
+    compaction_block,
+)
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import ArtifactLedger, CompactionBlock, Message, Role
 from ullage.proxy.record import SessionRecord

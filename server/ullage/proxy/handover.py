@@ -16,9 +16,8 @@ from msgspec.structs import replace
 
 from ullage.edits.compaction import Summary
 from ullage.model import words
-from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import AgentError, AnswerBroken, InvalidRequest, NothingToCompact, UllageError
-from ullage.model.events import AgentAttached, ModelChanged
+from ullage.model.events import AgentAttached, CompactionEdit, EditTrigger, ModelChanged, compaction_block
 from ullage.model.json_values import encode_json
 from ullage.model.marker import render_marker
 from ullage.model.message import CompactionBlock, Message, ResourceBlock, Role, TextBlock, ToolResultBlock, ToolUseBlock

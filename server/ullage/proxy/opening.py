@@ -13,9 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.jsonrpc.envelope import Notification, RequestId
-from ullage.model.edits import CompactionEdit, EditTrigger
 from ullage.model.errors import AgentError, UllageError
-from ullage.model.events import SessionCreated
+from ullage.model.events import CompactionEdit, EditTrigger, SessionCreated
 from ullage.model.json_values import as_list, as_text
 from ullage.proxy.agent_process import FailPending
 from ullage.proxy.agent_sessions import open_fresh, reopen

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from ullage.agents.acp import occupancy_of_answer, refusal_of
 from ullage.model import words
-from ullage.model.edits import EditTrigger
 from ullage.model.errors import UllageError
+from ullage.model.events import EditTrigger
 from ullage.model.json_values import JsonObject, as_list, as_objects, as_text
 from ullage.proxy.agent_sessions import close_aside, copy_session, prompt_agent
 from ullage.proxy.answers import Refusal, TurnEnds, answers_of

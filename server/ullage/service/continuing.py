@@ -12,9 +12,8 @@ from ullage.agents.machine import Machine
 from ullage.agents.new_session import NewSession, SessionWriter, is_system, uuid_of
 from ullage.agents.table import AGENTS, agent_called, agent_of_format
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.edits import CompactionEdit
 from ullage.model.errors import InvalidRequest
-from ullage.model.events import ContextEdited, EditReverted, Event, MessageAppended, first_messages
+from ullage.model.events import CompactionEdit, ContextEdited, EditReverted, Event, MessageAppended, first_messages
 from ullage.model.message import Message, Role, ThinkingBlock, join_texts
 from ullage.service.compact.by_hand import fit_budget
 from ullage.service.conversation.conversation import Conversation

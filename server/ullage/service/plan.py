@@ -33,8 +33,8 @@ from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.drop import Keep, TruncationStrategy, chain_for, drop_inside, make_chain, plan_truncation
 from ullage.edits.shorten import ResultLimits, cap_blocks, shorten, shorten_results
 from ullage.model import words
-from ullage.model.edits import CompactionEdit, DuplicateReadsEdit, Edit, EditTrigger, ShortenEdit
 from ullage.model.errors import NothingToCompact
+from ullage.model.events import CompactionEdit, DuplicateReadsEdit, Edit, EditTrigger, ShortenEdit
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings
 from ullage.policy.budget import ContextBudget

@@ -10,15 +10,20 @@ from msgspec.structs import replace
 
 from ullage.agents.inserted import typed_texts
 from ullage.agents.machine import first_prompt
-from ullage.model.edits import CompactionEdit, DropEdit, Edit, EditTrigger, Replacement, RewriteEdit
 from ullage.model.errors import InvalidRequest, StoreError
 from ullage.model.events import (
+    CompactionEdit,
     ContextEdited,
     ConversationContinued,
+    DropEdit,
+    Edit,
+    EditTrigger,
     Event,
     MessageAppended,
     MessagePinned,
     ModelChanged,
+    Replacement,
+    RewriteEdit,
     SessionConfigured,
     SessionCreated,
     SessionForked,

@@ -11,15 +11,18 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.model.edits import CompactionEdit, DuplicateReadsEdit, Edit, EditTrigger
 from ullage.model.events import (
     AgentAttached,
+    CompactionEdit,
     ContextEdited,
     ContextEstimated,
     ContextWarned,
     ConversationContinued,
     ConversationImported,
+    DuplicateReadsEdit,
+    Edit,
     EditReverted,
+    EditTrigger,
     Event,
     MessageAppended,
     MessagePinned,

@@ -34,7 +34,7 @@ from ullage.model.answer import (
     ToolUseStart,
     UsageDelta,
 )
-from ullage.model.edits import CompactionEdit, DropEdit, Edit, Replacement, ReplacingEdit, RewindEdit
+from ullage.model.events import CompactionEdit, DropEdit, Edit, Replacement, ReplacingEdit, RewindEdit
 from ullage.model.message import (
     Block,
     Message,

@@ -12,8 +12,7 @@ from support.session_log import call as claude_call
 from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import parse_document
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
-from ullage.model.edits import CompactionCause, CompactionEdit, EditTrigger
-from ullage.model.events import ContextEdited
+from ullage.model.events import CompactionCause, CompactionEdit, ContextEdited, EditTrigger
 from ullage.model.message import Role, TextBlock, ToolUseBlock
 from ullage.model.words import edited
 

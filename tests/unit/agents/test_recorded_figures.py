@@ -5,8 +5,7 @@ import pytest
 from support.transcripts import conversation
 from ullage.agents.transcripts import read_document
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.edits import CompactionEdit
-from ullage.model.events import ContextEdited, MessageAppended, UsageReported
+from ullage.model.events import CompactionEdit, ContextEdited, MessageAppended, UsageReported
 from ullage.system.transcript_files import read_transcript_file
 
 # Read by hand in the files: the last count of a whole request, or of its parts, that precedes no compaction.

@@ -11,8 +11,7 @@ from ullage.agents.transcripts import read_document
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.requests.openai import write_openai
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.edits import CompactionEdit
-from ullage.model.events import ContextEdited, MessageAppended, Record, UsageReported
+from ullage.model.events import CompactionEdit, ContextEdited, MessageAppended, Record, UsageReported
 from ullage.model.message import Message, ToolResultBlock, ToolUseBlock
 from ullage.system.transcript_files import read_transcript_file
 from ullage.transcript.fold import Transcript

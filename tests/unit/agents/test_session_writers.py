@@ -15,9 +15,8 @@ from ullage.agents.agent import Agent
 from ullage.agents.inserted import by_program, is_by_program
 from ullage.agents.table import AGENTS
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.edits import CompactionEdit
 from ullage.model.errors import UnreadableTranscript
-from ullage.model.events import ContextEdited
+from ullage.model.events import CompactionEdit, ContextEdited
 from ullage.model.message import Message, ResourceBlock, Role, TextBlock
 from ullage.transcript.fold import project
 

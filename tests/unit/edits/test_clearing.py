@@ -10,7 +10,7 @@ from ullage.edits.clear import (
     cleared_elsewhere,
 )
 from ullage.edits.counted import CountedView
-from ullage.model.edits import ClearToolUsesEdit
+from ullage.model.events import ClearToolUsesEdit
 from ullage.model.message import Message, ThinkingBlock, ToolUseBlock
 
 LONG = words(500)

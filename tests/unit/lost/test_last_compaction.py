@@ -2,8 +2,7 @@
 
 from support.build import append, assistant, log, user
 from ullage.lost.left_out import LastCompaction, last_compaction
-from ullage.model.edits import CompactionEdit
-from ullage.model.events import ContextEdited, EditReverted, Event
+from ullage.model.events import CompactionEdit, ContextEdited, EditReverted, Event
 from ullage.model.message import NO_SUMMARY, CompactionBlock, Message, Role
 
 FIRST = append(user("u1", "One."), assistant("a1", "Two."), user("u2", "Three."))

@@ -1,7 +1,6 @@
 """The first messages of a conversation, as if it ended after them."""
 
-from ullage.model.edits import CompactionEdit
-from ullage.model.events import ContextEdited, Event, MessageAppended, UsageReported, first_messages
+from ullage.model.events import CompactionEdit, ContextEdited, Event, MessageAppended, UsageReported, first_messages
 from ullage.model.message import CompactionBlock, Message, Role, TextBlock
 from ullage.model.usage import Usage
 

@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from ullage.model import words
-from ullage.model.edits import RepeatedFile
+from ullage.model.events import RepeatedFile
 from ullage.model.figure import CacheMiss, CacheMissCause, CacheSource, PromptCache
 from ullage.model.usage import UsageSource
 

@@ -2,8 +2,14 @@
 
 from msgspec.structs import replace
 
-from ullage.model.edits import CompactionEdit
-from ullage.model.events import ContextEdited, ConversationImported, MessageAppended, ModelChanged, Record
+from ullage.model.events import (
+    CompactionEdit,
+    ContextEdited,
+    ConversationImported,
+    MessageAppended,
+    ModelChanged,
+    Record,
+)
 from ullage.model.message import CompactionBlock, Message, Role, TextBlock
 from ullage.policy.evidence import Compacted, ending
 from ullage.service.conversation.projection import Projection

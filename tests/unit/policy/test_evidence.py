@@ -5,8 +5,9 @@ from typing import Any
 
 from support.build import user
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.model.edits import ClearThinkingEdit, CompactionCause
 from ullage.model.events import (
+    ClearThinkingEdit,
+    CompactionCause,
     ContextEdited,
     Event,
     MessageAppended,

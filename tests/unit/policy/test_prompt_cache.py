@@ -6,8 +6,7 @@ import pytest
 
 from support.build import assistant
 from ullage.catalog.limits import price_of
-from ullage.model.edits import CompactionEdit, RewindEdit
-from ullage.model.events import ContextEdited, Event, ModelChanged, UsageReported
+from ullage.model.events import CompactionEdit, ContextEdited, Event, ModelChanged, RewindEdit, UsageReported
 from ullage.model.figure import CacheMissCause, CacheSource, PromptCache
 from ullage.model.usage import Usage
 from ullage.policy.prompt_cache import CachedPrompt, prompt_cache

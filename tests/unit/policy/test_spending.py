@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.build import assistant
-from ullage.model.edits import CompactionEdit
-from ullage.model.events import ContextEdited, Event, ModelChanged, SummaryReported, UsageReported
+from ullage.model.events import CompactionEdit, ContextEdited, Event, ModelChanged, SummaryReported, UsageReported
 from ullage.model.figure import CacheMissCause
 from ullage.model.usage import Pass, Usage
 from ullage.policy.spending import PaidRequest, Spent, paid_requests, spent_on

@@ -5,7 +5,7 @@ from typing import Any
 from ullage.agents.own_context import Setup
 from ullage.agents.own_settings import Given
 from ullage.agents.table import agent_of_format
-from ullage.model.edits import CompactionCause
+from ullage.model.events import CompactionCause
 from ullage.model.figure import RemarkKind, ThresholdSource
 from ullage.policy.evidence import Compacted, Evidence
 from ullage.policy.threshold import Finding, estimated, find_threshold

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ullage.model.edits import EditTrigger
+from ullage.model.events import EditTrigger
 from ullage.proxy.compactions import NativeCompaction, watched
 
 BEGUN: dict[str, Any] = {"sessionUpdate": "compaction_update", "status": "in_progress"}

@@ -3,8 +3,8 @@
 import pytest
 
 from support.workspace import LARGE_MODEL, PacedSummarizer, TestClient, build_test_client
-from ullage.model.edits import compaction_block
 from ullage.model.errors import CannotFit
+from ullage.model.events import compaction_block
 from ullage.model.updates import Update
 from ullage.service.compact.by_hand import fit_budget
 from ullage.service.conversation.conversation import Conversation

@@ -3,9 +3,8 @@
 import pytest
 
 from support.logs import conversation, events, fork, message, records
-from ullage.model.edits import ShortenEdit
 from ullage.model.errors import ConcurrentAppend, Conflict, InvalidRequest, SessionNotFound
-from ullage.model.events import ContextEdited, EditReverted, ModelChanged
+from ullage.model.events import ContextEdited, EditReverted, ModelChanged, ShortenEdit
 from ullage.service.ports.store import SessionStore
 
 

@@ -1,11 +1,16 @@
 from support.build import append, assistant, log, results, system, user, uses
-from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, DropEdit, DuplicateReadsEdit, Edit, Replacement
 from ullage.model.events import (
+    ClearToolUsesEdit,
+    CompactionEdit,
     ContextEdited,
+    DropEdit,
+    DuplicateReadsEdit,
+    Edit,
     EditReverted,
     Event,
     MessagePinned,
     ModelChanged,
+    Replacement,
     SessionCreated,
     SessionForked,
     SessionRenamed,

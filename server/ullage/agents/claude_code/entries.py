@@ -19,7 +19,7 @@ from ullage.agents.agent import Inserted
 from ullage.formats.parsing import Line, as_count, as_timestamp, convert_passes, convert_usage, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
-from ullage.model.edits import CompactionCause
+from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Block, ImageBlock, Role, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import HiddenKind

@@ -19,8 +19,8 @@ from ullage.cli.output import STDOUT, Screen, print_json, require_writable, to_j
 from ullage.cli.reports import EditRow
 from ullage.cli.session_source import STDIN, Source, open_source, unread_words
 from ullage.formats.transcripts.builder import SkippedLine
-from ullage.model.edits import compaction_block
 from ullage.model.errors import InputError, NothingToCompact
+from ullage.model.events import compaction_block
 from ullage.model.message import (
     CompactionBlock,
 )

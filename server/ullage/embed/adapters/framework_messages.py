@@ -18,9 +18,18 @@ from msgspec.structs import replace
 from ullage.app.telemetry import compacting, measured
 from ullage.formats.parsing import convert_usage, to_json
 from ullage.formats.provider import Provider, read_messages, write_messages
-from ullage.model.edits import CompactionEdit, DropEdit, Edit, EditTrigger, RewindEdit
 from ullage.model.errors import InvalidRequest
-from ullage.model.events import ContextEdited, EditReverted, Event, MessageAppended
+from ullage.model.events import (
+    CompactionEdit,
+    ContextEdited,
+    DropEdit,
+    Edit,
+    EditReverted,
+    EditTrigger,
+    Event,
+    MessageAppended,
+    RewindEdit,
+)
 from ullage.model.json_values import JsonObject, as_list, as_object
 from ullage.model.message import Block, Message, Provided, Role, TextBlock
 from ullage.model.usage import Usage

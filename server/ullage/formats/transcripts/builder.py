@@ -9,26 +9,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from ullage.formats.parsing import Line
-from ullage.model.edits import (
+from ullage.model.errors import InvalidRequest, UnreadableTranscript
+from ullage.model.events import (
     ClearToolUsesEdit,
     CompactionCause,
     CompactionEdit,
-    DropEdit,
-    EditTrigger,
-    Replacement,
-    RewindEdit,
-)
-from ullage.model.errors import InvalidRequest, UnreadableTranscript
-from ullage.model.events import (
     ContextEdited,
     ContextEstimated,
     ConversationImported,
+    DropEdit,
     EditReverted,
+    EditTrigger,
     Event,
     MessageAppended,
     ModelChanged,
     PromptListed,
     RecordUnread,
+    Replacement,
+    RewindEdit,
     ToolsDeclared,
     UsageReported,
     WindowReported,

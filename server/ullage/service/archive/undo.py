@@ -12,9 +12,18 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from ullage.model import words
-from ullage.model.edits import CompactionEdit, DropEdit, DuplicateReadsEdit, Edit, RepeatedFile, RewindEdit
 from ullage.model.errors import EditNotFound, NothingToUndo
-from ullage.model.events import ContextEdited, EditReverted, Record
+from ullage.model.events import (
+    CompactionEdit,
+    ContextEdited,
+    DropEdit,
+    DuplicateReadsEdit,
+    Edit,
+    EditReverted,
+    Record,
+    RepeatedFile,
+    RewindEdit,
+)
 from ullage.service.compact.run import require_own_context
 from ullage.service.conversation.conversation import Checkpoint, Conversation, edits_at, edits_in_force
 from ullage.service.conversation.work import Ask

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView
 from ullage.model import words
-from ullage.model.edits import DuplicateReadsEdit, Edit, EditTrigger
 from ullage.model.errors import (
     CannotFit,
     CompactionVetoed,
@@ -31,7 +30,10 @@ from ullage.model.events import (
     ContextEdited,
     ContextWarned,
     ContextWarning,
+    DuplicateReadsEdit,
+    Edit,
     EditReverted,
+    EditTrigger,
     Event,
     MessageAppended,
     SessionConfigured,

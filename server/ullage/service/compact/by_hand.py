@@ -16,9 +16,8 @@ from ullage.edits.compaction import MARKER_MIN, CompactionLimits, Summary, find_
 from ullage.edits.counted import CountedView
 from ullage.edits.shorten import shorten
 from ullage.model import words
-from ullage.model.edits import CompactionEdit, EditTrigger, ShortenEdit, compaction_block
 from ullage.model.errors import CannotFit, InvalidRequest, MessageNotFound, NothingToCompact, PreviewExpired
-from ullage.model.events import ContextEdited, MessagePinned
+from ullage.model.events import CompactionEdit, ContextEdited, EditTrigger, MessagePinned, ShortenEdit, compaction_block
 from ullage.model.message import number_of
 from ullage.model.words import alone
 from ullage.service.compact.automatic import edits_to_fit, too_large

@@ -25,7 +25,6 @@ from msgspec.structs import replace
 from ullage.edits.compaction import Summary
 from ullage.edits.counted import CountedView
 from ullage.model import words
-from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import (
     AuthenticationFailed,
     CompactionVetoed,
@@ -39,7 +38,7 @@ from ullage.model.errors import (
     SdkMissing,
     UllageError,
 )
-from ullage.model.events import CompactionComplete, ContextEdited
+from ullage.model.events import CompactionComplete, CompactionEdit, ContextEdited, EditTrigger, compaction_block
 from ullage.model.marker import render_brought_back
 from ullage.model.message import INSTRUCTION_FILES, BroughtBack, Message, Role, TextBlock, text_and_resources
 from ullage.model.updates import (

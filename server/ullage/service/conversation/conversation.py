@@ -18,13 +18,15 @@ from msgspec.structs import replace
 from ullage.agents.inserted import is_by_agent
 from ullage.edits.compaction import CompactionPlan, Summary
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.edits import CompactionEdit, DropEdit, Edit, ShortenEdit
 from ullage.model.errors import ConcurrentAppend, EditNotFound, InvalidRequest, MessageNotFound, PreviewExpired
 from ullage.model.events import (
     AgentAttached,
+    CompactionEdit,
     ContextEdited,
     ConversationContinued,
     ConversationImported,
+    DropEdit,
+    Edit,
     EditReverted,
     Event,
     MessageAppended,
@@ -32,6 +34,7 @@ from ullage.model.events import (
     Record,
     SessionConfigured,
     SessionRenamed,
+    ShortenEdit,
     ToolsDeclared,
 )
 from ullage.model.figure import Keeper

@@ -19,9 +19,8 @@ from ullage.agents.own_context import Idle, Setup
 from ullage.agents.own_settings import Given
 from ullage.edits.counted import Stamp
 from ullage.edits.drop import TruncationStrategy
-from ullage.model.edits import EditTrigger
 from ullage.model.errors import UllageError
-from ullage.model.events import EditReverted, Event, Record
+from ullage.model.events import EditReverted, EditTrigger, Event, Record
 from ullage.model.figure import FollowedRow, Keeper, KnownThreshold, KnownWindow, Remark, ThresholdSource, WindowSource
 from ullage.model.message import Block
 from ullage.model.settings import ContextSettings, Settings, context_settings, overridden

@@ -16,11 +16,13 @@ from ullage.agents.agent import Agent
 from ullage.agents.own_context import Setup
 from ullage.edits.counted import CountedView
 from ullage.memory.memory_tool import NAME
-from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, Edit, RewindEdit
 from ullage.model.events import (
+    ClearToolUsesEdit,
+    CompactionEdit,
     ContextEdited,
     ContextEstimated,
     ContextWarned,
+    Edit,
     EditReverted,
     Event,
     MessageAppended,
@@ -28,6 +30,7 @@ from ullage.model.events import (
     PromptListed,
     Record,
     RecordUnread,
+    RewindEdit,
     SummaryReported,
     ToolsDeclared,
     UsageReported,

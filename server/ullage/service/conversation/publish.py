@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model import words
-from ullage.model.edits import CompactionEdit, DuplicateReadsEdit, Edit, compaction_block
 from ullage.model.errors import (
     AuthenticationFailed,
     ContextTooLong,
@@ -21,7 +20,16 @@ from ullage.model.errors import (
     RateLimited,
     UllageError,
 )
-from ullage.model.events import AutoCompacting, CompactionComplete, ContextEvent, ContextWarning
+from ullage.model.events import (
+    AutoCompacting,
+    CompactionComplete,
+    CompactionEdit,
+    ContextEvent,
+    ContextWarning,
+    DuplicateReadsEdit,
+    Edit,
+    compaction_block,
+)
 from ullage.model.updates import Meta, Notice, NoticeMeta, Severity, Update
 from ullage.service.ports.world import Listener
 

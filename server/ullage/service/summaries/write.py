@@ -13,9 +13,8 @@ from functools import partial
 from msgspec.structs import replace
 
 from ullage.edits.compaction import CompactionLimits, Summary
-from ullage.model.edits import EditTrigger, RewindEdit
 from ullage.model.errors import NothingToCompact
-from ullage.model.events import ContextEdited, MessageAppended, SummaryReported
+from ullage.model.events import ContextEdited, EditTrigger, MessageAppended, RewindEdit, SummaryReported
 from ullage.model.message import Message
 from ullage.model.settings import TruncationMode, settled_prepare_at
 from ullage.model.updates import Update

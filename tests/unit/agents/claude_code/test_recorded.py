@@ -12,8 +12,7 @@ from support.provider_rules import anthropic_violations
 from support.transcripts import ROOT
 from ullage.agents.transcripts import read
 from ullage.formats.requests.anthropic import write_anthropic
-from ullage.model.edits import CompactionEdit
-from ullage.model.events import ContextEdited, UsageReported
+from ullage.model.events import CompactionEdit, ContextEdited, UsageReported
 from ullage.model.message import TextBlock, ToolResultBlock, ToolUseBlock
 
 PATTERNS = ("claude_code_*/**/*.jsonl", "live/claude_code/**/*.jsonl")
