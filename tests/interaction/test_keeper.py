@@ -11,8 +11,7 @@ import pytest
 from support.workspace import PATIENCE
 from ullage.model.errors import StoreUnavailable
 from ullage.service.follow import keeper as keeper_module
-from ullage.service.follow.file_copier import FileCopier
-from ullage.service.follow.keeper import Keeper
+from ullage.service.follow.keeper import FileCopier, Keeper
 from ullage.service.ports.agent_files import FoundFile, Kept, KeptPorts, Source
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.system.transcript_files import AgentOriginals
