@@ -6,7 +6,7 @@ import pytest
 
 from support.build import assistant, user
 from ullage.app.compose import open_workspace
-from ullage.app.folder_cost import read_folder_cost
+from ullage.cli.commands.cost import read_folder_cost
 from ullage.model.events import SessionCreated
 from ullage.model.settings import Settings
 from ullage.model.usage import Usage
