@@ -1,9 +1,15 @@
-"""The context budget: how much of a window can be used, and where the thresholds lie."""
+"""The context budget: how much of a window can be used, where the thresholds lie, and which limits of the user's own a
+conversation has passed, whatever the window.
+"""
+
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ullage.model.settings import ContextSettings, settled
+from ullage.model.figure import Remark, RemarkKind
+from ullage.model.settings import ContextSettings, Limit, settled
 from ullage.model.usage import Breakdown, BudgetShares
+from ullage.model.words import dollars
 
 # Room for an answer. The answers of coding agents rarely exceed it. Reserving all of a 64k output limit would make
 # thresholds fire near half of a 128k window, a known complaint about other products.
@@ -85,3 +91,35 @@ def make_budget(
         target=int(usable * settings.target),
         keep_tail=settings.keep_tail or tail,
     )
+
+
+def passed(limits: Sequence[Limit], agent: str, cwd: str, used: int, cost: float | None) -> tuple[Remark, ...]:
+    """Returns a remark for each limit that a conversation has passed: of the tokens in its context, `used`, and of
+    what it has cost in US dollars, None if that is not known. `agent` is the name of the agent that has it, and `cwd`
+    its folder. Of several limits that fit, the one for the innermost folder counts, then one for the agent, then
+    the last."""
+    fitting = sorted(
+        (limit for limit in limits if _fits(limit, agent, cwd)), key=lambda one: (len(one.folder), one.agent != "")
+    )
+    tokens = next((limit.tokens for limit in reversed(fitting) if limit.tokens is not None), None)
+    most = next((limit.cost for limit in reversed(fitting) if limit.cost is not None), None)
+    remarks: list[Remark] = []
+    if tokens is not None and used >= tokens:
+        remarks.append(Remark(kind=RemarkKind.LIMIT, text=f"It has passed your own limit of {tokens:,} tokens."))
+    if most is not None and cost is not None and cost >= most:
+        remarks.append(Remark(kind=RemarkKind.LIMIT, text=f"It has cost more than your own limit of {dollars(most)}."))
+    return tuple(remarks)
+
+
+def _fits(limit: Limit, agent: str, cwd: str) -> bool:
+    folder, place = _path(limit.folder), _path(cwd)
+    is_there = not folder or place == folder or place.startswith(f"{folder}/")
+    return is_there and (not limit.agent or _word(limit.agent) == _word(agent))
+
+
+def _path(text: str) -> str:
+    return text.replace("\\", "/").rstrip("/")
+
+
+def _word(name: str) -> str:
+    return name.lower().replace(" ", "-")

@@ -4,7 +4,7 @@ import pytest
 
 from ullage.model.figure import RemarkKind
 from ullage.model.settings import Limit
-from ullage.policy.limits import passed
+from ullage.policy.budget import passed
 
 TOKENS = "It has passed your own limit of {:,} tokens."
 

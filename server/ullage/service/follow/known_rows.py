@@ -40,8 +40,8 @@ from ullage.model.usage import UsageSource
 from ullage.model.usage_report import is_doubtful
 from ullage.model.words import percent
 from ullage.policy.alarm import calls_left
+from ullage.policy.budget import passed
 from ullage.policy.evidence import RECENT_CALLS, Evidence
-from ullage.policy.limits import passed
 from ullage.policy.prompt_cache import CachedPrompt, idle_compaction, prompt_cache
 from ullage.service.conversation.environment import Rules, rules_of
 from ullage.service.conversation.usage import tokens_left

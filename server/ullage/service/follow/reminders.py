@@ -13,7 +13,7 @@ from msgspec import Struct
 from ullage.model import words
 from ullage.model.figure import FollowedRow
 from ullage.model.settings import Notices
-from ullage.policy.limits import passed
+from ullage.policy.budget import passed
 from ullage.service.conversation.workspace import Workspace
 
 # Milliseconds before a compaction because a conversation idles in which it is announced: time enough to come back.
