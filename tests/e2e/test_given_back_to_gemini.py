@@ -14,7 +14,7 @@ from support.agents.runs import ONE_SHOTS
 from support.command_line import ullage
 from support.hook_place import TRIES, arrivals_at, until_counted
 from support.systems import needs_linux
-from ullage.lost.brief import HEAD
+from ullage.lost.left_out import HEAD
 
 DECISION = "Decided: the port stays 8443, because src/shop/proxy.py expects it."
 # Tokens of this share of the window: more than a new conversation has, and less than the long answer.

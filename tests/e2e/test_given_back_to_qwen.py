@@ -14,7 +14,7 @@ from support.agents.runs import ONE_SHOTS
 from support.command_line import ullage
 from support.hook_place import TRIES, arrivals_at
 from support.systems import needs_linux
-from ullage.lost.brief import HEAD
+from ullage.lost.left_out import HEAD
 
 RULE = "Never touch the port 8443, because src/shop/proxy.py expects it."
 DECISION = "The port stays 8443 and the second one becomes 8444, which nothing else listens on."

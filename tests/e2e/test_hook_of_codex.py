@@ -10,7 +10,7 @@ from support.codex_files import compacted, said, session
 from support.command_line import ullage
 from support.foreign import to_lines
 from support.hook_place import Place, answer, hook_place, is_silent
-from ullage.lost.brief import HEAD
+from ullage.lost.left_out import HEAD
 
 NEXT = "And the one beside it?"
 DECISION = "Decided: the port stays 8443, because src/shop/proxy.py expects it."

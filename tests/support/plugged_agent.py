@@ -12,7 +12,7 @@ from support.agents.runs import OneShot
 from support.command_line import ullage
 from support.hook_place import arrivals_at
 from support.receipts import receipts_of
-from ullage.lost.brief import HEAD
+from ullage.lost.left_out import HEAD
 
 DECISION = "Decided: the port stays 8443, because src/shop/proxy.py expects it."
 

@@ -19,7 +19,7 @@ from ullage.edits.compaction import Summary
 from ullage.formats.provider import Provider
 from ullage.ledger.ledger_entry import Entry as LedgerEntry
 from ullage.ledger.ledger_entry import Kind, Life
-from ullage.lost.brief import LONGEST, write_brief
+from ullage.lost.left_out import LONGEST, write_brief
 from ullage.memory.memory_tool import NAME
 from ullage.model import words
 from ullage.model.answer import TurnEnd

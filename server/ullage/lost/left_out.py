@@ -1,20 +1,25 @@
 """What the compaction of a conversation left out, from its log: the one question of the command line, the editors, the
-hooks and the MCP server. It is the ledger of the messages before, without what the agent's context says."""
+hooks and the MCP server. It is the ledger of the messages before, without what the agent's context says.
+
+The complement brief is a page of it for the agent. The same entries and room give the same brief.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.ledger.carried import Context
 from ullage.ledger.contradiction import marked
 from ullage.ledger.folding import fold
-from ullage.ledger.ledger_entry import Entry, Kind, Ledger
-from ullage.ledger.ledger_page import is_on, lacking, relative, standing
+from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life
+from ullage.ledger.ledger_page import QUOTED, Page, is_on, lacking, relative, standing, write_page
 from ullage.model.events import CompactionEdit, ContextEdited, MessageAppended, Record, compaction_block
 from ullage.model.message import NO_SUMMARY, CompactionBlock, Message, Role, TextBlock
 from ullage.redaction.clean import clean
+from ullage.redaction.quoting import RECORD
 from ullage.transcript.fold import Transcript, compaction_edits
 
 # Milliseconds. An agent may write its compaction into its file a moment after the hook has answered, with the time of
@@ -206,3 +211,38 @@ def left_out_words(found: LeftOut, kinds: int = len(Kind)) -> str:
 def counted_words(counts: dict[str, int]) -> str:
     """Returns counts of kinds in words: `2 messages of yours, 1 open task`."""
     return ", ".join(f"{count:,} {_NOUNS[Kind(kind)][count != 1]}" for kind, count in counts.items())
+
+
+# The most characters that Claude Code takes from a hook; other agents take as much.
+LONGEST = 10_000
+HEAD = f"What the last compaction left out. {RECORD} #N is the message that a line comes from."
+
+_GUIDE_HEAD = (
+    "The summary must keep what follows, read from the record of this conversation: what the user said, word for word, "
+    "with its message's number; tasks and problems with their state; checks, commits and files as they stand. What the "
+    'record contradicts must not be in the summary. Lines that begin with "> " are quoted from the record.'
+)
+
+
+def characters(text: str) -> int:
+    """Returns the length of a text as agents limit it: in UTF-16 units, since they run on JavaScript."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def write_brief(entries: Sequence[Entry], room: int, size: Callable[[str], int] = characters, *, cwd: str = "") -> Page:
+    """Returns a brief of what was left out, of at most `room` by `size`. Its text is empty if nothing was left out, or
+    if there is no room for a line. Paths under the folder `cwd` are written without it."""
+    return write_page(entries, room, size, cwd=cwd, style=replace(QUOTED, above=HEAD))
+
+
+def write_guide(ledger: Ledger, room: int, *, cwd: str = "") -> Page:
+    """Returns what a summary that is about to be written must keep, in at most `room` UTF-16 units: what the
+    user said, open tasks and problems, checks and commits, changed files and what still runs. Its text is empty if
+    there is nothing."""
+    keeps = {Kind.SAID, Kind.TASK, Kind.PROBLEM, Kind.CHECK, Kind.COMMIT, Kind.FILE, Kind.JOB}
+    entries = [
+        entry
+        for entry in standing(ledger)
+        if entry.kind in keeps and entry.life not in (Life.DONE, Life.MENDED, Life.ENDED)
+    ]
+    return write_page(entries, room, characters, cwd=cwd, style=replace(QUOTED, above=_GUIDE_HEAD))

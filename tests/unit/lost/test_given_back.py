@@ -4,8 +4,15 @@ import pytest
 
 from support.talk import Talk
 from ullage.ledger.ledger_entry import Kind
-from ullage.lost.brief import write_brief
-from ullage.lost.left_out import LastCompaction, LeftOut, left_out_words, lost_from, read_before, summary_message
+from ullage.lost.left_out import (
+    LastCompaction,
+    LeftOut,
+    left_out_words,
+    lost_from,
+    read_before,
+    summary_message,
+    write_brief,
+)
 from ullage.model.message import CompactionBlock, Message
 
 TALK = (

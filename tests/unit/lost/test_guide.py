@@ -2,7 +2,7 @@
 
 from support.talk import Talk
 from ullage.ledger.folding import fold
-from ullage.lost.brief import write_guide
+from ullage.lost.left_out import write_guide
 
 ROOM = 6_000
 

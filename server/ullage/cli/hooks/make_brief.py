@@ -13,9 +13,10 @@ from ullage.agents.transcripts import read_document
 from ullage.agents.wiring import Wiring
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.ledger.ledger_entry import Entry
-from ullage.lost.brief import LONGEST, characters, write_brief, write_guide
 from ullage.lost.left_out import (
+    LONGEST,
     Before,
+    characters,
     count_kinds,
     last_compaction,
     lost_from,
@@ -23,6 +24,8 @@ from ullage.lost.left_out import (
     read_before,
     records_of,
     summary_message,
+    write_brief,
+    write_guide,
 )
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.system.transcript_files import is_database, parse_file, read_database
