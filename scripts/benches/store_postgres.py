@@ -22,7 +22,7 @@ from ullage.model.events import SessionCreated
 from ullage.store import open_store
 from ullage.store.postgres.postgres_store import open_postgres
 from ullage.store.table_store import TableStore
-from ullage.store.tables.codec import encode_event
+from ullage.store.tables.connection import encode_event
 
 ROUNDS = 200
 SMALL, LARGE, LONG = 100, 10_000, 100_000

@@ -5,7 +5,7 @@ import gc
 from ullage.model.events import MessageAppended, Record, UsageReported
 from ullage.model.message import Message, Role, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import Breakdown, MessageCount, Usage
-from ullage.store.tables.codec import decode_event, encode_event
+from ullage.store.tables.connection import decode_event, encode_event
 
 _MESSAGES = 500
 

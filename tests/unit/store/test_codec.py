@@ -9,7 +9,7 @@ from support.logs import message
 from ullage.model.events import MessageAppended, SessionRenamed, UsageReported
 from ullage.model.message import Message, Role, ToolUseBlock
 from ullage.model.usage import Usage
-from ullage.store.tables.codec import decode_event, encode_event, event_name, packed, storable, unpacked
+from ullage.store.tables.connection import decode_event, encode_event, event_name, packed, storable, unpacked
 
 
 def test_half_surrogate_pairs_and_huge_integers_survive() -> None:

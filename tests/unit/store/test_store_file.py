@@ -23,7 +23,7 @@ from ullage.store.search.word_index import STEP_BYTES
 from ullage.store.sqlite.journal import has_log, set_journal
 from ullage.store.sqlite.migrations import MIGRATIONS, VERSION, migrate
 from ullage.store.store_copy import copy_store
-from ullage.store.tables.codec import unpacked
+from ullage.store.tables.connection import unpacked
 
 
 def written_store(path: Path) -> Path:

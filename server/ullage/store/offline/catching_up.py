@@ -11,7 +11,7 @@ from ullage.model.events import SessionForked, SessionRenamed
 from ullage.store.offline.local_copy import LocalCopy, Settled, Unsent
 from ullage.store.store_copy import same_records, write_checked
 from ullage.store.table_store import TableStore
-from ullage.store.tables.codec import decode_event, encode_event, event_name
+from ullage.store.tables.connection import decode_event, encode_event, event_name
 from ullage.store.tables.copied_rows import RecordRow, SessionRow
 from ullage.store.tables.log import NO_END
 

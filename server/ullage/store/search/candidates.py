@@ -15,8 +15,7 @@ from ullage.store.search.indexed_text import chunks, message_text, stem
 from ullage.store.search.query import Query
 from ullage.store.search.scoring import NOTHING, Held, Term, Terms
 from ullage.store.search.word_index import WantedRows, WordIndex, chunks_of, read_message
-from ullage.store.tables.codec import unpacked
-from ullage.store.tables.connection import marks
+from ullage.store.tables.connection import marks, unpacked
 from ullage.store.tables.log import lineage
 
 # Rows that are fetched by the rare words of a query: each takes about a microsecond. The common words are counted in

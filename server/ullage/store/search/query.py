@@ -24,7 +24,7 @@ from ullage.model.errors import InvalidRequest
 from ullage.model.message import Role
 from ullage.store.search.indexed_text import Name, fold, joined_names, places, plain_name, stem
 from ullage.store.search.word_index import Counts, WordIndex
-from ullage.store.tables.codec import storable
+from ullage.store.tables.connection import storable
 
 # More words make a search slow and no better.
 MAX_WORDS = 40

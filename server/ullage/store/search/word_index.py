@@ -22,8 +22,7 @@ from ullage.model.events import MessageAppended
 from ullage.model.message import Message
 from ullage.service.ports.store import ChunkId
 from ullage.store.search.indexed_text import chunks, index_tokens, message_text
-from ullage.store.tables.codec import decode_event, event_name, storable, unpacked
-from ullage.store.tables.connection import Connection, marks
+from ullage.store.tables.connection import Connection, decode_event, event_name, marks, storable, unpacked
 from ullage.store.tables.log import lineage
 
 # Bytes of records that one step indexes. Making words of them takes some tens of milliseconds, outside of the

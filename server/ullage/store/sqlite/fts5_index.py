@@ -10,7 +10,7 @@ from typing import Literal
 from ullage.store.search.word_index import WantedRows, WordIndex
 from ullage.store.sqlite.database import reconnect, transaction
 from ullage.store.sqlite.sqlite_errors import reporting, unavailable
-from ullage.store.tables.codec import packed
+from ullage.store.tables.connection import packed
 
 # Pages that are merged in one transaction, which other writers wait for: some milliseconds.
 _MERGED = 500

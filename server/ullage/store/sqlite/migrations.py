@@ -91,8 +91,8 @@ _V5 = (
     "CREATE INDEX configurations ON records (session_id) WHERE event = 'session_configured'",
 )
 
-# Payloads and snapshots may be compressed, see `codec.py`. No table changes: the number keeps out versions that can't
-# read such rows.
+# Payloads and snapshots may be compressed, see `connection.py`. No table changes: the number keeps out versions that
+# can't read such rows.
 _V6: tuple[str, ...] = ()
 
 MIGRATIONS = (_V1, _V2, _V3, _V4, _V5, _V6)

@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from ullage.model.errors import ConcurrentAppend, InvalidRequest
 from ullage.model.events import MessageAppended, Record
-from ullage.store.tables.codec import decode_event, encode_event, event_name, storable
-from ullage.store.tables.connection import Connection
+from ullage.store.tables.connection import Connection, decode_event, encode_event, event_name, storable
 
 # SQLite's largest integer: the end of a log that still grows.
 NO_END = 2**63 - 1

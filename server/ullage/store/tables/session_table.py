@@ -17,8 +17,7 @@ from ullage.model.events import (
     SessionRenamed,
 )
 from ullage.service.ports.store import AttachedSession, ImportedSession, SessionInfo
-from ullage.store.tables.codec import decode_event, event_name, storable
-from ullage.store.tables.connection import Connection
+from ullage.store.tables.connection import Connection, decode_event, event_name, storable
 from ullage.store.tables.log import NO_END, Tail, find_in_lineage, find_tail, insert_records, lineage
 
 # No join: with row-level security PostgreSQL takes no index for a position that another subquery gives. And no
