@@ -28,8 +28,7 @@ from ullage.service.ports.store import (
 from ullage.store.search.indexed_text import index_tokens, message_text, places, plain_name, stem
 from ullage.store.search.query import Query, read_query
 from ullage.store.search.searcher import make_snippet, without_bare_numbers
-from ullage.store.tables.log import check_positions
-from ullage.store.tables.session_table import SessionFacts, fold_facts
+from ullage.store.tables.session_table import SessionFacts, check_positions, fold_facts
 
 
 class _Log(Struct, kw_only=True):

@@ -13,7 +13,7 @@ from ullage.store.store_copy import same_records, write_checked
 from ullage.store.table_store import TableStore
 from ullage.store.tables.connection import decode_event, encode_event, event_name
 from ullage.store.tables.copied_rows import RecordRow, SessionRow
-from ullage.store.tables.log import NO_END
+from ullage.store.tables.session_table import NO_END
 
 # Other machines and processes may write to the same sessions. Each try reads what they have written.
 _TRIES = 8

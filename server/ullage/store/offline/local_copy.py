@@ -16,7 +16,7 @@ from ullage.store.sqlite.sqlite_store import SqliteStore
 from ullage.store.tables import copied_rows, session_table
 from ullage.store.tables.connection import Connection
 from ullage.store.tables.copied_rows import RecordRow, SessionRow
-from ullage.store.tables.log import NO_END, find_tail, lineage
+from ullage.store.tables.session_table import NO_END, find_tail, lineage
 
 # `unsent.after` is the last position of the session that the server is known to have. A session is in `unsent` before
 # the first record that the server lacks, in the same transaction, so that no such record is ever taken for a sent one.

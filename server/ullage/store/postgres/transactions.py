@@ -26,7 +26,7 @@ from ullage.store.postgres.patience import BoundedConnection, BoundedPool
 from ullage.store.postgres.server_errors import reporting, unavailable
 from ullage.store.postgres.text_index import TextIndex
 from ullage.store.search.word_index import WordIndex
-from ullage.store.tables.log import record_rows
+from ullage.store.tables.session_table import record_rows
 
 _APPEND, _NOTIFY = b"ullage_append", b"ullage_notify"
 _PREPARE = b"PREPARE ullage_append AS SELECT append_record($1, $2, $3, $4, $5, $6, $7, $8, $9)"

@@ -16,7 +16,7 @@ from ullage.store.search.query import Query
 from ullage.store.search.scoring import NOTHING, Held, Term, Terms
 from ullage.store.search.word_index import WantedRows, WordIndex, chunks_of, read_message
 from ullage.store.tables.connection import marks, unpacked
-from ullage.store.tables.log import lineage
+from ullage.store.tables.session_table import lineage
 
 # Rows that are fetched by the rare words of a query: each takes about a microsecond. The common words are counted in
 # what these find.

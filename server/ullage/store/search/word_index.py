@@ -23,7 +23,7 @@ from ullage.model.message import Message
 from ullage.service.ports.store import ChunkId
 from ullage.store.search.indexed_text import chunks, index_tokens, message_text
 from ullage.store.tables.connection import Connection, decode_event, event_name, marks, storable, unpacked
-from ullage.store.tables.log import lineage
+from ullage.store.tables.session_table import lineage
 
 # Bytes of records that one step indexes. Making words of them takes some tens of milliseconds, outside of the
 # transaction; writing takes a few, so that no append waits long.
