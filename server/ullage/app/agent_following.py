@@ -36,8 +36,7 @@ from ullage.system.growing_files import GrowingFiles
 from ullage.system.shared_files import FileLease
 from ullage.system.transcript_files import AgentOriginals
 from ullage.system.watched_folders import WatchedFolders
-from ullage.watch.candidates import Candidate, find_candidates, is_of_sub_agent
-from ullage.watch.finder import this_machine
+from ullage.watch.candidates import Candidate, find_candidates, is_of_sub_agent, this_machine
 
 log = logging.getLogger(__name__)
 # Seconds: a server follows the conversations that have changed in this time.

@@ -65,8 +65,7 @@ from ullage.system.surroundings import LocalProjectFiles
 from ullage.system.transcript_files import read_transcript_file
 from ullage.tools.folder_tools import resolve_inside
 from ullage.tools.toolbox import LocalLinkedFiles, LocalToolbox
-from ullage.watch.candidates import find_candidates, is_of_sub_agent
-from ullage.watch.finder import AgentsOwnFiles, this_machine
+from ullage.watch.candidates import AgentsOwnFiles, find_candidates, is_of_sub_agent, this_machine
 
 
 @contextmanager

@@ -53,9 +53,8 @@ from ullage.store.store_place import StorePlace, is_there, local_path
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.shared_files import FileLease
 from ullage.system.transcript_files import read_database, read_transcript_file
-from ullage.watch.candidates import Candidate, find_candidates, read_fact_files, reason_of
+from ullage.watch.candidates import Candidate, find_candidates, read_fact_files, reason_of, this_machine
 from ullage.watch.file_parts import FileEnds, file_ends, has_any
-from ullage.watch.finder import this_machine
 
 # Bytes of a file that is read whole because its end does not say the figure, and of the files that are read whole
 # because they are shown: a user waits for these.

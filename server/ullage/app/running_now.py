@@ -11,7 +11,7 @@ from ullage.model.figure import FollowedRow, LiveSessions
 from ullage.store.sqlite.known_catalogue import FollowedNow
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.shared_files import replace_file
-from ullage.watch.finder import find_processes, this_machine
+from ullage.watch.candidates import find_processes, this_machine
 
 
 class LiveRowsShown:

@@ -32,7 +32,7 @@ from ullage.service.ports.world import (
     ContinuingPreviewParams,
     ContinuingResult,
 )
-from ullage.watch.finder import machine_of_paths
+from ullage.watch.candidates import machine_of_paths
 
 # Planned sessions that are kept until they are written: more than a picker offers at once. Each has its file's content.
 _MOST = 12

@@ -59,8 +59,7 @@ from ullage.store.store_place import StorePlace, local_path, offline_path
 from ullage.system.desktop import notifier
 from ullage.system.settings_files import read_settings, switched_off
 from ullage.system.team_choices import choices_path, read_choices, read_sent
-from ullage.watch.candidates import Expiring, find_expiring
-from ullage.watch.finder import this_machine
+from ullage.watch.candidates import Expiring, find_expiring, this_machine
 from ullage.wire.json_files import find_handlers
 from ullage.wire.shells import to_run
 

@@ -25,7 +25,7 @@ from ullage.host import here, write_whole
 from ullage.limits import SETTINGS, read_plain, read_text
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject, as_object
-from ullage.watch.finder import this_machine
+from ullage.watch.candidates import this_machine
 from ullage.wire.plan import FileChange
 
 _ESCAPED = re.compile(r"\[([*?[])\]")

@@ -21,8 +21,7 @@ from ullage.agents.transcripts import read_document
 from ullage.app.known_conversations import find_known
 from ullage.system.transcript_files import read_transcript_file
 from ullage.watch import unpacking
-from ullage.watch.candidates import own_path
-from ullage.watch.finder import AgentsOwnFiles
+from ullage.watch.candidates import AgentsOwnFiles, own_path
 
 LIVE = ROOT / "live"
 

@@ -22,7 +22,7 @@ from ullage.cli.session_source import read_source, throwaway_copy
 from ullage.cli.terminal import at_home, visible
 from ullage.service.continuing import BUDGET, WantedContext, prepare_continuation
 from ullage.service.ports.world import ContinuingResult
-from ullage.watch.finder import machine_of_paths
+from ullage.watch.candidates import machine_of_paths
 
 
 class ContinueOptions(ReadingOptions, frozen=True, kw_only=True):

@@ -30,8 +30,7 @@ from ullage.lost.left_out import (
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.system.transcript_files import is_database, parse_file, read_database
 from ullage.tokens.counter import get_counter
-from ullage.watch.candidates import find_candidates
-from ullage.watch.finder import this_machine
+from ullage.watch.candidates import find_candidates, this_machine
 
 # A file that has grown by less than this share since it was read is not read again while an agent waits.
 _GROWN = 0.02
