@@ -1,4 +1,9 @@
-"""The session store in PostgreSQL. Other processes' changes arrive by its notifications: nothing polls the tables."""
+"""The session store in PostgreSQL. Other processes' changes arrive by its notifications: nothing polls the tables.
+
+Sessions are shared with other roles of the database: which session is in which workspace, and who is a member. A
+workspace is a name of its owner's. It is not made: it is there as soon as a session or a member is in it. What members
+see and may do is decided by PostgreSQL, see `postgres_tables.py`.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -17,7 +22,6 @@ from psycopg.types.string import StrDumper
 
 from ullage.model.errors import InvalidRequest, SessionNotFound, StoreUnavailable
 from ullage.model.events import Record
-from ullage.store.postgres import sharing
 from ullage.store.postgres.address import name_server, read_address
 from ullage.store.postgres.patience import BoundedConnection, BoundedPool
 from ullage.store.postgres.postgres_tables import is_current, migrate
@@ -28,7 +32,7 @@ from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex
 from ullage.store.table_store import TableStore
 from ullage.store.tables.connection import Connection
-from ullage.store.tables.session_table import changes_facts, check_positions
+from ullage.store.tables.session_table import changes_facts, check_positions, require_session
 
 # Seconds that a notification may take before the connection is taken for lost.
 _PATIENCE = 1
@@ -186,29 +190,29 @@ class PostgresStore(TableStore):
         return 0 if self._is_team else super().index_some(session_id)
 
     def share(self, session_id: str, workspace: str | None) -> None:
-        """Puts a session into a workspace, whose members can read it, or with None into none; see `sharing.py`."""
+        """Puts a session into a workspace, whose members can read it, or with None into none."""
         with self._writing_alone() as connection:
-            sharing.put_into(connection, session_id, workspace)
+            put_into(connection, session_id, workspace)
 
     def set_members(self, workspace: str, members: Collection[str]) -> None:
         """Shares a workspace with these roles of the database and no others."""
         with self._writing(workspace) as connection:
-            sharing.set_members(connection, workspace, members)
+            set_members(connection, workspace, members)
 
     def members(self) -> Mapping[str, tuple[str, ...]]:
         """Returns the members of each own workspace that has any."""
         with self.reading() as connection:
-            return sharing.find_members(connection)
+            return find_members(connection)
 
     def shared_in(self, workspace: str) -> tuple[str, ...]:
         """Returns the ids of the own sessions in a workspace."""
         with self.reading() as connection:
-            return sharing.find_own(connection, workspace)
+            return find_own(connection, workspace)
 
     def forget_words(self) -> None:
         """Deletes words from the vocabulary of the search that only deleted sessions had."""
         with self._transactions.writing() as connection:
-            sharing.forget_words(connection)
+            forget_words(connection)
 
     def erase_deleted(self, *, rewrite: bool = False) -> None:
         """Does nothing: rows and words are gone, and the server gives their room to others when it cleans up
@@ -218,7 +222,7 @@ class PostgresStore(TableStore):
     def owner(self, session_id: str) -> tuple[str, str | None]:
         """Returns the role whose a session is, and the session's workspace."""
         with self.reading() as connection:
-            return sharing.find_owner(connection, session_id)
+            return find_owner(connection, session_id)
 
     def version(self) -> int:
         """Returns a number that changes when another opening writes to the store; see `SessionStore.version`."""
@@ -315,3 +319,82 @@ def _current_schema(connection: PostgresConnection) -> str:
     if row is None or row[0] is None:
         raise psycopg.OperationalError("the search path names no schema that this role may use")
     return row[0]
+
+
+# Adds the rows of each word, and all rows, to the vocabulary of their workspace, or with -1 takes them away.
+_COUNT = """
+    INSERT INTO message_vocabulary AS v (workspace, word, rows)
+    SELECT coalesce(s.workspace, ''), word, ? * count(*)
+    FROM sessions s JOIN message_words w ON w.session_id = s.session_id,
+        unnest(tsvector_to_array(w.tokens) || ARRAY['']) AS word
+    WHERE s.owner = current_user AND {} GROUP BY coalesce(s.workspace, ''), word
+    ON CONFLICT (word, owner, workspace) DO UPDATE SET rows = v.rows + excluded.rows
+"""
+
+
+def put_into(connection: Connection, session_id: str, workspace: str | None) -> None:
+    """Puts a session into a workspace of its owner's, or with None into none. Raises `InvalidRequest` if a fork would
+    be shared without the session whose messages it begins with."""
+    require_session(connection, session_id)
+    if workspace is None:
+        query = "SELECT session_id FROM sessions WHERE parent_id = ? AND workspace IS NOT NULL AND NOT deleted"
+        fork = connection.execute(query, (session_id,)).fetchone()
+        if fork is not None:
+            raise InvalidRequest(
+                f"session {fork[0]} is shared and begins with messages of {session_id}: end that first"
+            )
+    else:
+        query = (
+            "SELECT p.session_id FROM sessions s JOIN sessions p ON p.session_id = s.parent_id "
+            "WHERE s.session_id = ? AND p.workspace IS DISTINCT FROM ?"
+        )
+        parent = connection.execute(query, (session_id, workspace)).fetchone()
+        if parent is not None:
+            raise InvalidRequest(f"session {session_id} begins with messages of {parent[0]}: share that one first")
+    moving = "UPDATE sessions SET workspace = ? WHERE session_id = ? RETURNING indexed_position"
+    counting = _COUNT.format("s.session_id = ? AND s.indexed_position >= 0")
+    connection.execute(counting, (-1, session_id))
+    if connection.execute(moving, (workspace, session_id)).fetchone() != (-1,):
+        connection.execute(counting, (1, session_id))
+        connection.execute("DELETE FROM message_vocabulary WHERE owner = current_user AND rows <= 0")
+
+
+def set_members(connection: Connection, workspace: str, members: Collection[str]) -> None:
+    """Shares a workspace with these roles, or groups of roles, and with no others."""
+    connection.execute(
+        "DELETE FROM sharing WHERE owner = current_user AND workspace = ? AND NOT member = ANY(?)",
+        (workspace, [*members]),
+    )
+    connection.executemany(
+        "INSERT INTO sharing (workspace, member) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        [(workspace, member) for member in members],
+    )
+
+
+def find_members(connection: Connection) -> Mapping[str, tuple[str, ...]]:
+    """Returns the members of each of the role's own workspaces that has any."""
+    rows = connection.execute(
+        "SELECT workspace, array_agg(member ORDER BY member) FROM sharing WHERE owner = current_user GROUP BY workspace"
+    )
+    return {workspace: tuple(members) for workspace, members in rows}
+
+
+def find_own(connection: Connection, workspace: str) -> tuple[str, ...]:
+    """Returns the ids of the role's own sessions in a workspace. A superuser sees those of others, too, with the same
+    workspace."""
+    rows = connection.execute(
+        "SELECT session_id FROM sessions WHERE owner = current_user AND workspace = ? AND NOT deleted", (workspace,)
+    )
+    return tuple(session_id for (session_id,) in rows)
+
+
+def forget_words(connection: Connection) -> None:
+    """Deletes those of the role's words from the vocabulary of the search that are in no session of the role's now."""
+    connection.execute("DELETE FROM message_vocabulary WHERE owner = current_user")
+    connection.execute(_COUNT.format("TRUE"), (1,))
+
+
+def find_owner(connection: Connection, session_id: str) -> tuple[str, str | None]:
+    """Returns whose a session is, and the workspace in which it is. Raises `SessionNotFound`."""
+    require_session(connection, session_id)
+    return connection.execute("SELECT owner, workspace FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
