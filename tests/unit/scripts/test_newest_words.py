@@ -88,5 +88,5 @@ def test_each_program_has_the_files_that_know_it() -> None:
         if program.folders
     }
     assert [name for name, files in known.items() if not files] == []
-    assert known["cline"] == ["cline", "cline_tasks"]
+    assert known["opencode"] == ["opencode", "opencode_sessions"]
     assert {"rollout", "__init__"} <= {*known["codex"]}

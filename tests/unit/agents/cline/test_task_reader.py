@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 from support.growing_files import expect_every_split_to_read_alike
-from ullage.agents.cline_tasks import FORMAT
+from ullage.agents.cline import TASKS
 from ullage.agents.transcripts import companions_of
 from ullage.formats.parsing import Document
 
@@ -58,7 +58,5 @@ def test_the_files_beside_a_history_are_known() -> None:
 
 
 def test_a_task_reads_alike_in_every_two_pieces() -> None:
-    expect_every_split_to_read_alike(FORMAT, task(ROO, request(1), request(4), request(8)))
-    expect_every_split_to_read_alike(
-        FORMAT, task(PLAIN, request(1), request(2, conversationHistoryDeletedRange=[0, 1]))
-    )
+    expect_every_split_to_read_alike(TASKS, task(ROO, request(1), request(4), request(8)))
+    expect_every_split_to_read_alike(TASKS, task(PLAIN, request(1), request(2, conversationHistoryDeletedRange=[0, 1])))
