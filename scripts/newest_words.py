@@ -145,7 +145,7 @@ def judged(document: str) -> set[str]:
 
 def known_of(program: Program, document: str) -> Words:
     """Returns what Ullage's code, its list of models and the document know of a program's words."""
-    models = json.loads((SOURCE / "catalog" / "data" / "models.json").read_text(encoding="utf-8"))
+    models = json.loads((SOURCE / "known_models" / "data" / "models.json").read_text(encoding="utf-8"))
     everything = literals(SOURCE.rglob("*.py")) | judged(document)
     everything |= {plain(name.rsplit("/", 1)[-1]) for name in models}
     own = literals(sources_of(program))

@@ -21,8 +21,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from benches.report import Report, at_least, at_most, median, recorded
-from ullage.catalog.limits import price_of
 from ullage.formats.transcripts.builder import ImportedTranscript
+from ullage.known_models import price_of
 from ullage.model.events import (
     CompactionEdit,
     ContextEdited,

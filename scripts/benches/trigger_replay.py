@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from ullage.agents.agent import Agent
 from ullage.agents.own_context import Rule, Setup
 from ullage.agents.table import agent_of_format
-from ullage.catalog.limits import ContextLimits
 from ullage.formats.transcripts.builder import ImportedTranscript
+from ullage.known_models import ContextLimits
 from ullage.model.events import (
     CompactionEdit,
     ContextEdited,

@@ -14,8 +14,8 @@ from support.lsp_client import Json, LspClient
 from support.program import language_server
 from support.provider_rules import anthropic_violations, openai_violations
 from support.transcripts import ROOT, conversation, model_conversation_files, recorded
-from ullage.catalog.limits import ContextLimits
 from ullage.formats.transcripts.builder import ImportedTranscript
+from ullage.known_models import ContextLimits
 from ullage.model.events import Event, MessageAppended, ToolsDeclared, UsageReported
 from ullage.model.message import Block, Message
 

@@ -17,7 +17,7 @@ NAMES = re.compile(
     re.IGNORECASE,
 )
 # Packages that know models by their names. The readers of benchmarks' agents in formats/ use none of these names.
-KNOW_MODELS = {"catalog", "providers", "tokens"}
+KNOW_MODELS = {"known_models", "providers", "tokens"}
 # The files have vendors' names, but the list is for all agents.
 LISTS = {"model/message.py"}
 MODULES = sorted(

@@ -10,7 +10,7 @@ import pytest
 from support.documents import ROOT, region
 
 SOURCE = ROOT / "server" / "ullage"
-DRAWN = re.compile(r"^ *(?P<rank>\d+) +(?P<packages>[a-z]+(?: · [a-z]+)*)(?:  |$)", re.MULTILINE)
+DRAWN = re.compile(r"^ *(?P<rank>\d+) +(?P<packages>[a-z_]+(?: · [a-z_]+)*)(?:  |$)", re.MULTILINE)
 
 
 def drawn_ranks() -> list[tuple[int, list[str]]]:

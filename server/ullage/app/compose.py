@@ -27,7 +27,7 @@ from ullage.agents.transcripts import read_document
 from ullage.app.running_now import FollowedRows, live_path
 from ullage.app.team_sending import TeamReading
 from ullage.app.telemetry import telemetry, traced
-from ullage.catalog.limits import ContextLimits, price_of
+from ullage.known_models import ContextLimits, price_of
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.limits import SETTINGS, read_text
 from ullage.model.errors import InvalidRequest, StoreError, UllageError

@@ -1,7 +1,7 @@
 """Counts for a program that manages a context itself: token counters for its texts and messages, a model's limits, how
 the tokens of its window are divided, and a tracker of how full the context is.
 
-All are built on the engine's own (`ullage.tokens`, `ullage.catalog`, `ullage.policy`).
+All are built on the engine's own (`ullage.tokens`, `ullage.known_models`, `ullage.policy`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,12 +10,12 @@ from typing import Any, Protocol, Self, cast, runtime_checkable
 
 from msgspec import Struct
 
-from ullage.catalog import limits as catalog
-from ullage.catalog.limits import LimitsSource
+from ullage import known_models
 from ullage.embed.messages import MessageList, checked, choice, plain, valued
 from ullage.formats.parsing import read_usage
 from ullage.formats.provider import read_definitions
 from ullage.formats.verbatim import show
+from ullage.known_models import LimitsSource
 from ullage.model.errors import InvalidRequest, WindowUnknown
 from ullage.model.message import Message, ToolDefinition
 from ullage.model.settings import ContextSettings, ModelSettings, Tokens
@@ -207,7 +207,8 @@ class ContextLimits(Struct, frozen=True):
         The reserve is min(max output, 20,000, window / 4). Raises `WindowUnknown` if the catalog doesn't know the model
         and `window` is None: no window is guessed.
         """
-        known = catalog.ContextLimits.for_model(model, {model: ModelSettings(window=window, max_output=max_output)})
+        given = ModelSettings(window=window, max_output=max_output)
+        known = known_models.ContextLimits.for_model(model, {model: given})
         if known.input is None:
             raise WindowUnknown(f"the window of model {model!r} is not known; give it as `window`, in tokens")
         reserve = policy.make_budget(known.input, known.max_output, ContextSettings(), known.total).reserve

@@ -21,8 +21,8 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypedDict, TypeVa
 import msgspec
 from msgspec.structs import asdict, replace
 
+from ullage import known_models
 from ullage.app.telemetry import compacting, measured, spanned
-from ullage.catalog import limits as catalog
 from ullage.embed.compactors import ContextCompactor, TruncationStrategy, check_strategy, strategy_for, to_engine
 from ullage.embed.counters import BaseCounter, ContextBudget, ContextLimits, ContextTracker
 from ullage.embed.host import (
@@ -203,7 +203,7 @@ class ManagedContext:
     @staticmethod
     def get_context_limit(model: str) -> int | None:
         """Returns the longest prompt of any model, in tokens, or None if the catalog does not know the model."""
-        return catalog.ContextLimits.for_model(model).input
+        return known_models.ContextLimits.for_model(model).input
 
     def _attach(self, shared: ManagedHost, session_id: str, *, owns_host: bool) -> None:
         self.model, self.provider, self.mode = shared.model, shared.provider, shared.mode

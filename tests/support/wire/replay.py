@@ -12,7 +12,7 @@ from support.wire.replies import Reply, say
 from support.wire.server import Received, WireServer
 from support.workspace import CountingIds, FixedClock, KnownConversations, NoChance, OneProvider, TestClient
 from ullage.app.compose import read_summary_prompts
-from ullage.catalog.limits import ContextLimits, price_of
+from ullage.known_models import ContextLimits, price_of
 from ullage.model.message import TextBlock
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import CompactionUpdate

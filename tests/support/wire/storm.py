@@ -15,7 +15,7 @@ from support.wire.replies import Call, Fault, Reply, Say, Stop, Think
 from support.wire.server import Received, WireServer
 from support.workspace import KnownConversations, NoProviders, NoTools, OneProvider
 from ullage.app.compose import RandomIds, SystemChance, SystemClock, read_summary_prompts
-from ullage.catalog.limits import ContextLimits, price_of
+from ullage.known_models import ContextLimits, price_of
 from ullage.model.answer import TurnEnd
 from ullage.model.errors import ProviderError
 from ullage.model.events import MessageAppended, SessionCreated

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from support.build import assistant
-from ullage.catalog.limits import price_of
+from ullage.known_models import price_of
 from ullage.model.events import CompactionEdit, ContextEdited, Event, ModelChanged, RewindEdit, UsageReported
 from ullage.model.figure import CacheMissCause, CacheSource, PromptCache
 from ullage.model.usage import Usage

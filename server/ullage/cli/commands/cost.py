@@ -20,7 +20,6 @@ from ullage.agents.discovery import UnreadFile
 from ullage.agents.transcripts import read_document
 from ullage.app.compose import open_workspace
 from ullage.app.known_conversations import KnownConversations, whole_document
-from ullage.catalog.limits import price_of, prices_date
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.draw.parts import Cell, Column, table
 from ullage.cli.draw.text import clean, fit_most, plural
@@ -28,6 +27,7 @@ from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report, filled
 from ullage.cli.this_folder import folder_called
 from ullage.formats.transcripts.builder import ImportedTranscript
+from ullage.known_models import price_of, prices_date
 from ullage.model.errors import UllageError
 from ullage.model.figure import CacheMissCause
 from ullage.model.usage import CURRENCY, Usage

@@ -30,7 +30,7 @@ from ullage.api.context_methods import (
 )
 from ullage.api.session_methods import AppendParams, AppendResult, NewSessionParams
 from ullage.api.wire import UPDATE, SessionNotification, SessionResult, UsageResult
-from ullage.catalog.limits import ContextLimits
+from ullage.known_models import ContextLimits
 from ullage.cli.arguments import add_file, number, read_options
 from ullage.cli.commands.messages import first_line, main_argument
 from ullage.cli.draw.parts import Box, bar, level_style

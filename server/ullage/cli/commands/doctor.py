@@ -17,7 +17,6 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from ullage import __version__
-from ullage.catalog.limits import MODELS
 from ullage.cli.arguments import add_json, read_options
 from ullage.cli.draw.text import fit, plural, wrap
 from ullage.cli.health_checks import (
@@ -35,6 +34,7 @@ from ullage.cli.health_checks import (
 from ullage.cli.lsp_client import start_server
 from ullage.cli.output import Screen, print_json
 from ullage.cli.reports import Report, filled
+from ullage.known_models import MODELS
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.settings import ProviderSettings
 from ullage.providers.registry import KNOWN

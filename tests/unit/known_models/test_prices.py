@@ -5,7 +5,7 @@ from datetime import date
 import msgspec
 import pytest
 
-from ullage.catalog.limits import PRICES, price_of, prices_date
+from ullage.known_models import PRICES, price_of, prices_date
 from ullage.model.usage import Usage
 
 MILLION = 1_000_000

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from ullage.catalog.limits import MODELS, ContextLimits, LimitsSource, family_limits
+from ullage.known_models import MODELS, ContextLimits, LimitsSource, family_limits
 from ullage.model.settings import ModelSettings
 from ullage.tokens.families import bare_name
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Builds `server/ullage/catalog/data/models.json` from FILE, a JSON object {name: [provider, max_input, max_output]},
-and with --prices also `prices.json`, from litellm's model table itself. The table leaves out models that are no longer
-served, and logs still name them: give tables of earlier versions after it, the newest first.
+"""Builds `server/ullage/known_models/data/models.json` from FILE, a JSON object {name: [provider, max_input,
+max_output]}, and with --prices also `prices.json`, from litellm's model table itself. The table leaves out models that
+are no longer served, and logs still name them: give tables of earlier versions after it, the newest first.
 
 FILE is an extract of that table (MIT; `litellm/model_prices_and_context_window_backup.json` in its wheel), too. The
 table uses `max_input` in two meanings and has outputs that the providers did not publish. This script corrects both.
@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).resolve().parents[1] / "server" / "ullage" / "catalog" / "data"
+DATA = Path(__file__).resolve().parents[1] / "server" / "ullage" / "known_models" / "data"
 TARGET = DATA / "models.json"
 PRICES = DATA / "prices.json"
 

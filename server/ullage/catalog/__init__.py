@@ -1,1 +1,0 @@
-"""Limits and prices of known models."""
