@@ -1,4 +1,4 @@
-"""What others have written is read within bounds, and a file is opened for reading by `ullage.limits` alone."""
+"""What others have written is read within bounds, and a file is opened for reading by `ullage.bounds` alone."""
 
 import ast
 from collections.abc import Iterator
@@ -95,7 +95,7 @@ def _is_for_writing(arguments: list[ast.expr]) -> bool:
 
 def found() -> set[tuple[str, str]]:
     """The calls of the server, each with its file."""
-    files = (path for path in SOURCE.rglob("*.py") if path.parent.name != "limits")
+    files = (path for path in SOURCE.rglob("*.py") if path.parent.name != "bounds")
     return {
         (path.relative_to(SOURCE).as_posix(), call)
         for path in files

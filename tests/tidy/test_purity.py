@@ -43,7 +43,7 @@ def test_core_module_imports_nothing_impure(path: Path) -> None:
     allowed = {"threading"} if path.relative_to(SOURCE).as_posix() in LOCKS else set[str]()
     assert not set(imported(path)) & (IMPURE | SDKS) - allowed
     text = path.read_text(encoding="utf-8")
-    assert not any(f"from ullage.{package} import" in text for package in ("limits", "host"))
+    assert not any(f"from ullage.{package} import" in text for package in ("bounds", "host"))
 
 
 @pytest.mark.parametrize("path", core_modules(), ids=lambda path: path.relative_to(SOURCE).as_posix())

@@ -23,7 +23,7 @@ from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS, agent_of_word
 from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Shell, Wiring
-from ullage.limits import OWN_FILE, read_plain
+from ullage.bounds import OWN_FILE, read_plain
 from ullage.model.errors import InvalidRequest
 from ullage.model.store_address import is_address
 from ullage.store.store_place import StorePlace, local_path

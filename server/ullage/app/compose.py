@@ -27,9 +27,9 @@ from ullage.agents.transcripts import read_document
 from ullage.app.running_now import FollowedRows, live_path
 from ullage.app.team_sending import TeamReading
 from ullage.app.telemetry import telemetry, traced
-from ullage.known_models import ContextLimits, price_of
+from ullage.bounds import SETTINGS, read_text
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.limits import SETTINGS, read_text
+from ullage.known_models import ContextLimits, price_of
 from ullage.model.errors import InvalidRequest, StoreError, UllageError
 from ullage.model.figure import FollowedRow, Keeper, LiveSessions
 from ullage.model.settings import (

@@ -32,9 +32,9 @@ from ullage.app.agent_wiring import (
 )
 from ullage.app.compose import open_originals
 from ullage.app.team_sending import sent_path
+from ullage.bounds import OWN_FILE, read_plain
 from ullage.cli.commands.hook import CHECK, arrivals_path
 from ullage.cli.draw.text import ago, plural
-from ullage.limits import OWN_FILE, read_plain
 from ullage.model.errors import (
     AuthenticationFailed,
     InputError,

@@ -13,12 +13,12 @@ from rich.text import Text
 from ullage.agents import transcripts
 from ullage.agents.discovery import Found, Wanted
 from ullage.app.compose import open_workspace, reading_settings, throwaway_workspace
+from ullage.bounds import LARGEST_TRANSCRIPT, read_most
 from ullage.cli.arguments import ReadingOptions
 from ullage.cli.draw.text import fit_most, plural
 from ullage.cli.output import Screen
 from ullage.cli.this_folder import ShortIds, ThisFolder
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
-from ullage.limits import LARGEST_TRANSCRIPT, read_most
 from ullage.model.errors import InputError, SessionNotFound, UllageError
 from ullage.model.events import ConversationImported, ModelChanged, first_messages
 from ullage.service.archive.naming import find_session

@@ -22,6 +22,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.bounds import LARGEST_VALUE, read_plain
 from ullage.edits.clear import ClearOptions, clear_tool_uses, dedupe_reads
 from ullage.edits.counted import Stamp, count_view
 from ullage.edits.drop import (
@@ -39,7 +40,6 @@ from ullage.embed.host import LLM, Host, LoopThread, OwnSummarizer, checked_llm
 from ullage.embed.messages import MessageList, checked, choice
 from ullage.formats.provider import Provider
 from ullage.formats.requests import openai
-from ullage.limits import LARGEST_VALUE, read_plain
 from ullage.memory.memory_tool import DEFINITION, NAME, NATIVE_TYPE
 from ullage.model.errors import ProviderError, StoreUnavailable
 from ullage.model.events import DuplicateReadsEdit, RepeatedFile, SessionCreated

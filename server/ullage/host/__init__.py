@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from ullage.limits import OWN_FILE, read_plain
+from ullage.bounds import OWN_FILE, read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

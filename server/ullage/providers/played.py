@@ -29,7 +29,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.agents import transcripts
-from ullage.limits import LARGEST_VALUE, SCRIPT, read_plain, read_text
+from ullage.bounds import LARGEST_VALUE, SCRIPT, read_plain, read_text
 from ullage.model.answer import (
     Finished,
     Fragment,

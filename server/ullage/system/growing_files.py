@@ -13,8 +13,8 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
+from ullage.bounds import LARGEST_VALUE, LONGEST_LINE, MOST_PASSED, open_plain
 from ullage.formats.parsing import BLANK, Document, parse_json, parse_lines
-from ullage.limits import LARGEST_VALUE, LONGEST_LINE, MOST_PASSED, open_plain
 from ullage.model.errors import InvalidRequest
 from ullage.service.ports.agent_files import Appended, Growth, Mark, Missing, Pieces, Replaced
 from ullage.system.transcript_files import (

@@ -21,8 +21,8 @@ from xml.parsers.expat import ExpatError
 from ullage.agents.agent import Agent
 from ullage.agents.own_settings import Given, Texts
 from ullage.agents.wiring import HooksOff
+from ullage.bounds import SETTINGS, read_plain, read_text
 from ullage.host import here, write_whole
-from ullage.limits import SETTINGS, read_plain, read_text
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject, as_object
 from ullage.watch.candidates import this_machine

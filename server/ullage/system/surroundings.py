@@ -7,7 +7,7 @@ from io import TextIOWrapper
 from itertools import takewhile
 from pathlib import Path
 
-from ullage.limits import open_plain
+from ullage.bounds import open_plain
 from ullage.service.ports.world import ProjectFile, Surroundings
 
 # Git's own files are shorter; a longer one is not Git's.

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from ullage.limits import OWN_FILE, read_plain
+from ullage.bounds import OWN_FILE, read_plain
 from ullage.model.errors import InvalidRequest
 from ullage.model.store_address import is_address
 from ullage.service.ports.store import SentMark, digest_of

@@ -27,9 +27,9 @@ from ullage.agents.transcripts import (
     read_document,
     references_of,
 )
+from ullage.bounds import open_plain
 from ullage.formats.parsing import Document, Line, parse_document
 from ullage.formats.transcripts.format import Format
-from ullage.limits import open_plain
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.model.events import MessageAppended
 from ullage.watch.unpacking import is_packed, read_content, unpack

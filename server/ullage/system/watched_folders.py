@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
-from ullage.limits import LARGEST_VALUE, read_text
+from ullage.bounds import LARGEST_VALUE, read_text
 from ullage.service.ports.agent_files import Changes
 from ullage.watch.candidates import fits, in_parts, patterns_of
 

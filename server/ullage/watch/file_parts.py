@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import Struct
 
+from ullage.bounds import open_plain
 from ullage.formats.parsing import Line, parse_lines
-from ullage.limits import open_plain
 from ullage.model.json_values import JsonObject, as_objects, decode_json
 from ullage.watch.unpacking import PACKED, opened
 

@@ -19,7 +19,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from ullage.limits import (
+from ullage.bounds import (
     ANY_TIMES,
     LARGEST_TRANSCRIPT,
     LARGEST_VALUE,

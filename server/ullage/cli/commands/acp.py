@@ -10,8 +10,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ullage.bounds import SETTINGS, read_text
 from ullage.cli.arguments import number
-from ullage.limits import SETTINGS, read_text
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.model.json_values import JsonObject
 from ullage.model.settings import Settings

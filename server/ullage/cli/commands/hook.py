@@ -6,12 +6,12 @@ import sys
 import time
 from _thread import allocate_lock, start_new_thread
 
+from ullage.bounds import GIVEN, SETTINGS, read_most, read_plain
 from ullage.cli.hooks.hook_state import HookState, has_new_mark
 from ullage.cli.statusline.files import as_list, as_object, is_safe, parse, read_live
 from ullage.cli.statusline.line import Figure, figure_of_row, row_of_session
 from ullage.cli.store_choice import local_store
 from ullage.host import here
-from ullage.limits import GIVEN, SETTINGS, read_most, read_plain
 from ullage.store.sqlite.quick_catalogue import add_receipt
 
 TYPE_CHECKING = False

@@ -5,11 +5,11 @@ import os
 import sys
 import time
 
+from ullage.bounds import GIVEN, read_most
 from ullage.cli.statusline.files import as_object, keep, parse, read_live, read_told
 from ullage.cli.statusline.line import Figure, draw, figure_of_agent, figure_of_row, is_known, row_of_session, window_of
 from ullage.cli.store_choice import local_store
 from ullage.host import here
-from ullage.limits import GIVEN, read_most
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

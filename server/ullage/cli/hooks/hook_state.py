@@ -13,9 +13,9 @@ where it was looked for.
 import os
 import time
 
+from ullage.bounds import LARGEST_VALUE, OWN_FILE, open_plain, read_plain
 from ullage.cli.statusline.files import as_object, parse, remove, remove_old
 from ullage.host import here, write_whole
-from ullage.limits import LARGEST_VALUE, OWN_FILE, open_plain, read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ in the catalogue, for the process that follows.
 import os
 import time
 
+from ullage.bounds import OWN_FILE, read_plain
 from ullage.host import here
-from ullage.limits import OWN_FILE, read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

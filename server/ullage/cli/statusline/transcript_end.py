@@ -7,8 +7,8 @@ the file has more than the messages before it. Both are counted roughly here: wi
 
 import os
 
+from ullage.bounds import open_plain
 from ullage.cli.statusline.files import as_list, as_object, parse
-from ullage.limits import open_plain
 from ullage.model.usage_report import context_of, count_of, filling_pass, prompt_of
 
 TYPE_CHECKING = False

@@ -16,7 +16,7 @@ from typing import Protocol, Self
 
 from msgspec import Struct
 
-from ullage.limits import open_plain
+from ullage.bounds import open_plain
 from ullage.memory.notes import DEPTH
 
 FOLDER_MODE = 0o700

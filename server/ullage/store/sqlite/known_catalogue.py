@@ -24,7 +24,7 @@ from msgspec import Struct
 from ullage import __version__
 from ullage.agents.discovery import DATABASES, kept_path
 from ullage.agents.table import compact_command, short_name
-from ullage.limits import OWN_FILE, read_plain
+from ullage.bounds import OWN_FILE, read_plain
 from ullage.model.figure import FollowedRow, LiveSessions
 from ullage.service.ports.agent_files import GivenBack, ReadFile
 from ullage.store.sqlite.database import connected, overwrite_deleted, transaction

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ullage.limits import open_plain, read_most, read_plain, read_text
+from ullage.bounds import open_plain, read_most, read_plain, read_text
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 MOST = 1_000
