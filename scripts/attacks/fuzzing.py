@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from attacks.frames import Frame, FrameMaker
 from attacks.open_doors import LONGEST, Door
-from ullage.api.wire import CODES
+from ullage.api.protocol import CODES
 
 PARSE, REQUEST, METHOD, PARAMS = -32700, -32600, -32601, -32602
 # LSP's "not initialized" has the same number as ACP's "not found". An internal error is never right.

@@ -13,7 +13,7 @@ from generators.names import constant, writable_agents
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS, agent_called
 from ullage.api.methods import METHODS, NOTIFICATIONS, PREFIXES, settings_schema
-from ullage.api.wire import CLIENT_METHODS, CODES, AnyMethod, ClientMethod
+from ullage.api.protocol import CLIENT_METHODS, CODES, AnyMethod, ClientMethod
 
 _WIDTH = 120
 _PLAIN: Mapping[type[kinds.Type], str] = {

@@ -14,7 +14,7 @@ from msgspec import NODEFAULT, UNSET, Struct
 from msgspec import inspect as kinds
 
 from ullage.api.methods import METHODS, wire_types
-from ullage.api.wire import CLIENT_METHODS, ClientAbilities
+from ullage.api.protocol import CLIENT_METHODS, ClientAbilities
 from ullage.model.message import Block, ResultPart
 from ullage.model.settings import Settings, StrategySettings
 from ullage.model.updates import Update

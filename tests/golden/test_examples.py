@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from support.example_files import type_of
 from ullage.api.methods import METHODS, schema_document, settings_schema
-from ullage.api.wire import CLIENT_METHODS, CODES
+from ullage.api.protocol import CLIENT_METHODS, CODES
 from ullage.model.updates import CompactionStatus, Update
 
 SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"

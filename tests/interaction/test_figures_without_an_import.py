@@ -9,7 +9,7 @@ from support.claude_log import ClaudeLog
 from support.transcripts import ROOT, conversation_files
 from support.workspace import build_test_client
 from ullage.agents.transcripts import read, read_document
-from ullage.api.wire import usage_result
+from ullage.api.protocol import usage_result
 from ullage.app.compose import reading_settings, throwaway_workspace
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.service.imports import import_transcript, project_transcript

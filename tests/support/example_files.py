@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from ullage.api.methods import METHODS, NOTIFICATIONS
-from ullage.api.wire import CLIENT_METHODS, ClientAbilities, SessionNotification
+from ullage.api.protocol import CLIENT_METHODS, ClientAbilities, SessionNotification
 from ullage.jsonrpc.envelope import ErrorObject
 from ullage.model.settings import Settings
 

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import UNSET
 
 from support.workspace import TestClient, as_json
-from ullage.api.wire import SessionNotification, error_object
+from ullage.api.protocol import SessionNotification, error_object
 from ullage.model.errors import UllageError
 from ullage.model.updates import CompactionUpdate, Notice, SessionInfoUpdate, UsageUpdate
 from ullage.model.usage import UsageSource

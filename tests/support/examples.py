@@ -39,7 +39,7 @@ from support.workspace import (
 )
 from ullage.agents.discovery import Discovery, Found, UnreadFile
 from ullage.api.client_requests import ClientModels
-from ullage.api.wire import COMPLETE, COUNT, REQUEST_PERMISSION, ClientAbilities
+from ullage.api.protocol import COMPLETE, COUNT, REQUEST_PERMISSION, ClientAbilities
 from ullage.app.serving_mcp import ConversationTools
 from ullage.model import words
 from ullage.model.answer import (

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.api.wire import AnyMethod, Method
+from ullage.api.protocol import AnyMethod, Method
 from ullage.lsp.announce import Announcer, Command, CommandAnswer
 from ullage.lsp.connection import Progress
 from ullage.lsp.server import LspServer, WorkspaceHooks

@@ -1,6 +1,6 @@
 """Usage results to draw, without a server."""
 
-from ullage.api.wire import UsageResult
+from ullage.api.protocol import UsageResult
 from ullage.model.updates import Level, Meta, UsageMeta
 from ullage.model.usage import Breakdown, Usage, UsageSource
 

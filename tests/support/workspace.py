@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from support.memory_store import MemoryStore
 from ullage.agents.discovery import Discovery, Wanted, is_in
 from ullage.api.methods import METHODS
-from ullage.api.wire import SessionNotification
+from ullage.api.protocol import SessionNotification
 from ullage.model import words
 from ullage.model.errors import InvalidRequest, NoModelConfigured, ProviderError
 from ullage.model.message import ArtifactLedger, ToolDefinition, ToolUseBlock

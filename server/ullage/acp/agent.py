@@ -26,8 +26,8 @@ from ullage.api import session_methods as api
 from ullage.api.client_requests import ClientPermissions
 from ullage.api.context_methods import Invocation, find_command, run_command
 from ullage.api.engine import Handler, Reply
+from ullage.api.protocol import REQUEST_PERMISSION, AnyMethod
 from ullage.api.session_methods import read_settings
-from ullage.api.wire import REQUEST_PERMISSION, AnyMethod
 from ullage.jsonrpc.envelope import MAX_LINE
 from ullage.jsonrpc.peer import cancelled
 from ullage.model.answer import TurnEnd

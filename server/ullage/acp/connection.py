@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ullage.api.client_requests import Ask
 from ullage.api.engine import RequestEngine
-from ullage.api.wire import acp_error_object
+from ullage.api.protocol import acp_error_object
 from ullage.jsonrpc.envelope import MAX_LINE, BadReply, ErrorObject, LineFraming
 from ullage.jsonrpc.peer import Dialect
 from ullage.model.errors import AuthenticationFailed, NoModelConfigured, UllageError

@@ -10,8 +10,8 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
+from ullage.api.protocol import COMPLETE, COUNT, REQUEST_PERMISSION
 from ullage.api.session_methods import Nothing
-from ullage.api.wire import COMPLETE, COUNT, REQUEST_PERMISSION
 from ullage.jsonrpc.envelope import BadReply
 from ullage.model.answer import (
     EDITOR,

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, field
 from msgspec.structs import asdict, replace
 
+from ullage.api.protocol import UsageResult, context_text, usage_result
 from ullage.api.session_methods import PromptParams, PromptResult, SessionParams
 from ullage.api.session_methods import prompt as ask_model
-from ullage.api.wire import UsageResult, context_text, usage_result
 from ullage.edits.compaction import Summary
 from ullage.formats.provider import Provider
 from ullage.ledger.ledger_entry import Entry as LedgerEntry

@@ -1,7 +1,7 @@
 """The request engine of the doors: one client's connection, its running requests, and our own requests to the client.
 
 `jsonrpc/peer.py` knows which messages are owed, and this module runs them on asyncio. The module is in `api/` because
-all doors use it and because it gives errors their codes (`api/wire.py`); `jsonrpc/` is pure.
+all doors use it and because it gives errors their codes (`api/protocol.py`); `jsonrpc/` is pure.
 
 A message is decoded once, its params by the type of its method. Requests and notifications run as tasks, which start in
 the order in which the messages came. Every request gets exactly one answer. An answer contains no text of an exception
@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from ullage.api.wire import error_object
+from ullage.api.protocol import error_object
 from ullage.jsonrpc.envelope import (
     INTERNAL_ERROR,
     METHOD_NOT_FOUND,
@@ -54,7 +54,7 @@ from ullage.system.stdio import Writer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # The proxy starts without what these import.
-    from ullage.api.wire import AnyMethod
+    from ullage.api.protocol import AnyMethod
     from ullage.service.conversation.workspace import Workspace
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from ullage.api import client_requests as models
 from ullage.api import context_methods as context
 from ullage.api import session_methods as session
 from ullage.api.context_methods import prompt
-from ullage.api.wire import (
+from ullage.api.protocol import (
     CLIENT_METHODS,
     CODES,
     UPDATE,

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from ullage.api.wire import SessionResult, UsageResult, prompting_of, session_result, usage_result
+from ullage.api.protocol import SessionResult, UsageResult, prompting_of, session_result, usage_result
 from ullage.formats.parsing import Document, parse_document, read_usage
 from ullage.formats.provider import Provider, read_definitions, read_events, write_messages
 from ullage.formats.requests.turns import IMAGE_TYPES

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from ullage.api.wire import UsageResult
+from ullage.api.protocol import UsageResult
 from ullage.model.figure import (
     CallsLeft,
     GoodMoment,

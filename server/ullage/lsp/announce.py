@@ -23,8 +23,8 @@ from ullage.api import agent_methods as agents
 from ullage.api import context_methods as context
 from ullage.api import session_methods as session
 from ullage.api.agent_methods import FOLLOWING_CHANGED, FollowingChange, wire_rows
+from ullage.api.protocol import UPDATE, SessionNotification
 from ullage.api.session_methods import SessionParams
-from ullage.api.wire import UPDATE, SessionNotification
 from ullage.lsp.connection import Client, LspConnection, Progress, ProgressBoard
 from ullage.model import words
 from ullage.model.errors import InvalidRequest, SessionNotFound, UllageError

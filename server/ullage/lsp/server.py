@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ullage.api.client_requests import ClientModels, ClientPermissions
 from ullage.api.engine import Reply
-from ullage.api.wire import AnyMethod
+from ullage.api.protocol import AnyMethod
 from ullage.jsonrpc.envelope import MAX_BODY, BadFrame, FrameParser
 from ullage.lsp.announce import UPDATE_METHOD, Announcer, Command, CommandRunner, ExecuteCommandParams, OwnSession
 from ullage.lsp.connection import (

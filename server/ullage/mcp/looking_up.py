@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from ullage.agents.discovery import is_in
-from ullage.api.wire import context_text, usage_result
+from ullage.api.protocol import context_text, usage_result
 from ullage.jsonrpc.envelope import INVALID_PARAMS, RpcError
 from ullage.lost.left_out import LONGEST, LeftOut, characters, left_out, write_brief
 from ullage.mcp.tool_table import (

@@ -138,7 +138,7 @@ async def read_resource(uri: str, ask: Callable[[], Awaitable[Asked]]) -> Resour
 
         return ResourceText(uri=uri, mime_type=_TEXT, text=await figure_text((await ask()).own))
     if uri == FIGURES_URI:
-        from ullage.api.wire import usage_result  # noqa: PLC0415
+        from ullage.api.protocol import usage_result  # noqa: PLC0415
 
         return ResourceText(uri=uri, mime_type=_JSON, text=encode_json(usage_result((await ask()).own)).decode())
     if uri == BRIEF_URI:

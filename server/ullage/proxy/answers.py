@@ -12,7 +12,7 @@ from uuid import uuid4
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.api.wire import acp_error_object
+from ullage.api.protocol import acp_error_object
 from ullage.jsonrpc.envelope import RequestId
 from ullage.jsonrpc.peer import cancelled
 from ullage.model.errors import UllageError

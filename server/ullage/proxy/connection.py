@@ -27,7 +27,7 @@ from ullage.acp.version_2 import (
     update_as_v2,
 )
 from ullage.api.engine import Around, no_around
-from ullage.api.wire import acp_error_object
+from ullage.api.protocol import acp_error_object
 from ullage.jsonrpc.envelope import ErrorObject, ErrorResponse, RequestId, Response
 from ullage.model.errors import AgentError, UllageError
 from ullage.model.json_values import JsonObject, as_object, as_plain, as_text

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ullage import __version__
 from ullage.acp.connection import DIALECT, wire_error
 from ullage.api.engine import Handler, RequestEngine
-from ullage.api.wire import AnyMethod
+from ullage.api.protocol import AnyMethod
 from ullage.jsonrpc.envelope import LineFraming, RequestId
 from ullage.model.errors import StoreUnavailable
 from ullage.model.json_values import JsonObject, as_object, encode_json

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ullage.acp.announce import OwnUpdate
 from ullage.acp.sessions import message_updates
-from ullage.api.wire import context_text, usage_result
+from ullage.api.protocol import context_text, usage_result
 from ullage.model.errors import SessionNotFound, UllageError
 from ullage.model.events import AgentAttached, EditReverted, ModelChanged, SessionCreated, SessionForked, UsageReported
 from ullage.model.message import Message, Role

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from ullage.api.wire import UPDATE
+from ullage.api.protocol import UPDATE
 from ullage.jsonrpc.envelope import METHOD_NOT_FOUND, ErrorObject, ErrorResponse, Response
 from ullage.model.errors import UllageError
 from ullage.model.json_values import as_text

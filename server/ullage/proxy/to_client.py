@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.agents.acp import COMPACT_COMMANDS, unlisted_compact_command
-from ullage.api.wire import UPDATE
+from ullage.api.protocol import UPDATE
 from ullage.jsonrpc.envelope import Notification
 from ullage.model.json_values import JsonObject
 from ullage.model.updates import CompactionUpdate, Meta, Notice, NoticeMeta, Severity, Update

@@ -3,7 +3,7 @@
 import pytest
 from lsprotocol import types
 
-from ullage.api.wire import CODES, acp_error_object, code_of
+from ullage.api.protocol import CODES, acp_error_object, code_of
 from ullage.model.errors import NotFound, UllageError
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from ullage.api.methods import METHODS, methods_document, schema_document, settings_schema
-from ullage.api.wire import CODES
+from ullage.api.protocol import CODES
 from ullage.model.settings import Settings
 
 

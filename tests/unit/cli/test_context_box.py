@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from support.usages import NOW, make_usage
-from ullage.api.wire import UsageResult
+from ullage.api.protocol import UsageResult
 from ullage.cli.commands.compact import Shrunk, compaction_box
 from ullage.cli.commands.context import Big, context_box
 from ullage.cli.draw.text import ASCII, UNICODE, Glyphs

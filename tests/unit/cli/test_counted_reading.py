@@ -11,7 +11,7 @@ import pytest
 from support.codex_files import counted, line, said, session
 from support.foreign import to_lines
 from support.long_session import long_session
-from ullage.api.wire import usage_result
+from ullage.api.protocol import usage_result
 from ullage.cli.arguments import ReadingOptions
 from ullage.cli.hooks.counting import reported_figures
 from ullage.cli.hooks.hook_state import HookState

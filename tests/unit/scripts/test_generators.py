@@ -5,7 +5,7 @@ import re
 from generators import lua
 from generators.typescript import typescript
 from ullage.api.methods import METHODS
-from ullage.api.wire import CODES
+from ullage.api.protocol import CODES
 
 TYPESCRIPT = typescript()
 LUA = lua.types()

@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 from rich.text import Text
 
-from ullage.api.wire import UsageResult, usage_result
+from ullage.api.protocol import UsageResult, usage_result
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_provider, add_target, number, read_options
 from ullage.cli.commands.context import ContextReport, context_box, edit_rows, facts_beside
 from ullage.cli.draw.parts import Box

@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
 from rich.text import Text
 
-from ullage.api.wire import UsageResult, usage_result
+from ullage.api.protocol import UsageResult, usage_result
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_provider, add_target, read_options
 from ullage.cli.commands.messages import Openings, described
 from ullage.cli.draw.parts import Box, Column, bar, level_style, table

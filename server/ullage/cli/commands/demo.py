@@ -28,9 +28,8 @@ from ullage.api.context_methods import (
     RevertResult,
     UndoParams,
 )
+from ullage.api.protocol import UPDATE, SessionNotification, SessionResult, UsageResult
 from ullage.api.session_methods import AppendParams, AppendResult, NewSessionParams
-from ullage.api.wire import UPDATE, SessionNotification, SessionResult, UsageResult
-from ullage.known_models import ContextLimits
 from ullage.cli.arguments import add_file, number, read_options
 from ullage.cli.commands.messages import first_line, main_argument
 from ullage.cli.draw.parts import Box, bar, level_style
@@ -39,6 +38,7 @@ from ullage.cli.lsp_client import LSP_PREFIX, LanguageClient, start_server
 from ullage.cli.output import Screen, write_file
 from ullage.cli.session_source import read_transcript
 from ullage.formats.transcripts.builder import ImportedTranscript
+from ullage.known_models import ContextLimits
 from ullage.model.events import Event, MessageAppended, ToolsDeclared, UsageReported
 from ullage.model.message import Message, Role, TextBlock, ToolDefinition, ToolResultBlock, ToolUseBlock
 from ullage.model.settings import ModelSettings, Settings, SummarySettings

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import asdict
 
 from ullage.agents.discovery import UnreadFile
-from ullage.api.wire import UsageResult, usage_result
+from ullage.api.protocol import UsageResult, usage_result
 from ullage.app.compose import open_workspace
 from ullage.cli.arguments import StoreOptions, add_drawing, add_file, read_options
 from ullage.cli.draw.text import plural

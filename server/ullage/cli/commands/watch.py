@@ -19,7 +19,7 @@ from rich.console import ConsoleDimensions, Group
 from rich.live import Live
 from rich.text import Text
 
-from ullage.api.wire import usage_result
+from ullage.api.protocol import usage_result
 from ullage.app.agent_following import KeepingAnswer, make_follower
 from ullage.app.compose import open_originals, open_workspace
 from ullage.app.team_sending import TeamSender

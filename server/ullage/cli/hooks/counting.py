@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from ullage import __version__
 from ullage.agents.transcripts import detect_format, format_named
-from ullage.api.wire import usage_result
+from ullage.api.protocol import usage_result
 from ullage.cli.arguments import ReadingOptions
 from ullage.cli.hooks.hook_state import HookState
 from ullage.cli.reports import Figures, figures_of
