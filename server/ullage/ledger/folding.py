@@ -23,7 +23,7 @@ from ullage.ledger.agent_words import WordsFold, still_standing
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life
 from ullage.ledger.outline import outline_of
 from ullage.ledger.said import SaidFold
-from ullage.ledger.work_record import WorkFold, changed_words
+from ullage.ledger.work_state import WorkFold, changed_words
 from ullage.model.message import Message, Role, TextBlock, ToolResultBlock, ToolUseBlock
 
 # Prompts after which a list of tasks that was not updated is old.
