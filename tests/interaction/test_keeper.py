@@ -10,8 +10,8 @@ import pytest
 
 from support.workspace import PATIENCE
 from ullage.model.errors import StoreUnavailable
-from ullage.service.follow import keeper as keeper_module
-from ullage.service.follow.keeper import FileCopier, Keeper
+from ullage.service.follow import keep_originals as keeper_module
+from ullage.service.follow.keep_originals import FileCopier, Keeper
 from ullage.service.ports.agent_files import FoundFile, Kept, KeptPorts, Source
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.system.transcript_files import AgentOriginals

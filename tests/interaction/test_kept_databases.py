@@ -11,7 +11,7 @@ import pytest
 from support.agent_databases import GROWING, put
 from ullage.agents.discovery import kept_path
 from ullage.agents.transcripts import read, read_document
-from ullage.service.follow.keeper import FileCopier
+from ullage.service.follow.keep_originals import FileCopier
 from ullage.service.ports.agent_files import Source
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.system.transcript_files import AgentOriginals, read_database

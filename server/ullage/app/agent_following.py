@@ -21,7 +21,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.followed_file import ENDED, FollowedFile
 from ullage.service.follow.followed_rows import Following
-from ullage.service.follow.keeper import Keeper
+from ullage.service.follow.keep_originals import Keeper
 from ullage.service.follow.live_rows import row_of
 from ullage.service.follow.reminders import Reminders
 from ullage.service.ports.agent_files import AgentPorts, FoundFile, KeptPorts, Source
