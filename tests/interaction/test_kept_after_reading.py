@@ -12,7 +12,7 @@ from support.session_log import line
 from support.workspace import PATIENCE, build_test_client
 from ullage.model.figure import FollowedRow
 from ullage.service.follow.agent_follower import AgentFollower
-from ullage.service.follow.keep_originals import Keeper
+from ullage.service.follow.keep_originals import OriginalsKeeper
 from ullage.service.ports.agent_files import FoundFile, KeptPorts
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.system.growing_files import GrowingFiles
@@ -21,7 +21,7 @@ from ullage.system.transcript_files import AgentOriginals
 _MESSAGES = 60
 
 
-class _Noting(Keeper):
+class _Noting(OriginalsKeeper):
     """A keeper that notes how many messages the store has when it begins."""
 
     def __init__(self, folder: Path, store: MemoryStore) -> None:

@@ -33,7 +33,7 @@ from ullage.model.updates import Cost, Meta, RequestPermissionParams, RequestPer
 from ullage.model.usage import Breakdown
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.environment import Environment
-from ullage.service.conversation.usage import cost_of, shown_figures
+from ullage.service.conversation.usage import conversation_cost, shown_figures
 from ullage.service.conversation.workspace import Workspace
 
 P = TypeVar("P")
@@ -214,7 +214,7 @@ def usage_result(conversation: Conversation) -> UsageResult:
     return UsageResult(
         used=used,
         size=budget.window if budget else None,
-        cost=cost_of(conversation),
+        cost=conversation_cost(conversation),
         meta=Meta(ullage=figures),
     )
 

@@ -21,7 +21,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.followed_file import ENDED, FollowedFile
 from ullage.service.follow.followed_rows import Following
-from ullage.service.follow.keep_originals import Keeper
+from ullage.service.follow.keep_originals import OriginalsKeeper
 from ullage.service.follow.live_rows import row_of
 from ullage.service.follow.reminders import Reminders
 from ullage.service.ports.agent_files import AgentPorts, FoundFile, KeptPorts, Source
@@ -91,7 +91,7 @@ async def _read_older(workspace: Workspace, place: StorePlace | None) -> None:
     await read_in_background(workspace, place)
 
 
-def _make_keeper(workspace: Workspace, store_path: Path) -> Keeper | None:
+def _make_keeper(workspace: Workspace, store_path: Path) -> OriginalsKeeper | None:
     """Returns what keeps the agents' files once the user has said that they are to be kept; None if the settings say
     that they are not."""
     settings = workspace.settings.archive
@@ -104,7 +104,7 @@ def _make_keeper(workspace: Workspace, store_path: Path) -> Keeper | None:
         find=partial(find_sources, store_path),
         is_wanted=lambda: Keeping(store_path).wanted is True,
     )
-    return Keeper(ports, _most_bytes(settings))
+    return OriginalsKeeper(ports, _most_bytes(settings))
 
 
 def _most_bytes(settings: ArchiveSettings) -> int | None:

@@ -33,7 +33,7 @@ class PaidRequest(Struct, frozen=True, array_like=True):
     cause: CacheMissCause | None = None
 
 
-def cost_of(report: UsageReported, model: str, cost: CostOf) -> float | None:
+def request_cost(report: UsageReported, model: str, cost: CostOf) -> float | None:
     """Returns the cost of an answer in US dollars: of all its passes, each at its model's price. `model` is that of the
     conversation. Returns None if a price is not known."""
     costs = [cost(one.model or model, one.usage) for one in _passes(report)]
@@ -61,7 +61,7 @@ def paid_requests(events: Iterable[tuple[Event, int]], model: str, cost: CostOf)
                 if event.is_copied:
                     continue
                 tokens = sum(one.usage.total for one in _passes(event))
-                one = PaidRequest(at, answer, model, tokens, cost_of(event, model, cost))
+                one = PaidRequest(at, answer, model, tokens, request_cost(event, model, cost))
                 missed = None if cached.miss is before.miss else cached.miss
                 if missed is not None:
                     one = replace(one, again=_again(event.usage, before, model, cost), cause=missed.cause)

@@ -41,7 +41,7 @@ from ullage.model.usage import Bill, Breakdown, HiddenKind, HiddenPart, MessageC
 from ullage.policy.alarm import Alarm, lowered
 from ullage.policy.evidence import Compacted, Evidence, ending
 from ullage.policy.prompt_cache import CachedPrompt
-from ullage.policy.spending import cost_of
+from ullage.policy.spending import request_cost
 from ullage.service.ports.store import StoredSession
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter, get_counter
@@ -345,7 +345,7 @@ class Projection:
                 else:
                     if event.passes:
                         self.tracker.spend(sum((one.usage for one in event.passes), Usage()) - usage)
-                    self.bill = self.bill.charge(message_id, cost_of(event, self.transcript.model, self._cost))
+                    self.bill = self.bill.charge(message_id, request_cost(event, self.transcript.model, self._cost))
             case ContextEstimated(tokens=tokens, timestamp=reported) if not self._unsettled:
                 self.tracker.assume(tokens, self._time(reported, timestamp))
             case RecordUnread():

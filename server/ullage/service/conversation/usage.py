@@ -214,10 +214,10 @@ def usage_update(conversation: Conversation) -> UsageUpdate | SessionInfoUpdate:
     meta = Meta(ullage=figures)
     if rules.budget is None:
         return SessionInfoUpdate(meta=meta)
-    return UsageUpdate(used=used, size=rules.budget.window, cost=cost_of(conversation), meta=meta)
+    return UsageUpdate(used=used, size=rules.budget.window, cost=conversation_cost(conversation), meta=meta)
 
 
-def cost_of(conversation: Conversation) -> Cost | UnsetType:
+def conversation_cost(conversation: Conversation) -> Cost | UnsetType:
     """Returns the cost of the session so far. Unset before the first usage report, and if the price of any request is
     unknown."""
     bill = conversation.projection.bill

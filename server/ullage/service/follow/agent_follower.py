@@ -22,7 +22,7 @@ from ullage.model.figure import FollowedRow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import ENDED, FollowedFile
-from ullage.service.follow.keep_originals import Keeper
+from ullage.service.follow.keep_originals import OriginalsKeeper
 from ullage.service.follow.live_rows import LiveRows, ended, row_of
 from ullage.service.follow.sub_agents import list_main
 from ullage.service.ports.agent_files import AgentPorts, Changes, FoundFile, Mark, ReadFile, ReadFiles
@@ -226,7 +226,7 @@ class AgentFollower:
         ports: AgentPorts,
         listener: Callable[[FollowedRow], object],
         since: float,
-        keeper: Keeper | None = None,
+        keeper: OriginalsKeeper | None = None,
     ) -> None:
         self._workspace = workspace
         self._ports = ports

@@ -170,7 +170,7 @@ class _Changed(Struct):
     is_packed: bool = False
 
 
-class Keeper:
+class OriginalsKeeper:
     """Keeps files in the archive, until it has `limit` bytes; None is no limit. The archive is open while `run` runs.
     `notify` is called with a sentence for the user when the archive is full or can't be written, once until it can be
     again."""

@@ -11,7 +11,7 @@ import pytest
 from support.workspace import PATIENCE
 from ullage.model.errors import StoreUnavailable
 from ullage.service.follow import keep_originals as keeper_module
-from ullage.service.follow.keep_originals import FileCopier, Keeper
+from ullage.service.follow.keep_originals import FileCopier, OriginalsKeeper
 from ullage.service.ports.agent_files import FoundFile, Kept, KeptPorts, Source
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.system.transcript_files import AgentOriginals
@@ -33,9 +33,9 @@ class Rig:
     def keep(self, *, is_quiet: bool = True) -> None:
         self.copier.keep(self.source, is_quiet=is_quiet, pack=False)
 
-    def keeper(self, limit: int | None, notify: Callable[[str], object]) -> Keeper:
+    def keeper(self, limit: int | None, notify: Callable[[str], object]) -> OriginalsKeeper:
         """Returns a keeper that closes the archive."""
-        return Keeper(
+        return OriginalsKeeper(
             KeptPorts(open=lambda: self.originals, files=self.files, find=lambda: [self.source]), limit, notify
         )
 
@@ -154,7 +154,7 @@ class FullDisk(SqliteOriginals):
 
 
 @asynccontextmanager
-async def running(keeper: Keeper) -> AsyncGenerator[None]:
+async def running(keeper: OriginalsKeeper) -> AsyncGenerator[None]:
     task = asyncio.create_task(keeper.run())
     yield
     task.cancel()
@@ -213,7 +213,7 @@ async def test_nothing_is_kept_before_the_user_has_said_so(
 
     loop = asyncio.get_running_loop()
     ports = KeptPorts(open=lambda: rig.originals, files=rig.files, find=lambda: [rig.source], is_wanted=is_wanted)
-    keeper = Keeper(ports, None, lambda _: None)
+    keeper = OriginalsKeeper(ports, None, lambda _: None)
     task = asyncio.create_task(keeper.run())
     found = FoundFile(path=rig.path, agent="Claude Code", origin_id=SESSION)
     try:
