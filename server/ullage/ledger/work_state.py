@@ -14,8 +14,15 @@ from msgspec.structs import replace
 from ullage.agents.calls import ToolCall, touches_of
 from ullage.agents.outcomes import goes_on, judge, telling, was_refused
 from ullage.agents.shell import Part, is_test, only_looks, parts_of, without_cd
-from ullage.agents.shell_git import Commit, branch_shown, commits_after
-from ullage.agents.shell_purpose import Purpose, covers, purpose_of, without_options
+from ullage.agents.shell_purpose import (
+    Commit,
+    Purpose,
+    branch_shown,
+    commits_after,
+    covers,
+    purpose_of,
+    without_options,
+)
 from ullage.agents.tools import NEW_TEXT_KEYS, OLD_TEXT_KEYS, Action, action_of, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.model.message import FileAction, Outcome

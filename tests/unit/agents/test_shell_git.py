@@ -6,7 +6,7 @@ import pytest
 
 from support.conversations import bash, places
 from ullage.agents.calls import ToolCall, tool_calls
-from ullage.agents.shell_git import Commit, branch_shown, commits_after
+from ullage.agents.shell_purpose import Commit, branch_shown, commits_after
 from ullage.model.message import Message
 
 
