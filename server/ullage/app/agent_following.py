@@ -172,7 +172,6 @@ class KeepingAnswer:
         self._keeping = Keeping(store_path)
 
     def question(self) -> KeepingQuestion | None:
-        """Returns what the user is to be asked; None once that was answered, or if the settings turn keeping off."""
         if self._keeping.wanted is not None or not self._settings.enabled:
             return None
         sources, files = find_sources(self._store_path), AgentOriginals()
@@ -184,7 +183,6 @@ class KeepingAnswer:
         )
 
     def answer(self, *, keep: bool) -> None:
-        """Notes the answer. Raises `StoreUnavailable`."""
         self._keeping.answer(keep=keep)
 
 

@@ -222,7 +222,6 @@ class XmlTags:
         return Parameter(end=end + len(closing), name=tag[1], text=text)
 
     def write(self, use: ToolUseBlock) -> str:
-        """Returns a tool call as a model would write it in this syntax."""
         inside = "".join(f"<{name}>{_write_tag_value(value)}</{name}>" for name, value in use.input.items())
         return f"<{use.name}>{inside}</{use.name}>"
 
@@ -288,7 +287,6 @@ class CaretFences:
         return None
 
     def write(self, use: ToolUseBlock) -> str:
-        """Returns a tool call as a model would write it in this syntax."""
         lines = (_write_parameter(name, value) for name, value in use.input.items())
         return "\n".join([f"^^^{use.name}", *lines, "^^^"])
 

@@ -271,7 +271,6 @@ class TracedConnection:
 
     @property
     def stopped(self) -> "Future[int]":
-        """A future whose result is the exit status once the client is done."""
         return self._inner.stopped
 
     def connect(self, writer: Writer) -> None:
@@ -285,15 +284,12 @@ class TracedConnection:
         self._inner.feed(data)
 
     def end(self) -> None:
-        """Called when the client's input has ended. Ends the connection."""
         self._inner.end()
 
     def stop(self, status: int) -> None:
-        """Ends the connection with this exit status. Later calls are ignored."""
         self._inner.stop(status)
 
     async def drain(self, seconds: float) -> None:
-        """Waits at most `seconds` for running requests to end, then cancels them and all other work."""
         await self._inner.drain(seconds)
 
 

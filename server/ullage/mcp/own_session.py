@@ -56,7 +56,6 @@ class Current(Struct, frozen=True, kw_only=True):
     workspace: Workspace
 
     def open(self, session_id: str) -> Conversation:
-        """Returns a stored session. Raises `SessionNotFound`."""
         return self.workspace.open(session_id)
 
 

@@ -75,37 +75,30 @@ class TableStore(ABC):
         self.close()
 
     def find_passages(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[Passage, ...]:
-        """Returns what matches a query of what is indexed, best first; see `SessionStore.find_passages`."""
         return self._searcher.find_passages(query, session_id, limit)
 
     def index_some(self, session_id: str | None = None) -> int:
-        """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""
         return self._searcher.index_some(session_id)
 
     def load_vectors(self, model: str, chunks: Collection[ChunkId]) -> dict[ChunkId, bytes]:
-        """Returns the kept vectors of these chunks; see `SessionStore.load_vectors`."""
         return self._searcher.load_vectors(model, chunks)
 
     def save_vectors(self, model: str, vectors: Mapping[ChunkId, bytes]) -> None:
-        """Keeps vectors of chunks; see `SessionStore.save_vectors`."""
         self._searcher.save_vectors(model, vectors)
 
     def own_settings(self) -> tuple[Mapping[str, Any], ...]:
-        """Returns the context settings that sessions have of their own; see `SessionStore.own_settings`."""
         with self.reading() as connection:
             rows = connection.execute("SELECT payload FROM records WHERE event = 'session_configured'").fetchall()
         events = (decode_event(payload) for (payload,) in rows)
         return tuple(event.context for event in events if isinstance(event, SessionConfigured))
 
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
-        """Indexes what is not indexed yet, then returns the messages that match best; see `SessionStore.search`."""
         read_query(query)
         while self.index_some(session_id):
             pass
         return tuple(passage.hit for passage in self.find_passages(query, session_id, limit))
 
     def create(self, session_id: str, records: Sequence[Record]) -> None:
-        """Creates a session's log with its first records; see `SessionStore.create`."""
         if not records:
             raise InvalidRequest(f"session {session_id} cannot start without a record")
         depends = isinstance(records[0].event, SessionForked)
@@ -113,12 +106,10 @@ class TableStore(ABC):
             session_table.insert_session(connection, session_id, records)
 
     def append(self, session_id: str, records: Sequence[Record]) -> None:
-        """Appends all records to a session's log, or none; see `SessionStore.append`."""
         with self._writing(session_id) as connection:
             session_table.append_records(connection, session_id, records)
 
     def open(self, session_id: str) -> StoredSession:
-        """Returns a session's snapshot and the records after it, or its whole log; see `SessionStore.open`."""
         with self.reading() as connection:
             session_table.require_session(connection, session_id)
             saved = connection.execute(
@@ -129,39 +120,31 @@ class TableStore(ABC):
         return StoredSession(records=records, snapshot=snapshot, snapshot_position=position)
 
     def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
-        """Returns the records of a session's log with `start <= position < stop`; see `SessionStore.read`."""
         with self.reading() as connection:
             session_table.require_session(connection, session_id)
             return read_records(connection, session_id, start, NO_END if stop is None else stop)
 
     def read_apart(self, session_id: str) -> tuple[Record, ...]:
-        """Returns all records of a session's log, read on a connection of its own; see `SessionStore.read_apart`."""
         with self._reading_apart() as connection:
             session_table.require_session(connection, session_id)
             return read_records(connection, session_id, 0, NO_END)
 
     def find_index(self, session_id: str, message_id: str) -> int | None:
-        """Returns a message's index in the session, from 0, or None; see `SessionStore.find_index`."""
         with self.reading() as connection:
             session_table.require_session(connection, session_id)
             return find_index(connection, session_id, message_id)
 
     def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
-        """Returns the records of the session's messages with `start <= index < stop`; see
-        `SessionStore.read_messages`."""
         with self.reading() as connection:
             session_table.require_session(connection, session_id)
             return read_messages(connection, session_id, start, stop)
 
     def read_edits(self, session_id: str) -> tuple[Record, ...]:
-        """Returns the records that make, undo or redo an edit, oldest first; see `SessionStore.read_edits`."""
         with self.reading() as connection:
             session_table.require_session(connection, session_id)
             return read_edits(connection, session_id)
 
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
-        """Saves a snapshot of the log up to `position`, unless a newer one is saved; see
-        `SessionStore.save_snapshot`."""
         with self._writing(session_id) as connection:
             session_table.require_session(connection, session_id)
             if not 0 <= position <= find_tail(connection, session_id).position:
@@ -174,23 +157,19 @@ class TableStore(ABC):
             )
 
     def drop_snapshot(self, session_id: str) -> None:
-        """Deletes a session's snapshot; see `SessionStore.drop_snapshot`."""
         with self._writing(session_id) as connection:
             session_table.require_session(connection, session_id)
             connection.execute("DELETE FROM snapshots WHERE session_id = ?", (session_id,))
 
     def list(self, cwd: str | None = None, limit: int = 100, offset: int = 0) -> tuple[SessionInfo, ...]:
-        """Returns the listed sessions, last changed first; see `SessionStore.list`."""
         with self.reading() as connection:
             return session_table.list_sessions(connection, cwd, limit, offset)
 
     def find_ids(self, prefix: str, limit: int = 100) -> tuple[str, ...]:
-        """Returns the ids of listed sessions that begin with `prefix`; see `SessionStore.find_ids`."""
         with self.reading() as connection:
             return session_table.find_ids(connection, prefix, limit)
 
     def delete(self, session_id: str) -> None:
-        """Removes a session from the list; see `SessionStore.delete`."""
         with self._writing_alone() as connection:
             session_table.delete_session(connection, session_id, partial(drop_rows, connection))
 
@@ -199,13 +178,11 @@ class TableStore(ABC):
         """Overwrites what deleted sessions have left in files; see `SessionStore.erase_deleted`."""
 
     def load_calibration(self, model: str) -> bytes | None:
-        """Returns a model's saved calibration as opaque bytes, or None; see `SessionStore.load_calibration`."""
         with self.reading() as connection:
             row = connection.execute("SELECT calibration FROM calibrations WHERE model = ?", (model,)).fetchone()
         return None if row is None else row[0]
 
     def save_calibration(self, model: str, calibration: bytes) -> None:
-        """Saves a model's calibration, opaque bytes; see `SessionStore.save_calibration`."""
         with self._writing(model) as connection:
             kept = connection.execute("UPDATE calibrations SET calibration = ? WHERE model = ?", (calibration, model))
             if not kept.rowcount:

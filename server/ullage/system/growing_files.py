@@ -99,7 +99,6 @@ class GrowingFiles:
         return self._piece if pieces is Pieces.LARGE else min(self._piece, _FIRST)
 
     def size(self, path: Path) -> int:
-        """Returns the size of a file in bytes, 0 if there is none."""
         try:
             return path.stat().st_size
         except OSError:

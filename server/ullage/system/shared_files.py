@@ -25,7 +25,6 @@ class FileLease:
         self._lock = FileLock(path)
 
     def take(self) -> bool:
-        """Takes the lease if no other process holds it. Returns whether this process holds it now."""
         from filelock import Timeout  # noqa: PLC0415
 
         if self._lock.is_locked:
@@ -37,5 +36,4 @@ class FileLease:
         return True
 
     def give_up(self) -> None:
-        """Lets another process take the lease. Does nothing if this process does not hold it."""
         self._lock.release()

@@ -99,11 +99,9 @@ class DescriptorWriter:
                     self._room.clear()
 
     async def drain(self) -> None:
-        """Waits until `has_room` is true, or until the reader is gone."""
         await self._room.wait()
 
     async def flush(self, patience: float) -> None:
-        """Waits until all data is written, or until the reader has taken nothing for `patience` seconds."""
         if self._waiting:
             await asyncio.to_thread(self._flush, patience)
 

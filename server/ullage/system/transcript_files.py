@@ -291,7 +291,6 @@ class AgentOriginals:
         yield _Open(BytesIO(data), self._read[path])
 
     def beside(self, path: str) -> Sequence[Path]:
-        """Returns the files that belong to a conversation's own file."""
         if rows_at(path):
             return []
         file = Path(path)

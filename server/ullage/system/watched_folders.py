@@ -160,7 +160,6 @@ class WatchedFolders:
         self._note(Changes(is_ended=True))
 
     def changes(self) -> Changes:
-        """Returns what has changed since the last call."""
         with self._lock:
             found, self._changes = self._changes, Changes()
         return found

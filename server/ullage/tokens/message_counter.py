@@ -49,7 +49,6 @@ class MessageCounter(ABC):
         return self.break_down(message).total
 
     def count_messages(self, messages: Sequence[Message]) -> int:
-        """Returns the sum of `count_message` over the messages."""
         return sum(map(self.count_message, messages))
 
     def count_prompt(self, messages: Sequence[Message], tools: Sequence[ToolDefinition]) -> int:
@@ -57,7 +56,6 @@ class MessageCounter(ABC):
         return self.count_messages(messages) + self.count_tools(tools) + (self.family.reply if messages else 0)
 
     def count_tools(self, tools: Sequence[ToolDefinition]) -> int:
-        """Returns the tokens that the definitions of offered tools add to a prompt."""
         if not tools:
             return 0
         if self.family.tools_as_typescript:

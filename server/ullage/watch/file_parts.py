@@ -170,7 +170,6 @@ class FileEnds:
                 yield Part(first=self.first, last=_numbered(data.split(b"\n"), len(self.first) + 1), is_whole=False)
 
     def last_with(self, text: bytes) -> Line | None:
-        """Returns the last record that has this text in it, or None."""
         at, after = self._size, b""
         while at > 0:
             step = min(at, _STEP)

@@ -62,16 +62,13 @@ class Following:
 
     @property
     def is_on(self) -> bool:
-        """Whether conversations are followed now."""
         return self._task is not None
 
     @property
     def rows(self) -> tuple[FollowedRow, ...]:
-        """The followed conversations, the last changed first; none while following is off."""
         return tuple(sorted(self._rows.values(), key=lambda row: -row.updated_at))
 
     async def start(self, folders: Sequence[str]) -> None:
-        """Starts following, if it is off, and reads the newest conversation of each folder. See `FollowsAgents`."""
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run(self.take))
             self._task.add_done_callback(_log_failure)
@@ -82,7 +79,6 @@ class Following:
                 self.take(row)
 
     async def stop(self) -> None:
-        """Stops following. The sessions stay in the store as they are."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -95,11 +91,9 @@ class Following:
         self._changed, self._gone = {}, []
 
     async def asks_to_keep(self) -> KeepingQuestion | None:
-        """Returns what the user is to be asked about keeping. See `FollowsAgents`."""
         return await asyncio.to_thread(self._keeping.question)
 
     async def keep(self, *, wanted: bool) -> None:
-        """Notes whether the user wants agents' files kept. Raises `StoreError`."""
         await asyncio.to_thread(self._keeping.answer, keep=wanted)
 
     def take(self, row: FollowedRow) -> None:

@@ -154,7 +154,6 @@ class OfflineStore:
         self.close()
 
     def create(self, session_id: str, records: Sequence[Record]) -> None:
-        """Creates a session; see `SessionStore.create`."""
         with self._lock:
             if self._written(lambda remote: remote.create(session_id, records)):
                 self._kept(session_id, lambda: self._local.keep(session_id, records, is_new=True))
@@ -162,7 +161,6 @@ class OfflineStore:
                 self._here(lambda local: local.create_unsent(session_id, records))
 
     def append(self, session_id: str, records: Sequence[Record]) -> None:
-        """Appends records; see `SessionStore.append`."""
         with self._lock:
             if self._written(lambda remote: remote.append(session_id, records)):
                 self._kept(session_id, lambda: self._local.keep(session_id, records))
@@ -170,7 +168,6 @@ class OfflineStore:
                 self._here(lambda local: local.append_unsent(session_id, records))
 
     def delete(self, session_id: str) -> None:
-        """Deletes a session; see `SessionStore.delete`."""
         with self._lock:
             if self._written(lambda remote: remote.delete(session_id)):
                 self._kept(session_id, lambda: self._local.forget(session_id))
@@ -178,12 +175,9 @@ class OfflineStore:
                 self._here(lambda local: local.delete_unsent(session_id))
 
     def erase_deleted(self, *, rewrite: bool = False) -> None:
-        """Overwrites what deleted sessions have left on this machine; see `SessionStore.erase_deleted`."""
         self._local.erase_deleted(rewrite=rewrite)
 
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
-        """Saves a snapshot; see `SessionStore.save_snapshot`."""
-
         def save(store: TableStore) -> None:
             # Of a session that another process continues without the server, the copy has another log.
             if store is not self._local or self.is_away or not self._local.is_unsent(session_id):
@@ -192,11 +186,9 @@ class OfflineStore:
         self._in_both(session_id, save)
 
     def drop_snapshot(self, session_id: str) -> None:
-        """Deletes a snapshot; see `SessionStore.drop_snapshot`."""
         self._in_both(session_id, lambda store: store.drop_snapshot(session_id))
 
     def save_calibration(self, model: str, calibration: bytes) -> None:
-        """Saves a calibration; see `SessionStore.save_calibration`."""
         self._in_both("", lambda store: store.save_calibration(model, calibration))
 
     def open(self, session_id: str) -> StoredSession:
@@ -206,7 +198,6 @@ class OfflineStore:
         return stored
 
     def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
-        """Returns records of a session; see `SessionStore.read`."""
         records = self.ask(lambda store: store.read(session_id, start, stop))
         if start > 0 and records:
             # Another machine may have written them.
@@ -228,23 +219,18 @@ class OfflineStore:
     load_calibration = _asks(TableStore.load_calibration)
 
     def version(self) -> int:
-        """Returns a number that changes with the store; see `SessionStore.version`."""
         with self._lock:
             return self.ask(lambda store: store.version()) + self._epoch * _EPOCH
 
     search = _asks(TableStore.search, apart=True)
 
     def read_apart(self, session_id: str) -> tuple[Record, ...]:
-        """Returns all records of a session, in any thread; see `SessionStore.read_apart`."""
         return self.ask_apart(lambda store: store.read_apart(session_id))
 
     def index_some(self, session_id: str | None = None) -> int:
-        """Indexes some records; see `SessionStore.index_some`."""
         return self.ask_apart(lambda store: store.index_some(session_id))
 
     def find_passages(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[Passage, ...]:
-        """Searches what is indexed; see `SessionStore.find_passages`."""
-
         def find(store: TableStore) -> tuple[Passage, ...]:
             found = store.find_passages(query, session_id, limit)
             # A record has another id at the server, and a vector that is kept for it must not be another record's.
@@ -258,7 +244,6 @@ class OfflineStore:
         return self.ask_apart(lambda store: {} if store is self._local else store.load_vectors(model, known))
 
     def save_vectors(self, model: str, vectors: Mapping[ChunkId, bytes]) -> None:
-        """Keeps vectors; see `SessionStore.save_vectors`."""
         known = {chunk: vector for chunk, vector in vectors.items() if chunk[0] >= 0}
         self.ask_apart(lambda store: None if store is self._local else store.save_vectors(model, known))
 

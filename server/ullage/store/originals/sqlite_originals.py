@@ -209,8 +209,8 @@ _KEPT = "version_id, size, mark, stat, digest, checked, began_at"
 
 
 class SqliteOriginals:
-    """The archive in one SQLite file. One thread uses it at a time, others wait. Any number of processes may read it;
-    the one that follows the agents' conversations writes."""
+    """The archive (`Originals`) in one SQLite file. One thread uses it at a time, others wait. Any number of processes
+    may read it; the one that follows the agents' conversations writes."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -233,7 +233,6 @@ class SqliteOriginals:
             self._connection.close()
 
     def latest(self, path: str) -> Kept | None:
-        """Returns what is kept of a file, or None; see `Originals.latest`."""
         query = (
             f"SELECT {_KEPT} FROM versions JOIN originals USING (original_id) WHERE path = ? "
             "ORDER BY version_id DESC LIMIT 1"
@@ -243,7 +242,6 @@ class SqliteOriginals:
         return _kept(row) if row else None
 
     def begin(self, source: Source, replaced: int | None = None) -> Kept:
-        """Begins a version of a file; see `Originals.begin`."""
         now = _now()
         with self._writing() as connection:
             (original_id,) = connection.execute(
@@ -262,7 +260,6 @@ class SqliteOriginals:
         return self._read_kept(made or 0)
 
     def append(self, version_id: int, start: int, data: bytes, mark: bytes, *, pack: bool) -> Kept:
-        """Appends bytes to a version; see `Originals.append`."""
         with self._writing() as connection:
             original_id, block_id, session, parent, size = connection.execute(
                 "SELECT original_id, block_id, session, parent, size FROM versions "
@@ -285,7 +282,6 @@ class SqliteOriginals:
         return self._read_kept(version_id)
 
     def settle(self, version_id: int, stat: tuple[int, ...], digest: bytes) -> Kept:
-        """Notes that a version is whole; see `Originals.settle`."""
         with self._writing() as connection:
             connection.execute(
                 "UPDATE versions SET stat = ? WHERE version_id = ?", (",".join(map(str, stat)), version_id)
@@ -297,7 +293,6 @@ class SqliteOriginals:
         return self._read_kept(version_id)
 
     def pack(self, path: str = "") -> None:
-        """Compresses what is not compressed yet; see `Originals.pack`."""
         with self._lock, self._reporting:
             found = self._blocks.open_ones(path)
         for block_id in found:
@@ -305,7 +300,6 @@ class SqliteOriginals:
                 self._blocks.pack(block_id)
 
     def link(self, path: str, session_id: str) -> None:
-        """Notes that a session was read from a file; see `Originals.link`."""
         with self._writing() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO sessions SELECT ?, original_id FROM originals WHERE path = ?",
@@ -313,7 +307,6 @@ class SqliteOriginals:
             )
 
     def find(self, path: str = "", session_id: str = "", origin_id: str = "") -> tuple[Original, ...]:
-        """Returns the originals that are meant, with those that belong to them; see `Originals.find`."""
         with self._lock, self._reporting:
             if session_id:
                 where, value = "original_id IN (SELECT original_id FROM sessions WHERE session_id = ?)", session_id
@@ -325,7 +318,6 @@ class SqliteOriginals:
             return tuple(one for main in mains for one in (main, *self._originals("owner = ?", main.source.path)))
 
     def read(self, version_id: int) -> Iterator[bytes]:
-        """Yields the bytes of a version; see `Originals.read`."""
         with self._lock, self._reporting:
             session, parent = self._connection.execute(
                 "SELECT session, parent FROM versions WHERE version_id = ?", (version_id,)
@@ -340,7 +332,6 @@ class SqliteOriginals:
             yield template.restore(cores, Shape(shape))
 
     def stats(self) -> Mapping[str, tuple[int, ...]]:
-        """Returns how each kept or removed file was described; see `Originals.stats`."""
         with self._lock, self._reporting:
             rows = self._connection.execute(
                 "SELECT path, stat FROM pruned UNION ALL SELECT path, stat FROM originals AS one JOIN versions ON "
@@ -350,18 +341,15 @@ class SqliteOriginals:
         return {path: _numbers(stat) for path, stat in rows}
 
     def conversations(self) -> tuple[KeptConversation, ...]:
-        """Returns all conversations; see `Originals.conversations`."""
         # Another process may keep one more between two questions.
         with self._lock, self._reporting, transaction(self._connection, "DEFERRED"):
             return list_conversations(self._connection, self.size())
 
     def count(self) -> int:
-        """Returns the number of conversations; see `Originals.count`."""
         with self._lock, self._reporting:
             return self._connection.execute("SELECT count(*) FROM originals WHERE owner = ''").fetchone()[0]
 
     def remove(self, paths: Collection[str]) -> None:
-        """Removes conversations; see `Originals.remove`."""
         with self._lock, self._reporting:
             try:
                 for path in paths:
@@ -372,7 +360,6 @@ class SqliteOriginals:
                 overwrite_deleted(self._path, "archive", rewrite=True)
 
     def rooms(self) -> tuple[Room, ...]:
-        """Returns the room that each agent's originals take; see `Originals.rooms`."""
         with self._lock, self._reporting:
             rows = self._connection.execute(
                 "SELECT agent, count(DISTINCT original_id), count(version_id), coalesce(sum(size), 0) "
@@ -391,7 +378,6 @@ class SqliteOriginals:
         return tuple(sorted(rooms, key=lambda room: -room.stored))
 
     def size(self) -> int:
-        """Returns the size of the archive's file in bytes; see `Originals.size`."""
         with self._lock, self._reporting:
             ((pages,), (free,), (size,)) = (
                 self._connection.execute(f"PRAGMA {name}").fetchone()

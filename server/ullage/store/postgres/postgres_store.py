@@ -178,15 +178,12 @@ class PostgresStore(TableStore):
         self._appenders.close()
 
     def create(self, session_id: str, records: Sequence[Record]) -> None:
-        """Creates a session's log with its first records; see `SessionStore.create`."""
         self._write_once(partial(super().create, session_id, records), session_id, records)
 
     def append(self, session_id: str, records: Sequence[Record]) -> None:
-        """Appends all records to a session's log, or none; see `SessionStore.append`."""
         self._write_once(partial(self._append, session_id, records), session_id, records)
 
     def index_some(self, session_id: str | None = None) -> int:
-        """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""
         return 0 if self._is_team else super().index_some(session_id)
 
     def share(self, session_id: str, workspace: str | None) -> None:
@@ -225,7 +222,6 @@ class PostgresStore(TableStore):
             return find_owner(connection, session_id)
 
     def version(self) -> int:
-        """Returns a number that changes when another opening writes to the store; see `SessionStore.version`."""
         with self._reporting:
             return self._changes.count()
 

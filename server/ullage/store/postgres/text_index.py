@@ -111,7 +111,6 @@ class TextIndex(SharedSql):
             )
 
     def has_row(self, row_id: int, /) -> bool:
-        """Returns whether there is a row with this id."""
         return self.execute("SELECT 1 FROM message_words WHERE row_id = ?", (row_id,)).fetchone() is not None
 
     def row_lengths(self, row_ids: Sequence[int], /) -> dict[int, int]:
@@ -144,7 +143,6 @@ class TextIndex(SharedSql):
         return [known.get(token, 0) for token in tokens]
 
     def known_words(self, words: Iterable[str], /) -> frozenset[str]:
-        """Returns those of the words that are a token of some row."""
         rows = self.execute("SELECT DISTINCT word FROM message_vocabulary WHERE word = ANY(?)", ([*words],))
         return frozenset(word for (word,) in rows)
 

@@ -173,7 +173,6 @@ class PoolTransactions:
         self._server, self._is_team = pool.name, is_team
 
     def reading(self) -> "PoolTransaction":
-        """Returns a transaction in which all reads see one state."""
         return self._begun(_READ)
 
     def writing_to(self, session_id: str) -> "PoolTransaction":

@@ -57,13 +57,12 @@ _WHOLE_WEIGHT = 3
 
 
 class Searcher:
-    """The part of the store that searches. Any thread may call it."""
+    """The part of a `SessionStore` that searches. Any thread may call it."""
 
     def __init__(self, transactions: IndexTransactions) -> None:
         self._transactions = transactions
 
     def find_passages(self, query: str, session_id: str | None, limit: int) -> tuple[Passage, ...]:
-        """Returns what matches best of what is indexed; see `SessionStore.find_passages`."""
         with self._transactions.reading() as connection:
             if session_id is not None:
                 require_session(connection, session_id)
@@ -74,16 +73,13 @@ class Searcher:
             return search_messages(connection, wanted, counts, session_id, limit)
 
     def index_some(self, session_id: str | None) -> int:
-        """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""
         return index_some(self._transactions, session_id)
 
     def load_vectors(self, model: str, chunks: Collection[ChunkId]) -> dict[ChunkId, bytes]:
-        """Returns the kept vectors of these chunks; see `SessionStore.load_vectors`."""
         with self._transactions.reading() as connection:
             return load_vectors(connection, model, chunks)
 
     def save_vectors(self, model: str, vectors: Mapping[ChunkId, bytes]) -> None:
-        """Keeps vectors of chunks; see `SessionStore.save_vectors`."""
         with self._transactions.writing() as connection:
             save_vectors(connection, model, vectors)
 

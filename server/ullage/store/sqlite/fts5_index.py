@@ -43,7 +43,6 @@ class Fts5Index:
         self.executemany("INSERT INTO message_words (message_words, rowid, tokens) VALUES ('delete', ?, ?)", rows)
 
     def has_row(self, row_id: int, /) -> bool:
-        """Returns whether there is a row with this id."""
         return self.execute("SELECT 1 FROM message_words_docsize WHERE id = ?", (row_id,)).fetchone() is not None
 
     def row_lengths(self, row_ids: Sequence[int], /) -> dict[int, int]:
@@ -64,12 +63,10 @@ class Fts5Index:
         return (last or 0) + self.further_rows(1) - self.further
 
     def last_record(self) -> int:
-        """Returns the highest id of a record, or 0."""
         (last,) = self.execute("SELECT max(record_id) FROM records").fetchone()
         return last or 0
 
     def find_rows(self, wanted: Sequence[WantedRows], /) -> list[list[int]]:
-        """Returns the ids of each of the wanted rows, the newest first."""
         return [self._find_rows(one) for one in wanted]
 
     def _find_rows(self, wanted: WantedRows) -> list[int]:
@@ -89,7 +86,6 @@ class Fts5Index:
         return row[0] if row else 0
 
     def known_words(self, words: Iterable[str], /) -> frozenset[str]:
-        """Returns those of the words that are a token of some row."""
         return frozenset(word for word in words if self._count_rows(word))
 
     def words_beginning(self, beginnings: Sequence[str], limit: int, /) -> list[list[str]]:
@@ -105,7 +101,6 @@ class Fts5Index:
         return [term for (term,) in terms.fetchall()]
 
     def count_matches(self, expressions: Sequence[str], most: int, /) -> list[int]:
-        """Returns how many rows match each of the expressions, `most` at most."""
         counting = "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE message_words MATCH ? LIMIT ?)"
         return [self.execute(counting, (expression, most)).fetchone()[0] for expression in expressions]
 

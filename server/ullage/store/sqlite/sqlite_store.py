@@ -68,13 +68,11 @@ class SqliteStore(TableStore):
             self._connection.close()
 
     def version(self) -> int:
-        """Returns a number that changes when another process writes to the file; see `SessionStore.version`."""
         with self._reporting:
             (version,) = self._connection.execute("PRAGMA data_version").fetchone()
         return version
 
     def erase_deleted(self, *, rewrite: bool = False) -> None:
-        """Overwrites what deleted sessions have left in the file; see `SessionStore.erase_deleted`."""
         self._index.merge_all()
         overwrite_deleted(self._path, rewrite=rewrite)
 
