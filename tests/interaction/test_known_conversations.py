@@ -288,6 +288,25 @@ async def test_the_clock_of_what_nothing_follows_is_that_of_its_whole_file(
     assert one.rate_limits == (RateLimit(name="5h", percent=42),)
 
 
+@pytest.mark.parametrize("is_at_end", [False, True], ids=["whole", "end"])
+async def test_rate_limits_in_the_log_are_those_of_its_conversation(
+    home: Home, workspace: Workspace, *, is_at_end: bool
+) -> None:
+    file, count = put_codex(home, ID), counted(21_000)
+    window = {"used_percent": 41.6, "window_minutes": 300, "resets_at": 1_795_000_000}
+    count["payload"]["rate_limits"] = {"primary": window}
+    # The end of the file is enough only if it names the model.
+    named = {"type": "turn_context", "payload": {"model": "gpt-5"} if is_at_end else {}}
+    file.write_bytes(file.read_bytes() + to_lines(named, said("user", "Ice?"), said("assistant", "Snow."), count))
+    conversations = await asyncio.to_thread(known, home, workspace)
+    (listed,) = conversations.found
+    (one,) = await asyncio.to_thread(conversations.sure, conversations.found)
+    session = await project_transcript(workspace, read_document(read_transcript_file(file)))
+    assert listed.is_whole is not is_at_end
+    limits = (RateLimit(name="5h", percent=42, until=1_794_999_960_000),)
+    assert [each.rate_limits for each in (listed, one, row_of(session))] == [limits] * 3
+
+
 @pytest.mark.parametrize("follower", [os.getpid(), 2**22 + 1], ids=["runs", "ended"])
 def test_what_the_file_says_counts_where_it_is_newer_than_what_the_follower_saw(
     home: Home, workspace: Workspace, follower: int

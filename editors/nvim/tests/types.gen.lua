@@ -811,7 +811,7 @@
 --- How much of the messages after the first exchange a truncation keeps: nothing, the last two messages, the last half or the last quarter of them. The choices are those of other coding agents.
 ---@alias ullage.RangeKeep "none"|"lastTwo"|"half"|"quarter"
 
---- How much of a limit of the user's subscription is used, as an agent says it: `percent` of what is allowed in a time called `name`, `5h` or `7d`. `until` is when that time ends, in Unix milliseconds, null if unknown.
+--- How much of a limit of the user's subscription is used, as an agent says it to its status line or in its log: `percent` of what is allowed in a time called `name`, such as `5h` or `7d`. `until` is when that time ends, in Unix milliseconds, null if unknown.
 ---@class (exact) ullage.RateLimit
 ---@field name string
 ---@field percent integer

@@ -1359,8 +1359,9 @@ export type Purpose = "answer" | "summary";
 export type RangeKeep = "none" | "lastTwo" | "half" | "quarter";
 
 /**
- * How much of a limit of the user's subscription is used, as an agent says it: `percent` of what is allowed in a time
- * called `name`, `5h` or `7d`. `until` is when that time ends, in Unix milliseconds, null if unknown.
+ * How much of a limit of the user's subscription is used, as an agent says it to its status line or in its log:
+ * `percent` of what is allowed in a time called `name`, such as `5h` or `7d`. `until` is when that time ends, in Unix
+ * milliseconds, null if unknown.
  */
 export interface RateLimit {
   readonly name: string;

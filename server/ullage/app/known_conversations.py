@@ -66,7 +66,7 @@ _ROWS = 200
 _FACTS = 8
 _FIGURE = (
     *("messages", "used", "used_source", "percent", "window", "window_source"),
-    *("compacts_at", "compacts_at_source", "calls_left", "idle", "cache", "warnings"),
+    *("compacts_at", "compacts_at_source", "calls_left", "idle", "cache", "rate_limits", "warnings"),
 )
 # What besides the figure only the process that follows knows, or knows better.
 _FOLLOWED = ("moment", "nearness", "session_id", "model", "updated_at", "follower")
@@ -136,9 +136,9 @@ class KnownConversations:
                 read = _read(self._rows, candidate, one.place, is_wanted_whole=True)
                 closer[one.place] = replace(read, begins=one.begins)
         self._write(closer.values(), ())
+        read = (closer.get(one.place, one) for one in shown)
         return [
-            replace(closer.get(one.place, one), rate_limits=self._told.rate_limits(one.agent_session_id))
-            for one in shown
+            replace(one, rate_limits=self._told.rate_limits(one.agent_session_id) or one.rate_limits) for one in read
         ]
 
     def with_id(self, origin: str, machine: Machine) -> list[KnownConversation]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from ullage.model.figure import RateLimit
 from ullage.model.message import CompactionBlock, Message, ToolDefinition
 from ullage.model.settings import ContextSettings, overridden
 from ullage.model.usage import HiddenPart, MessageCount, Pass, Usage
@@ -340,11 +341,12 @@ class ConversationContinued(_Event, frozen=True, kw_only=True, tag="conversation
 
 class WindowReported(_Event, frozen=True, kw_only=True, tag="window_reported"):
     """The agent that has the conversation reported its window (`size`) or the threshold at which it compacts
-    (`compacts_at`), both in tokens. None leaves the value reported before. `timestamp` is Unix milliseconds; 0 means
-    the record's own time."""
+    (`compacts_at`), both in tokens, or the limits of the user's subscription (`rate_limits`). None, and no limits,
+    leave what was reported before. `timestamp` is Unix milliseconds; 0 means the record's own time."""
 
     size: int | None = None
     compacts_at: int | None = None
+    rate_limits: tuple[RateLimit, ...] = ()
     timestamp: int = 0
 
 

@@ -173,8 +173,9 @@ class GoodMoment(Struct, frozen=True, kw_only=True):
 
 
 class RateLimit(Struct, frozen=True, kw_only=True):
-    """How much of a limit of the user's subscription is used, as an agent says it: `percent` of what is allowed in a
-    time called `name`, `5h` or `7d`. `until` is when that time ends, in Unix milliseconds, null if unknown."""
+    """How much of a limit of the user's subscription is used, as an agent says it to its status line or in its log:
+    `percent` of what is allowed in a time called `name`, such as `5h` or `7d`. `until` is when that time ends, in Unix
+    milliseconds, null if unknown."""
 
     name: str
     percent: int

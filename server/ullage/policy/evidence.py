@@ -23,6 +23,7 @@ from ullage.model.events import (
     WindowReported,
     compaction_block,
 )
+from ullage.model.figure import RateLimit
 from ullage.tokens.tracker import Ending
 
 # Calls of the model. Growth is heavy-tailed, so a forecast needs more than a few of them; what the user asked for an
@@ -83,6 +84,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     model followed. `beyond` is the largest context with which the agent made another call since the last compaction,
     with this model and `version`. `compactions` are the agent's own, and `growths` the tokens that recent calls of the
     model added, both oldest first. `is_copied` says that the last report was copied from another conversation.
+    `rate_limits` are those that the agent reported last.
     """
 
     said: int | None = None
@@ -95,6 +97,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     version: str = ""
     growths: tuple[int, ...] = ()
     is_copied: bool = False
+    rate_limits: tuple[RateLimit, ...] = ()
 
     def after(self, event: Event, model: str, version: str) -> "Evidence":
         """Returns the evidence after one more event. `model` is the model that answers, and `version` the version of
@@ -109,8 +112,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
                 return replace(self, last=0)
             case ModelChanged():
                 return replace(self, said=None, compacts_at=None, last=0, beyond=0)
-            case WindowReported(size=size, compacts_at=compacts_at):
-                return replace(self, said=size or self.said, compacts_at=compacts_at or self.compacts_at)
+            case WindowReported(size=size, compacts_at=compacts_at, rate_limits=limits):
+                said, at = size or self.said, compacts_at or self.compacts_at
+                return replace(self, said=said, compacts_at=at, rate_limits=limits or self.rate_limits)
             case _:
                 return self
 

@@ -46,6 +46,7 @@ from ullage.formats.transcripts.chat import (
 )
 from ullage.formats.transcripts.format import Ends, from_end, incremental
 from ullage.model.events import CompactionCause
+from ullage.model.figure import RateLimit
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import NO_SUMMARY, Role, TextBlock, ToolDefinition, join_texts
 from ullage.model.usage import Usage
@@ -221,6 +222,47 @@ def keep_newest(payload: JsonObject, prompts: Sequence[tuple[str, str]]) -> Repl
     number = sum(1 for _ in takewhile(lambda size: size <= _KEPT_TOKENS, sizes))
     newest = prompts[len(prompts) - number :]
     return Replacement(summary=as_text(payload.get("message")) or NO_SUMMARY, kept=tuple(known for known, _ in newest))
+
+
+# Codex's name of the limits of the whole subscription. Others are those of one model.
+_OF_ALL = ("", "codex")
+# Milliseconds of a minute, hours of a day, and the minutes of the shortest time that has a name.
+_MINUTE, _DAY, _SHORTEST = 60_000, 24, 31
+
+
+def rate_limits(payload: JsonObject, at: int) -> tuple[RateLimit, ...]:
+    """Returns the limits of the user's subscription that a `token_count` has, which Codex wrote at `at`.
+
+    Each is used to a share in a time of `window_minutes`, which ends at `resets_at` (Unix seconds); in older versions
+    so many seconds after `at` (`resets_in_seconds`); in the oldest, which do not say it, no later than after one such
+    time. What can't be dated is left out, because nobody would know when it is over."""
+    said = as_object(payload.get("rate_limits"))
+    if as_text(said.get("limit_id")) not in _OF_ALL:
+        return ()
+    return tuple(limit for name in ("primary", "secondary") if (limit := _rate_limit(said, name, at)) is not None)
+
+
+def _rate_limit(said: JsonObject, name: str, at: int) -> RateLimit | None:
+    limit = as_object(said.get(name))
+    used, minutes = (limit.get(key, said.get(f"{name}_{key}")) for key in ("used_percent", "window_minutes"))
+    length = as_count(minutes)
+    after = limit.get("resets_in_seconds")
+    until = as_count(limit.get("resets_at")) * 1_000
+    if not until and at:
+        until = at + (length * _MINUTE if after is None else as_count(after) * 1_000)
+    if (
+        length < _SHORTEST
+        or not until
+        or isinstance(used, bool)
+        or not isinstance(used, int | float)
+        or not 0 <= used < 1_000
+    ):
+        return None
+    # Codex states five hours as 299 minutes, too.
+    hours = round(length / 60)
+    called = f"{hours}h" if hours % _DAY else f"{hours // _DAY}d"
+    # To the minute, because the second differs from answer to answer.
+    return RateLimit(name=called, percent=round(used), until=until // _MINUTE * _MINUTE)
 
 
 class UsageOrder:
@@ -492,6 +534,7 @@ class CodexReader:
             self._builder.skip(record.number, f"{kind or 'unknown'} event", expected=kind in _EVENTS)
 
     def _take_count(self, payload: JsonObject, record: Line) -> None:
+        self._builder.limit(rate_limits(payload, _time(record)), _time(record))
         answering = self._items.answering and not self._results
         self._use_window(as_object(payload.get("info")), _time(record))
         self._end_answer()
@@ -629,6 +672,7 @@ class _LastPayload(Struct):
     role: str = ""
     model: str = ""
     info: JsonObject | None = None
+    rate_limits: JsonObject | None = None
 
 
 class _LastLine(Struct):
@@ -647,22 +691,25 @@ def at_end(ends: Ends) -> ImportedTranscript | None:
     """Returns what the last `token_count` says if it comes right after an answer; see `Format`. Before an answer, older
     versions write the usage of the request that the answer is for."""
     counted: _LastLine | None = None
-    model = ""
+    model, limits = "", ()
     for line, _ in from_end(ends.last(), _last_line):
         said = line.payload or _LastPayload()
         if line.type == "turn_context":
             model = model or said.model
         elif line.type == "event_msg" and said.type == "token_count" and said.info:
             counted = counted or line
+            limits = limits or rate_limits({"rate_limits": said.rate_limits}, as_timestamp(line.timestamp))
         elif line.type == "response_item" and counted:
             is_answered = is_from_model({"type": said.type, "role": said.role})
-            return _of_count(ends, counted, model, as_timestamp(line.timestamp)) if is_answered else None
+            return _of_count(ends, counted, model, limits, as_timestamp(line.timestamp)) if is_answered else None
         elif not (line.type == "token_usage_record" or (line.type == "event_msg" and said.type in _QUIET)):
             return None
     return None
 
 
-def _of_count(ends: Ends, counted: _LastLine, model: str, at: int) -> ImportedTranscript | None:
+def _of_count(
+    ends: Ends, counted: _LastLine, model: str, limits: tuple[RateLimit, ...], at: int
+) -> ImportedTranscript | None:
     head = ends.first[0].value or {}
     info = as_object(counted.payload and counted.payload.info)
     usage, window = convert_usage(as_object(info.get("last_token_usage"))), as_count(info.get("model_context_window"))
@@ -680,6 +727,7 @@ def _of_count(ends: Ends, counted: _LastLine, model: str, at: int) -> ImportedTr
     reader.take(Line(number=1, value={**head, "payload": {**as_object(head.get("payload")), **_WITHOUT_TEXTS}}))
     builder.use_model(model)
     builder.window(window, timestamp=at)
+    builder.limit(limits, at)
     builder.report_answer(model, usage, at)
     return builder.finish()
 

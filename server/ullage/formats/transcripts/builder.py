@@ -31,6 +31,7 @@ from ullage.model.events import (
     UsageReported,
     WindowReported,
 )
+from ullage.model.figure import RateLimit
 from ullage.model.json_values import JsonObject
 from ullage.model.message import (
     Block,
@@ -240,6 +241,7 @@ class TranscriptBuilder:
         self._branches = Branches()
         self._origin: ConversationImported | None = None
         self._window: tuple[int | None, int | None] = None, None
+        self._limits: tuple[RateLimit, ...] = ()
         self._times: dict[str, int] = {}
         self._listed: dict[HiddenKind, list[tuple[HiddenKind, str, str]]] = {}
         # What is sent in place of exchanged messages: the ids of the notices, by edit.
@@ -325,6 +327,13 @@ class TranscriptBuilder:
         if said != self._window:
             self._window = said
             self._events.append(WindowReported(size=size, compacts_at=compacts_at, timestamp=timestamp))
+
+    def limit(self, limits: tuple[RateLimit, ...], timestamp: int = 0) -> None:
+        """Appends the limits of the user's subscription that the agent reports, unless it reported the same before.
+        None are ignored. `timestamp` is Unix milliseconds."""
+        if limits and limits != self._limits:
+            self._limits = limits
+            self._events.append(WindowReported(rate_limits=limits, timestamp=timestamp))
 
     def declare(self, tools: Sequence[ToolDefinition]) -> None:
         """Appends the tools that are offered to the model from here on. An empty list is ignored."""

@@ -66,6 +66,7 @@ def usage_meta(conversation: Conversation) -> UsageMeta:
     or of what its agent says of the user's rate limits."""
     figures, origin = _figures(conversation, conversation.rules), conversation.transcript.origin
     limits = conversation.workspace.rate_limits(origin.origin_id) if origin and origin.origin_id else ()
+    limits = limits or conversation.projection.evidence.rate_limits
     if limits != figures.rate_limits:
         figures = conversation.figures = replace(figures, rate_limits=limits)
     return figures

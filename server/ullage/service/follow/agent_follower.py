@@ -489,11 +489,12 @@ class AgentFollower:
                 self._tell(self._live.take(found, conversation, self._now()))
 
     def _has_new_limits(self, conversation: Conversation) -> bool:
-        """Returns whether the agent has said other rate limits than its row has."""
+        """Returns whether the agent has said other rate limits to its status line than its row has."""
         row, origin = self._known.get(conversation.id), conversation.transcript.origin
         if row is None or origin is None:
             return False
-        return self._workspace.rate_limits(origin.origin_id) != row.rate_limits
+        limits = self._workspace.rate_limits(origin.origin_id)
+        return bool(limits) and limits != row.rate_limits
 
     async def _know_processes(self) -> None:
         watching, processes = self._ports.watching, await asyncio.to_thread(self._ports.processes)

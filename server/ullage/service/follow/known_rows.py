@@ -121,6 +121,7 @@ class KnownRows:
             calls_left=(calls.low, calls.high) if calls else None,
             idle=idle_compaction(rules.idle, cached, used, cached.at or None, newest),
             cache=prompt_cache(cached, used, partial(self._workspace.cost, rules.model)),
+            rate_limits=evidence.rate_limits,
             warnings=tuple(remark.text for remark in (*rules.remarks, *limits)),
             updated_at=max(map(_time, transcript.events), default=0),
         )
