@@ -288,6 +288,25 @@ async def test_the_clock_of_what_nothing_follows_is_that_of_its_whole_file(
     assert one.rate_limits == (RateLimit(name="5h", percent=42),)
 
 
+@pytest.mark.parametrize("runs", [True, False])
+async def test_a_good_moment_of_what_nothing_follows_is_known_while_it_runs(
+    home: Home, workspace: Workspace, *, runs: bool
+) -> None:
+    log = ClaudeLog(session=ID).ask("Round.").read("/home/me/shop/all.py", "price " * 130_000).answer(149_000)
+    log.call("Edit", "ok", file_path="/home/me/shop/prices.py", old_string="x", new_string="y")
+    log.call("Bash", "[main 4f1c2aa] fix: round", command='git commit -am "fix: round"').answer(150_000)
+    put_claude(home, ID, "Snow").write_bytes(log.data)
+    conversations = await asyncio.to_thread(known, home, workspace)
+    (one,) = await asyncio.to_thread(conversations.sure, conversations.found, lambda _: runs)
+    session = await project_transcript(workspace, read_document(read_transcript_file(Path(one.path))), counts=True)
+    moment = row_of(session).moment
+    assert moment is not None
+    assert one.moment == (moment if runs else None)
+    # It is kept, and read no more.
+    again = await asyncio.to_thread(known, home, workspace)
+    assert [(each.moment, each.is_sure) for each in again.found] == [(one.moment, True)]
+
+
 @pytest.mark.parametrize("is_at_end", [False, True], ids=["whole", "end"])
 async def test_rate_limits_in_the_log_are_those_of_its_conversation(
     home: Home, workspace: Workspace, *, is_at_end: bool

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
@@ -42,6 +42,7 @@ from ullage.model.figure import FollowedRow
 from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.model.usage import UsageSource
 from ullage.service.archive.search import index_session
+from ullage.service.conversation.usage import LONG
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import read_conversation
 from ullage.service.follow.known_rows import KnownRows, ends_with_edit
@@ -66,10 +67,10 @@ _ROWS = 200
 _FACTS = 8
 _FIGURE = (
     *("messages", "used", "used_source", "percent", "window", "window_source"),
-    *("compacts_at", "compacts_at_source", "calls_left", "idle", "cache", "rate_limits", "warnings"),
+    *("compacts_at", "compacts_at_source", "calls_left", "idle", "cache", "moment", "rate_limits", "warnings"),
 )
 # What besides the figure only the process that follows knows, or knows better.
-_FOLLOWED = ("moment", "nearness", "session_id", "model", "updated_at", "follower")
+_FOLLOWED = ("nearness", "session_id", "model", "updated_at", "follower")
 
 
 class KnownConversations:
@@ -113,20 +114,24 @@ class KnownConversations:
         self._all, self._path, self._machine = found, path, machine
         self.found = tuple(_without_copies(one for one in found if not one.is_side))
 
-    def sure(self, shown: Sequence[KnownConversation]) -> list[KnownConversation]:
+    def sure(
+        self, shown: Sequence[KnownConversation], runs: Callable[[KnownConversation], bool] | None = None
+    ) -> list[KnownConversation]:
         """Returns these conversations with the figures that a reading of their whole files gives, and with what their
         agents said of the user's rate limits. Larger files than that takes patience are left as they are, with their
-        sources."""
+        sources. `runs` says whether a conversation continues, by default whether it has changed not long ago."""
         closer: dict[str, KnownConversation] = {}
         left = _MOST
         for one in shown:
             candidate = self._candidates[one.place]
             if one.is_sure or one.reason or candidate.size > left:
                 continue
-            # How fast a context grows, by which its calls are foretold, an earlier part of the file says.
-            grows = one.calls_left is None and time.time() * 1000 - changed_at(one) < QUIET
+            # How fast a context grows, by which its calls are foretold, an earlier part of the file says, and whether a
+            # piece of work has ended the whole.
+            is_long = one.calls_left is None or (one.used or 0) >= LONG
+            continues = runs(one) if runs else time.time() * 1000 - changed_at(one) < QUIET
             if (
-                not grows
+                not (is_long and continues)
                 and one.used_source is UsageSource.REPORTED
                 and not has_any(Path(one.path), candidate.sessions.marks)
             ):
@@ -474,7 +479,8 @@ def _described(
     first = (ends and ends.title) or sessions.title_of(records)
     title = title or row.title or first
     began = as_text((ends.first[-1].value or {}).get("timestamp")) if ends else ""
-    is_sure = bare.is_whole and (bare.is_sure or row.used_source is not UsageSource.ESTIMATED)
+    is_quick = row.used_source is not UsageSource.ESTIMATED and (row.used or 0) < LONG
+    is_sure = bare.is_whole and (bare.is_sure or is_quick)
     return replace(
         bare,
         is_sure=is_sure,

@@ -147,7 +147,8 @@ class ThisFolder:
     ) -> list[ConversationRow]:
         """Returns the first rows. What is not sure of them is read first."""
         first = running_first([*known, *stored], lambda one: self._runs(one)[1])[:limit]
-        closer = self._known.sure([one for one in first if isinstance(one, KnownConversation)])
+        listed = [one for one in first if isinstance(one, KnownConversation)]
+        closer = self._known.sure(listed, lambda one: self._runs(one)[1])
         rows = [self._row(one) for one in closer]
         rows += [one for one in first if isinstance(one, ConversationRow)]
         return running_first(rows, lambda row: row.live)

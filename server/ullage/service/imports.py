@@ -122,19 +122,19 @@ async def import_without_reports(workspace: Workspace, transcript: ImportedTrans
 
 
 async def project_transcript(
-    workspace: Workspace, transcript: ImportedTranscript, *, is_edited: bool = False
+    workspace: Workspace, transcript: ImportedTranscript, *, counts: bool = False
 ) -> Conversation:
     """Returns the conversation that an import of this transcript would open, without storing anything, to show its
     figures.
 
     Its messages are only counted if the figure depends on it: if they, or an edit, come after the last usage that a
-    provider reported, or if that may be a placeholder; `is_edited` says that an edit does. The parts of the figure
+    provider reported, if that may be a placeholder, or if the caller wants them (`counts`). The parts of the figure
     (`breakdown`) are not an import's.
     """
     # The model that the conversation has at its end counts all of its messages, as when a session is opened.
     model = last_model(transcript)
     draft = workspace.project(StoredSession(records=()), model)
-    if not is_edited:
+    if not counts:
         uncounted = MessageCount(counter=draft.counter.name, parts=Breakdown())
         quick = [
             replace(event, count=uncounted) if isinstance(event, MessageAppended) else event

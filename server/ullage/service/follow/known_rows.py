@@ -20,6 +20,7 @@ from ullage.agents.inserted import typed_texts
 from ullage.agents.machine import first_prompt
 from ullage.agents.table import agent_of_format
 from ullage.formats.transcripts.builder import ImportedTranscript
+from ullage.ledger.finished_work import may_end
 from ullage.model.events import (
     ContextEdited,
     ConversationImported,
@@ -44,7 +45,7 @@ from ullage.policy.budget import passed
 from ullage.policy.evidence import RECENT_CALLS, Evidence
 from ullage.policy.prompt_cache import CachedPrompt, idle_compaction, prompt_cache
 from ullage.service.conversation.environment import Rules, rules_of
-from ullage.service.conversation.usage import tokens_left
+from ullage.service.conversation.usage import LONG, tokens_left
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import of_agent, row_of
 from ullage.service.imports import ends_with_newest, last_model, project_transcript
@@ -88,15 +89,18 @@ class KnownRows:
         transcript = self._with_told(transcript)
         last, later, is_edited = _last_report(transcript.events)
         is_doubted = last is not None and is_doubtful(last.usage.prompt)
+        used = (last.usage.total if last else 0) + later // _CHARACTERS
+        newest = _newest_message(transcript.events)
+        # Only a fold of all messages says whether this is the end of a piece of work.
+        may_end_work = used >= LONG and newest is not None and may_end(newest)
         if not is_whole and (last is None or is_edited or is_doubted or not ends_with_newest(transcript.events)):
             return None
-        if is_edited or is_doubted or (is_exact and is_whole and (later or last is None)):
+        if is_edited or is_doubted or (is_exact and is_whole and (later or last is None or may_end_work)):
             # In a thread of its own, because some callers are in a coroutine, whose loop this blocks.
             with ThreadPoolExecutor(1) as thread:
-                projecting = project_transcript(self._workspace, transcript, is_edited=is_edited)
+                projecting = project_transcript(self._workspace, transcript, counts=is_edited or may_end_work)
                 projected = thread.submit(asyncio.run, projecting).result()
             return self._named(row_of(projected), transcript)
-        used = (last.usage.total if last else 0) + later // _CHARACTERS
         evidence = _evidence_of(transcript)
         rules = self._rules_of(transcript, evidence)
         window = rules.budget.window if rules.budget else None
@@ -105,7 +109,7 @@ class KnownRows:
         are_known = left is not None and (is_whole or len(evidence.growths) >= RECENT_CALLS)
         calls = calls_left(left, evidence.growths) if left is not None and are_known else None
         limits = passed(rules.under.limits, rules.agent, transcript.cwd, used, None)
-        cached, newest = _cached(transcript.events, is_whole=is_whole), _newest_message(transcript.events)
+        cached = _cached(transcript.events, is_whole=is_whole)
         row = FollowedRow(
             session_id="",
             agent=rules.agent,
