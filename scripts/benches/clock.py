@@ -7,13 +7,19 @@ had in all. Nearly all requests follow soon and find it, so two controls stand b
 
 The advice to go on in a new session is replayed in money: what all requests of the recordings would have cost if the
 user had taken it, had begun a new session after every turn, and had never made room, beside what they did cost. A new
-session has all that is said after it and what `ullage continue` hands over; that it may read files again is not in it.
+session has all that is said after it, what `ullage continue` hands over, and the files that it has to read again: those
+that the agent changed afterwards without reading them, since it had them in its context. Beside the money stands what
+the new session would have lacked: what was true at that moment by the reading of the state bench, which shares no code
+with Ullage, and what the page that is handed over does not say, or says wrongly. An empty page is the control.
 """
 
 import json
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +27,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from benches.report import Report, at_least, at_most, median, recorded
+from benches.state import judge
+from benches.state_agents import read_recording
+from benches.state_arms import CHARS, Cut, run_compact
+from benches.state_page import read_page
+from benches.state_records import CALL, RESULT
+from benches.state_truth import fold
+from benches.state_verdicts import RIGHT, Kind
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.known_models import price_of
 from ullage.model.events import (
@@ -71,7 +84,12 @@ def run(paths: Sequence[Path]) -> Report:
     """Returns a row of the clock and one of each control."""
     found = recorded(paths)
     told = [one for path, transcript in found for one in _foretold(path, transcript)]
-    advised = [_spent(choice, [one for path, one in found if _is_log(path, one)]) for choice in CHOICES]
+    logs = [(path, one) for path, one in found if _is_log(path, one)]
+    advised = [_spent(choice, logs) for choice in CHOICES]
+    taken = {choice: [one for path, log in logs for one in _replayed(choice, path, log)[1]] for choice in CHOICES[2:]}
+    lacks = {
+        choice: [row for row in map(partial(_lacking, choice, ones), Kind) if row] for choice, ones in taken.items()
+    }
     times = [one.request.at for one in told]
     random.Random(5).shuffle(times)
     rows = [
@@ -91,6 +109,7 @@ def run(paths: Sequence[Path]) -> Report:
             *rows,
             {"prices": len(off), "median error": round(median(off), 4), "within 5 %": _share(off)},
             *advised,
+            *chain.from_iterable(lacks.values()),
         ],
         aims=[
             at_least("foretold", ours["right"], 0.98),
@@ -98,6 +117,7 @@ def run(paths: Sequence[Path]) -> Report:
             at_most("control: times shuffled, misses foretold that were none", shuffled["gone, right"], 0.1),
             at_most("price of the next request, median error", median(off), 0.05),
             at_most("dollars with the advice, to those without", dollars["advice"] / (dollars["agent's own"] or 1), 1),
+            at_most("control: what a page without a word says", sum(one.by_nothing for one in taken["always"]), 0),
         ],
     )  # fmt: skip
 
@@ -180,28 +200,85 @@ def _is_log(path: Path, transcript: ImportedTranscript) -> bool:
     return path.suffix == ".jsonl" and transcript.agent == "Claude Code"
 
 
-def _spent(choice: str, transcripts: Sequence[ImportedTranscript]) -> dict[str, Any]:
-    """Returns the row of a choice: how often a new session was begun, and what all requests cost then."""
-    dollars, begun = 0.0, 0
-    for transcript in transcripts:
-        cost, times = _replayed(choice, transcript)
-        dollars, begun = dollars + cost, begun + times
-    return {"choice": choice, "new sessions": begun, "dollars": round(dollars, 2)}
+class HandOver(Struct, frozen=True, kw_only=True):
+    """What a new session would have known at one moment: of the state then, by kind, how much there is and how much the
+    page says rightly. `again` are the tokens of files that it would have had to read once more. `by_nothing` is what an
+    empty page says."""
+
+    there: Counter[Kind]
+    said: Counter[Kind]
+    again: int
+    by_nothing: int
 
 
-def _replayed(choice: str, transcript: ImportedTranscript) -> tuple[float, int]:
+@cache
+def _handed_over(path: Path, message_id: str) -> HandOver | None:
+    """Returns what is handed over before a prompt, None if the state bench does not read the file so far."""
+    recording = read_recording(path)
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    line = next((number for number, text in enumerate(lines) if f'"uuid":"{message_id}"' in text), len(lines))
+    at = next((at for at, event in enumerate(recording.events if recording else ()) if event.line >= line), 0)
+    if recording is None or not at:
+        return None
+    cut = Cut(recording=recording, at=at)
+    truth = fold(cut.before, recording.folder)
+    verdicts = judge(read_page(run_compact(cut, HANDED_OVER * CHARS)), truth)
+    return HandOver(
+        there=Counter(one.kind for one in verdicts if not one.extra),
+        said=Counter(one.kind for one in verdicts if one.end == RIGHT and not one.extra),
+        again=_read_again(cut),
+        by_nothing=sum(one.end == RIGHT for one in judge(read_page(""), truth)),
+    )
+
+
+def _read_again(cut: Cut) -> int:
+    """Returns the tokens of the files that the agent changed after the cut without reading them, by its last look."""
+    calls, known, later = dict[str, str](), dict[str, int](), dict[str, int]()
+    for number, event in enumerate(cut.recording.events):
+        place = str(event.input.get("file_path") or "")
+        if event.kind == CALL and place:
+            calls[event.id] = place
+            if number >= cut.at:
+                later.setdefault(place, 0 if event.name == "Read" else known.get(place, 0))
+        elif event.kind == RESULT and number < cut.at and (read := calls.get(event.id)):
+            known[read] = max(known.get(read, 0), len(event.text) // CHARS)
+    return sum(later.values())
+
+
+def _lacking(choice: str, taken: Sequence[HandOver], kind: Kind) -> dict[str, Any]:
+    """Returns the row of one kind of state: how much of it the new sessions of a choice would have lacked."""
+    there, said = (sum(getattr(one, name)[kind] for one in taken) for name in ("there", "said"))
+    return {"new sessions by": choice, "kind": kind.value, "true then": there, "lacked": there - said} if there else {}
+
+
+def _spent(choice: str, logs: Sequence[tuple[Path, ImportedTranscript]]) -> dict[str, Any]:
+    """Returns the row of a choice: how often a new session was begun, what all requests cost then, and the tokens that
+    had to be read again, which are in that."""
+    replayed = [_replayed(choice, path, transcript) for path, transcript in logs]
+    taken = [one for _, handed in replayed for one in handed]
+    return {
+        "choice": choice,
+        "new sessions": len(taken),
+        "read again": sum(one.again for one in taken),
+        "dollars": round(sum(cost for cost, _ in replayed), 2),
+    }
+
+
+def _replayed(choice: str, path: Path, transcript: ImportedTranscript) -> tuple[float, list[HandOver]]:
     """Returns what the requests of a conversation cost with a choice, in dollars, and the new sessions that it took."""
     projection = Projection(get_counter(transcript.model), Calibration.prior(0.15), cost=_cost)
     # `gone` are the tokens that a request has no more of its recorded prompt; they are negative if it has more.
-    gone, begun, dollars, is_new = 0, 0, 0.0, False
+    gone, taken, dollars, is_new = 0, list[HandOver](), 0.0, False
     done: set[str] = set()
     for position, event in enumerate((SessionCreated(model=transcript.model), *transcript.events), 1):
         match event:
             case MessageAppended(message=message) if message.role is Role.USER and not _is_result(message):
                 used, moment = projection.tracker.reading.used - gone, good_moment(projection)
                 tokens = projection.tracker.reading.breakdown.overhead + HANDED_OVER
-                if used > 2 * tokens and (choice == "always" or (choice == "advice" and moment and used >= LONG)):
-                    gone, begun, is_new = gone + used - tokens, begun + 1, True
+                is_time = choice == "always" or (choice == "advice" and moment and used >= LONG)
+                if used > 2 * tokens and is_time and (handed := _handed_over(path, message.id)):
+                    gone, is_new = gone + used - tokens - handed.again, True
+                    taken.append(handed)
             case ContextEdited(edit=CompactionEdit() as edit) if edit.by_agent:
                 block = compaction_block(edit)
                 lost = max(0, block.context_size_before - block.context_size_after)
@@ -213,7 +290,7 @@ def _replayed(choice: str, transcript: ImportedTranscript) -> tuple[float, int]:
             case _:
                 pass
         projection.apply([Record(position=position, timestamp=0, event=event)])
-    return dollars, begun
+    return dollars, taken
 
 
 def _is_result(message: Message) -> bool:

@@ -31,7 +31,7 @@ _DECODE = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def read_recording(path: Path) -> Recording | None:
-    """Reads a file. Returns None if it is no known agent's, or holds no compaction."""
+    """Reads a file. Returns None if it is no known agent's."""
     try:
         records = [*_records(path)]
     except OSError:
@@ -47,8 +47,7 @@ def read_recording(path: Path) -> Recording | None:
                 ),
                 "",
             )
-            found = Recording(path=path, agent=agent, folder=folder, events=events)
-            return found if any(event.kind == COMPACTED for event in events) else None
+            return Recording(path=path, agent=agent, folder=folder, events=events)
     return None
 
 
@@ -297,7 +296,7 @@ def _gemini(records: Sequence[tuple[int, Record]]) -> Iterator[Event]:
 
 _Reader = Callable[[Sequence[tuple[int, Record]]], Iterator[Event]]
 _AGENTS: dict[str, tuple[Callable[[Record], bool], _Reader]] = {
-    "Claude Code": (lambda r: bool(r.get("isCompactSummary")) or r.get("subtype") == "compact_boundary", read_claude),
+    "Claude Code": (lambda r: "isSidechain" in r or r.get("subtype") == "compact_boundary", read_claude),
     "Codex": (lambda r: r.get("type") == "session_meta" and bool(as_dict(r.get("payload"))), _codex),
     "pi": (lambda r: r.get("type") == "compaction" and "firstKeptEntryId" in r, _pi),
     "Copilot CLI": (lambda r: r.get("type") == "session.compaction_complete", _copilot),
