@@ -273,6 +273,13 @@ async def test_nothing_is_lost_while_the_live_file_cannot_be_written(tmp_path: P
     await first.end()
 
 
+def test_the_live_file_says_whether_its_writer_tells_on_the_desktop(tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    for is_told in (False, True):
+        LiveRowsShown(store, lambda is_told=is_told: is_told).write(LiveSessions(at=0, follower=1, sessions=()))
+        assert msgspec.json.decode(live_path(store).read_bytes(), type=LiveSessions).desktop is is_told
+
+
 async def test_rate_limits_that_an_agent_says_meanwhile_are_in_its_row(tmp_path: Path) -> None:
     machine, client, said = Machine(tmp_path), build_test_client(), dict[str, tuple[RateLimit, ...]]()
     client.workspace.rate_limits = lambda origin_id: said.get(origin_id, ())

@@ -9,22 +9,25 @@ local T = editor.set()
 ---Writes the child's live file as the follower does, in one step.
 ---@param list table[]
 ---@param follower? integer the process that follows; the default is this one
-local function write(list, follower)
+---@param desktop? boolean whether it tells what is due on the desktop
+local function write(list, follower, desktop)
   local path = vim.env.ULLAGE_STORE .. '.live.json'
   local document = { version = 1, at = os.time() * 1000, follower = follower or vim.fn.getpid(), sessions = list }
+  document.desktop = desktop or false
   vim.fn.writefile({ vim.json.encode(document) }, path .. '.new')
   vim.uv.fs_rename(path .. '.new', path)
 end
 
 ---Starts a child whose live file has these rows. Returns its folder.
-local function start(list, options)
+---@param desktop? boolean
+local function start(list, options, desktop)
   vim.env.ULLAGE_STORE = vim.fn.tempname() .. '.db'
   child = editor.start(vim.tbl_extend('keep', options or {}, { bare = true, keep_store = true }))
   local folder = vim.uv.fs_realpath(child.fn.getcwd())
   for _, each in ipairs(list) do
     each.cwd = each.cwd == '/project' and folder or each.cwd
   end
-  write(list)
+  write(list, nil, desktop)
   return folder
 end
 
@@ -199,6 +202,16 @@ T["the follower's warnings are told once"] = function()
   write({ row({ cwd = folder, used = 94000, warnings = { 'The threshold has changed.' } }) })
   shows('CC 47 %')
   eq(child.lua_get('_G.said'), { 'Claude Code: The threshold has changed. (:Ullage agents)' })
+end
+
+T['what its writer tells on the desktop is not told here, but for a compaction that is near'] = function()
+  local warned = { warnings = { 'It has passed your own limit.' } }
+  local folder = start({ row(warned) }, nil, true)
+  shows('CC 46 %')
+  eq(child.lua_get('_G.said'), {})
+  write({ row(vim.tbl_extend('error', warned, { cwd = folder, nearness = 'imminent', calls_left = { 1, 2 } })) }, nil, true)
+  shows('CC 46 %, 1 to 2 calls left')
+  eq(child.lua_get('#_G.said'), 1)
 end
 
 T['the list says what is to be known of a figure'] = function()

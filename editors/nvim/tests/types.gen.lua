@@ -366,19 +366,21 @@
 ---@field agent string
 ---@field path string
 
---- The params of `following/changed`: the followed conversations that are new or have changed. `gone` are the sessions of those that another session has replaced, because their agent wrote the file again.
+--- The params of `following/changed`: the followed conversations that are new or have changed. `gone` are the sessions of those that another session has replaced, because their agent wrote the file again. `desktop` is as in `FollowingResult`.
 ---@class (exact) ullage.FollowingChange
 ---@field rows ullage.FollowedConversation[]
 ---@field gone string[]
+---@field desktop boolean
 
 --- Empty params, of methods that take none.
 ---@class (exact) ullage.FollowingParams
 
---- Whether the server follows, and the followed conversations, the last changed first. `keeping` is what the user is to be asked, once: it is in the answer of `following/start` until `following/keep` has brought an answer.
+--- Whether the server follows, and the followed conversations, the last changed first. `keeping` is what the user is to be asked, once: it is in the answer of `following/start` until `following/keep` has brought an answer. `desktop` says that the server tells the user what is due by notifications of the operating system: an editor says only that a compaction is near.
 ---@class (exact) ullage.FollowingResult
 ---@field following boolean
 ---@field rows ullage.FollowedConversation[]
 ---@field keeping? ullage.KeepingQuestion|vim.NIL
+---@field desktop boolean
 
 --- Forks a session after the message `messageId`, or at its end if that is left out.
 ---@class (exact) ullage.ForkSessionParams

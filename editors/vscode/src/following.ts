@@ -71,9 +71,10 @@ const VERSION = 1;
 /** A field that files of versions before this one lack. Their rows are not enough for what is shown here. */
 const NEEDED = 'nearness';
 
-/** What is read of the file: the process that writes it, and its rows. */
+/** What is read of the file: the process that writes it, whether that tells what is due on the desktop, and its rows. */
 export interface Live {
   readonly writer: number;
+  readonly desktop: boolean;
   readonly rows: readonly FollowedConversation[];
 }
 
@@ -107,10 +108,10 @@ export function parse(text: string, isRunning: (writer: number) => boolean): Liv
   } catch {
     return undefined;
   }
-  const { version, follower, sessions } = (found ?? {}) as { version?: unknown; follower?: unknown; sessions?: unknown };
+  const { version, follower, sessions, desktop } = (found ?? {}) as Readonly<Record<string, unknown>>;
   if (version !== VERSION || typeof follower !== 'number' || !Array.isArray(sessions) || !isRunning(follower)) return undefined;
   const rows = sessions as readonly Readonly<Record<string, unknown>>[];
-  return rows.every((row) => NEEDED in row) ? { writer: follower, rows: rows.map(asWire) } : undefined;
+  return rows.every((row) => NEEDED in row) ? { writer: follower, desktop: desktop === true, rows: rows.map(asWire) } : undefined;
 }
 
 /** Returns a row as the server sends it: the file has the same fields in snake case. */
@@ -212,6 +213,7 @@ export class Following implements vscode.Disposable {
   #keeping: KeepingQuestion | undefined;
   /** Whether the rows are those of another process, so that none needs to follow for this window. */
   #isRead = false;
+  #isOnDesktop = false;
   #again: NodeJS.Timeout | undefined;
   #terminal: string | undefined;
   #chosen: string | undefined;
@@ -222,7 +224,7 @@ export class Following implements vscode.Disposable {
       this.#changed,
       this.#asked,
       { dispose: () => { clearTimeout(this.#again); parts.live.stop(); } },
-      parts.door.onDidFollow(({ rows, gone }) => { this.#take(rows, gone); }),
+      parts.door.onDidFollow(({ rows, gone, desktop }) => { this.#take(rows, gone, desktop); }),
       // A server that was started again, or for something else, follows nothing yet.
       parts.door.onDidChangeHealth((health) => { if (health.kind === 'running' && this.#isOn) this.#run(this.#start()); }),
     );
@@ -230,6 +232,11 @@ export class Following implements vscode.Disposable {
 
   dispose(): void {
     this.#disposables.dispose();
+  }
+
+  /** Whether the user is told what is due by notifications of the operating system. */
+  get isOnDesktop(): boolean {
+    return this.#isOnDesktop;
   }
 
   get isOn(): boolean {
@@ -346,10 +353,10 @@ export class Following implements vscode.Disposable {
 
   async #start(): Promise<void> {
     this.#leaveFile();
-    const { rows, keeping } = await this.#parts.door.request(FollowingStart, { folders: [...this.#parts.folders()] });
+    const { rows, keeping, desktop } = await this.#parts.door.request(FollowingStart, { folders: [...this.#parts.folders()] });
     // The user may have turned it off meanwhile.
     if (!this.#isOn) return;
-    this.#take(rows, []);
+    this.#take(rows, [], desktop);
     this.#setKeeping(keeping ?? undefined);
     if (keeping && !this.#parts.memory.get<boolean>(KEEPING_CLOSED, false)) this.#run(this.#askToKeepInPassing());
   }
@@ -395,7 +402,7 @@ export class Following implements vscode.Disposable {
     const listed = new Set(live.rows.map(({ sessionId }) => sessionId));
     const changed = live.rows.filter((row) => JSON.stringify(row) !== JSON.stringify(this.#rows.get(row.sessionId)));
     const gone = [...this.#rows.keys()].filter((sessionId) => !listed.has(sessionId));
-    if (changed.length > 0 || gone.length > 0) this.#take(changed, gone);
+    if (changed.length > 0 || gone.length > 0) this.#take(changed, gone, live.desktop);
     return true;
   }
 
@@ -411,7 +418,8 @@ export class Following implements vscode.Disposable {
     this.#parts.live.stop();
   }
 
-  #take(rows: readonly FollowedConversation[], gone: readonly string[]): void {
+  #take(rows: readonly FollowedConversation[], gone: readonly string[], isOnDesktop = this.#isOnDesktop): void {
+    this.#isOnDesktop = isOnDesktop;
     for (const sessionId of gone) this.#rows.delete(sessionId);
     for (const row of rows) this.#rows.set(row.sessionId, row);
     this.#changed.fire(rows);

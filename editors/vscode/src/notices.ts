@@ -221,7 +221,7 @@ export class Warnings implements vscode.Disposable {
   constructor(following: Following, memory: vscode.Memento, isQuiet: () => boolean) {
     this.#following = following;
     this.#memory = memory;
-    this.#isQuiet = isQuiet;
+    this.#isQuiet = () => isQuiet() || following.isOnDesktop;
     // Only what this window shows: other windows have the others.
     this.#subscription = following.onDidChange((changed) => {
       const shown = new Set(following.shown.rows.map(({ sessionId }) => sessionId));

@@ -620,11 +620,13 @@ export interface FollowedFrom {
 
 /**
  * The params of `following/changed`: the followed conversations that are new or have changed. `gone` are the sessions
- * of those that another session has replaced, because their agent wrote the file again.
+ * of those that another session has replaced, because their agent wrote the file again. `desktop` is as in
+ * `FollowingResult`.
  */
 export interface FollowingChange {
   readonly rows: readonly FollowedConversation[];
   readonly gone: readonly string[];
+  readonly desktop: boolean;
 }
 
 /** Empty params, of methods that take none. */
@@ -632,12 +634,15 @@ export type FollowingParams = Readonly<Record<string, never>>;
 
 /**
  * Whether the server follows, and the followed conversations, the last changed first. `keeping` is what the user is to
- * be asked, once: it is in the answer of `following/start` until `following/keep` has brought an answer.
+ * be asked, once: it is in the answer of `following/start` until `following/keep` has brought an answer. `desktop` says
+ * that the server tells the user what is due by notifications of the operating system: an editor says only that a
+ * compaction is near.
  */
 export interface FollowingResult {
   readonly following: boolean;
   readonly rows: readonly FollowedConversation[];
   readonly keeping: KeepingQuestion | null;
+  readonly desktop: boolean;
 }
 
 /** Forks a session after the message `messageId`, or at its end if that is left out. */

@@ -41,6 +41,7 @@ from ullage.service.ports.world import (
     FollowsAgents,
     KeepingQuestion,
 )
+from ullage.system.desktop import shows
 from ullage.wire.plan import AgentChange, FileChange, WiresAgents
 
 FOLLOWING_CHANGED = "following/changed"
@@ -108,11 +109,14 @@ class FollowingParams(Struct, frozen=True, kw_only=True):
 
 class FollowingResult(Struct, frozen=True, kw_only=True):
     """Whether the server follows, and the followed conversations, the last changed first. `keeping` is what the user
-    is to be asked, once: it is in the answer of `following/start` until `following/keep` has brought an answer."""
+    is to be asked, once: it is in the answer of `following/start` until `following/keep` has brought an answer.
+    `desktop` says that the server tells the user what is due by notifications of the operating system: an editor says
+    only that a compaction is near."""
 
     following: bool
     rows: tuple[FollowedConversation, ...]
     keeping: KeepingQuestion | None = None
+    desktop: bool = False
 
 
 class KeepParams(Struct, frozen=True, kw_only=True):
@@ -123,16 +127,23 @@ class KeepParams(Struct, frozen=True, kw_only=True):
 
 class FollowingChange(Struct, frozen=True, kw_only=True):
     """The params of `following/changed`: the followed conversations that are new or have changed. `gone` are the
-    sessions of those that another session has replaced, because their agent wrote the file again."""
+    sessions of those that another session has replaced, because their agent wrote the file again. `desktop` is as in
+    `FollowingResult`."""
 
     rows: tuple[FollowedConversation, ...]
     gone: tuple[str, ...] = ()
+    desktop: bool = False
 
 
 async def start_following(workspace: Workspace, params: StartFollowingParams) -> FollowingResult:
     following = _following(workspace)
     await following.start(params.folders)
-    return FollowingResult(following=True, rows=wire_rows(following.rows), keeping=await following.asks_to_keep())
+    return FollowingResult(
+        following=True,
+        rows=wire_rows(following.rows),
+        keeping=await following.asks_to_keep(),
+        desktop=shows(workspace.settings.notices),
+    )
 
 
 async def keep_agents_files(workspace: Workspace, params: KeepParams) -> FollowingResult:

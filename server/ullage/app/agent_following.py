@@ -31,7 +31,7 @@ from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.store.sqlite.catalogue_notes import ForgottenList, Keeping, SqliteReadings, SqliteTold, ToldOnce
 from ullage.store.sqlite.known_catalogue import SqliteReadFiles, forgotten_key
 from ullage.store.store_place import StorePlace, local_path
-from ullage.system.desktop import notify
+from ullage.system.desktop import notify, shows
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.shared_files import FileLease
 from ullage.system.transcript_files import AgentOriginals
@@ -51,7 +51,8 @@ def make_follower(
     it. If the user wants conversations kept, it also reads those that changed before, so that a search finds them."""
     path = local_path(place)
     lease = FileLease(path.with_name(f"{path.name}.follower"))
-    live, told = LiveRowsShown(path), SqliteTold(path)
+    live = LiveRowsShown(path, lambda: shows(workspace.settings.notices))
+    told = SqliteTold(path)
     reminders = Reminders(workspace, _notify, ToldOnce(path), _clock)
 
     def take(row: FollowedRow) -> None:

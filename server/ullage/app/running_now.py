@@ -1,9 +1,10 @@
 """What runs on this machine now: agents with their conversations, and the process that follows these."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.agents.table import AGENTS
 from ullage.host import here
@@ -16,9 +17,11 @@ from ullage.watch.candidates import find_processes, this_machine
 
 class LiveRowsShown:
     """Where the process that follows into the store at `store` shows what it follows (`LiveFile`): in the catalogue,
-    and in the live file next to the store, a copy for editors and for programs that start once for each figure."""
+    and in the live file next to the store, a copy for editors and for programs that start once for each figure.
+    `on_desktop` says whether that process tells the user what is due by notifications of the operating system."""
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Path, on_desktop: Callable[[], bool] = lambda: False) -> None:
+        self._on_desktop = on_desktop
         self._catalogue = FollowedNow(store)
         self._path = live_path(store)
 
@@ -27,7 +30,7 @@ class LiveRowsShown:
         try:
             self._catalogue.write(sessions)
         finally:
-            replace_file(self._path, msgspec.json.encode(sessions))
+            replace_file(self._path, msgspec.json.encode(replace(sessions, desktop=self._on_desktop())))
 
     def read(self) -> LiveSessions | None:
         """Returns what is shown, or None if it has not changed since the last call, or can't be read."""

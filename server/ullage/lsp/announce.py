@@ -89,6 +89,8 @@ class Announcer:
         self._commands = 0
         self._waiting: list[tuple[str, Severity]] = []
         self.client = Client()
+        # Whether the user is told of followed conversations by notifications of the operating system.
+        self.on_desktop: Callable[[], bool] = lambda: False
 
     def session_updated(self, session_id: str, update: Update) -> None:
         """Sends one update to the client. A plain client gets a message for a notice, a progress bar for an automatic
@@ -117,7 +119,9 @@ class Announcer:
             if row.used and row.window and _NEARER.index(now) > _NEARER.index(before):
                 text = words.context_warning(row.used, row.window, row.compacts_at, agent=row.agent)
                 self.show_if_plain(words.about(row.title, text), Severity.WARNING)
-        self._connection.notify(_CHANGED_METHOD, FollowingChange(rows=wire_rows(rows), gone=tuple(gone)))
+        self._connection.notify(
+            _CHANGED_METHOD, FollowingChange(rows=wire_rows(rows), gone=tuple(gone), desktop=self.on_desktop())
+        )
 
     def indexing(self, progress: Indexing) -> None:
         """Shows, in a progress bar, how many records of the archive are left to index before a search can run. Removes

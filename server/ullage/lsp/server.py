@@ -34,6 +34,7 @@ from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.json_values import encode_json
 from ullage.model.settings import Settings
 from ullage.service.conversation.workspace import Workspace
+from ullage.system.desktop import shows
 from ullage.system.stdio import Connection, Writer
 
 PREFIX = "ullage/"
@@ -99,7 +100,8 @@ class LspServer:
         store can't be opened."""
         if self._opened is None:
             settings = self._configuration.settings
-            self._opened = self._hooks.open(self._announcer, settings)
+            opened = self._opened = self._hooks.open(self._announcer, settings)
+            self._announcer.on_desktop = lambda: shows(opened.settings.notices)
             self._store = settings.store
             if self._announcer.client.asks_permission:
                 self._opened.permissions = ClientPermissions(self.connection.ask, PREFIX)

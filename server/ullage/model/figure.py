@@ -284,11 +284,13 @@ class LiveSessions(Struct, frozen=True, kw_only=True):
     same name with `.live.json` after it.
 
     `at` is the time at which the file was written, in Unix milliseconds, and `follower` the process that wrote it. If
-    that process no longer runs, the file is not kept up to date. Programs may read the file; a new field may be added
-    at any time, and `version` changes if one is removed or changed.
+    that process no longer runs, the file is not kept up to date. `desktop` says that it tells the user what is due by
+    notifications of the operating system: an editor says only that a compaction is near. Programs may read the file; a
+    new field may be added at any time, and `version` changes if one is removed or changed.
     """
 
     version: Literal[1] = 1
     at: int
     follower: int
+    desktop: bool = False
     sessions: tuple[FollowedRow, ...]

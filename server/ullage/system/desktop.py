@@ -6,6 +6,8 @@ import subprocess
 import sys
 from shutil import which
 
+from ullage.model.settings import Notices
+
 log = logging.getLogger(__name__)
 _TITLE = "Ullage"
 # Characters. Systems cut longer texts.
@@ -29,6 +31,12 @@ $shown = [Windows.UI.Notifications.ToastNotification]::new($toast)
 def notifier() -> str:
     """Returns the name of the program that shows notifications on this system."""
     return {"darwin": "osascript", "win32": "powershell"}.get(sys.platform, "notify-send")
+
+
+def shows(notices: Notices) -> bool:
+    """Returns whether the user wants notifications of the operating system, and its program for them is there. What
+    they tell, an editor need not tell, too."""
+    return notices is Notices.DESKTOP and which(notifier()) is not None
 
 
 def notify(text: str) -> bool:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from ullage.cli.health_checks import desktop_checks
-from ullage.system.desktop import notifier, notify
+from ullage.model.settings import Notices
+from ullage.system.desktop import notifier, notify, shows
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the program is a shell script here")
 
@@ -37,6 +38,8 @@ def test_a_program_that_is_missing_or_fails_does_no_harm(
     monkeypatch.setenv("PATH", str(tmp_path))
     if script:
         program(tmp_path, script)
+    # Without the program it is an editor that tells.
+    assert [shows(notices) for notices in (Notices.ON, Notices.OFF, Notices.DESKTOP)] == [False, False, bool(script)]
     assert not notify("It has passed your own limit.")
 
 

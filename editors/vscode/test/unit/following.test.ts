@@ -266,7 +266,7 @@ describe('following', () => {
     await following.begin();
     expect(settings.value).toBe('on');
     expect(following.shown.subject?.agent).toBe('Claude Code');
-    changes.fire({ rows: [codex], gone: [claude.sessionId] });
+    changes.fire({ rows: [codex], gone: [claude.sessionId], desktop: false });
     expect(following.shown.rows).toEqual([codex]);
     settings.value = 'off';
     await following.configure();
@@ -316,10 +316,10 @@ describe('following', () => {
 
   test('what another process follows is read from its file, and no server is asked until that process has ended', async () => {
     const { following, requests, live } = rig('on', true, { kind: 'idle' });
-    live.now = { writer: 1, rows: [claude] };
+    live.now = { writer: 1, desktop: false, rows: [claude] };
     await following.begin();
     expect(following.shown.subject).toEqual(claude);
-    live.now = { writer: 1, rows: [codex] };
+    live.now = { writer: 1, desktop: false, rows: [codex] };
     live.changed?.();
     await vi.waitFor(() => { expect(following.rows).toEqual([codex]); }, PATIENCE);
     expect(requests).toEqual([]);
@@ -331,7 +331,7 @@ describe('following', () => {
 
   test('a server that runs for something else follows instead of the file', async () => {
     const { following, requests, live, healths } = rig('on', true, { kind: 'idle' });
-    live.now = { writer: 1, rows: [codex] };
+    live.now = { writer: 1, desktop: false, rows: [codex] };
     await following.begin();
     healths.fire(running);
     await vi.waitFor(() => { expect(requests).toEqual([FollowingStart.name]); }, PATIENCE);
@@ -349,7 +349,8 @@ describe('following', () => {
     expect(liveFile('linux', '/home/ada', {}, '~/s.db')).toBe('/home/ada/s.db.live.json');
     const row = { session_id: 's_1', agent_short: 'CC', compact_command: '/compact', nearness: 'far', calls_left: [1, 2] };
     const text = JSON.stringify({ version: 1, at: 0, follower: 7, sessions: [row] });
-    expect(parse(text, () => true)).toEqual({ writer: 7, rows: [{ sessionId: 's_1', agentShort: 'CC', compactCommand: '/compact', nearness: 'far', callsLeft: [1, 2] }] });
+    expect(parse(text, () => true)).toEqual({ writer: 7, desktop: false, rows: [{ sessionId: 's_1', agentShort: 'CC', compactCommand: '/compact', nearness: 'far', callsLeft: [1, 2] }] });
+    expect(parse(text.replace('"at":0', '"desktop":true'), () => true)?.desktop).toBe(true);
     expect(parse(text, () => false)).toBeUndefined();
     expect(parse(text.slice(0, -9), () => true)).toBeUndefined();
     expect(parse(text.replace('"version":1', '"version":2'), () => true)).toBeUndefined();
@@ -360,7 +361,7 @@ describe('following', () => {
     const { following, changes } = rig('on');
     await following.begin();
     const warnings = new Warnings(following, memory(), () => false);
-    const at = (used: number, callsLeft: readonly number[], nearness: Nearness): void => { changes.fire({ rows: [{ ...claude, used, percent: used / 2_000, usedSource: 'reported', callsLeft, nearness }], gone: [] }); };
+    const at = (used: number, callsLeft: readonly number[], nearness: Nearness): void => { changes.fire({ rows: [{ ...claude, used, percent: used / 2_000, usedSource: 'reported', callsLeft, nearness }], gone: [], desktop: false }); };
     at(140_000, [3, 9], 'near');
     expect(window.showWarningMessage).not.toHaveBeenCalled();
     at(150_000, [2, 5], 'imminent');
@@ -379,7 +380,7 @@ describe('following', () => {
     vi.useFakeTimers();
     let quiet = false;
     const warnings = new Warnings(following, memory(), () => quiet);
-    const idles = (minutes: number | null): void => { changes.fire({ rows: [{ ...claude, nearness: 'far', idle: minutes === null ? null : { at: Date.now() + minutes * 60_000, setting: '"idleCompaction": false' } }], gone: [] }); };
+    const idles = (minutes: number | null): void => { changes.fire({ rows: [{ ...claude, nearness: 'far', idle: minutes === null ? null : { at: Date.now() + minutes * 60_000, setting: '"idleCompaction": false' } }], gone: [], desktop: false }); };
     const told = (): readonly string[] => window.showInformationMessage.mock.calls.map(([text]) => text as string);
     idles(54);
     vi.advanceTimersByTime(43 * 60_000);
@@ -404,7 +405,7 @@ describe('following', () => {
   test('a good moment is told once, with a new session beside it, and not in a quiet window', async () => {
     const { following, changes } = rig('on');
     await following.begin();
-    const moment = (at: number, live = true): void => { changes.fire({ rows: [{ ...claude, live, used: 310_000, nearness: 'far', moment: { at, work: 'fix: refunds', tokens: 14_000, cost: null } }], gone: [] }); };
+    const moment = (at: number, live = true): void => { changes.fire({ rows: [{ ...claude, live, used: 310_000, nearness: 'far', moment: { at, work: 'fix: refunds', tokens: 14_000, cost: null } }], gone: [], desktop: false }); };
     const told = (): number => window.showInformationMessage.mock.calls.length;
     let quiet = true;
     const warnings = new Warnings(following, memory(), () => quiet);
@@ -421,16 +422,31 @@ describe('following', () => {
     warnings.dispose();
   });
 
+  test('what notifications of the operating system tell is told by them alone, but for a compaction that is near', async () => {
+    const { following, changes } = rig('on');
+    await following.begin();
+    const warnings = new Warnings(following, memory(), () => false);
+    const row: FollowedConversation = { ...claude, used: 310_000, nearness: 'far', warnings: ['It has passed your own limit of 300,000 tokens.'], moment: { at: 1, work: 'fix: refunds', tokens: 14_000, cost: null } };
+    const told = (): number => window.showInformationMessage.mock.calls.length + window.showWarningMessage.mock.calls.length;
+    changes.fire({ rows: [row], gone: [], desktop: true });
+    expect(told()).toBe(0);
+    changes.fire({ rows: [{ ...row, nearness: 'imminent' }], gone: [], desktop: true });
+    expect(told()).toBe(1);
+    changes.fire({ rows: [{ ...row, moment: { at: 2, work: 'fix: refunds', tokens: 14_000, cost: null } }], gone: [], desktop: false });
+    expect(told()).toBe(2);
+    warnings.dispose();
+  });
+
   test('a warning is shown once, and in a quiet window only when two calls are left', async () => {
     const { following, changes } = rig('on');
     await following.begin();
     let quiet = true;
     const warnings = new Warnings(following, memory(), () => quiet);
     const warned = { ...claude, warnings: ['About 3 calls are left.'] };
-    changes.fire({ rows: [warned], gone: [] });
+    changes.fire({ rows: [warned], gone: [], desktop: false });
     expect(window.showInformationMessage).not.toHaveBeenCalled();
     quiet = false;
-    for (let times = 0; times < 3; times += 1) changes.fire({ rows: [{ ...warned, used: times }], gone: [] });
+    for (let times = 0; times < 3; times += 1) changes.fire({ rows: [{ ...warned, used: times }], gone: [], desktop: false });
     expect(window.showInformationMessage).toHaveBeenCalledTimes(1);
     expect(window.showInformationMessage.mock.calls[0]?.[0]).toBe('Claude Code: About 3 calls are left.');
     warnings.dispose();

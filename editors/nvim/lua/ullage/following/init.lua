@@ -75,12 +75,12 @@ local function warn(row)
   local key = row.session_id
   local nearness = row.nearness
   for _, warning in ipairs(row.warnings) do
-    if not told[key .. warning] then
+    if not told[key .. warning] and not live_file.on_desktop then
       told[key .. warning] = true
       require('ullage.notices').say(('%s: %s'):format(row.agent, warning), 'warning', ' (:Ullage agents)')
     end
   end
-  if nearness == 'imminent' and not told[key] and #row.warnings == 0 then
+  if nearness == 'imminent' and not told[key] and (live_file.on_desktop or #row.warnings == 0) then
     require('ullage.notices').say(rows.warning(row), 'warning', ' (:Ullage agents)')
   end
   told[key] = nearness == 'imminent' or told[key] and nearness == 'near' or nil

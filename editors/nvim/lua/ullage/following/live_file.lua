@@ -8,6 +8,8 @@ local M = {}
 M.rows = {}
 ---@type integer? the process that follows the conversations and writes the file
 M.writer = nil
+---@type boolean whether that process tells the user what is due by notifications of the operating system
+M.on_desktop = false
 
 -- Milliseconds between two looks at the file. A change is heard of at once where the system tells of it.
 local INTERVAL = 2000
@@ -75,6 +77,7 @@ local function take(text)
   end
   M.rows = rows.read(value.sessions)
   M.writer = type(value.follower) == 'number' and value.follower or nil
+  M.on_desktop = value.desktop == true
 end
 
 ---Marks the rows whose process has ended: live no more, whatever the file says. Returns whether any was live.
