@@ -436,7 +436,7 @@
 --- What an agent adds to each request before the conversation. `memory` are files with instructions, such as `CLAUDE.md`, `mcp` are the tools of one MCP server, `history` are earlier messages that the log lacks, whose size it does not say, and `unknown` is what else the log does not contain.
 ---@alias ullage.HiddenKind "system_prompt"|"tools"|"mcp"|"memory"|"skills"|"history"|"unknown"
 
---- Tokens that an agent adds to each request. `name` is the path of a file or the name of an MCP server, empty for other kinds. `estimated` is false if the agent itself says the number.
+--- Tokens that an agent adds to each request. `name` is the path of a file or the name of an MCP server; of what the log does not contain, the names of the MCP servers in the agent's settings, whose tools are in it; empty for other kinds. `estimated` is false if the agent itself says the number.
 ---@class (exact) ullage.HiddenPart
 ---@field kind ullage.HiddenKind
 ---@field tokens integer

@@ -732,8 +732,9 @@ export interface Hidden {
 export type HiddenKind = "system_prompt" | "tools" | "mcp" | "memory" | "skills" | "history" | "unknown";
 
 /**
- * Tokens that an agent adds to each request. `name` is the path of a file or the name of an MCP server, empty for other
- * kinds. `estimated` is false if the agent itself says the number.
+ * Tokens that an agent adds to each request. `name` is the path of a file or the name of an MCP server; of what the log
+ * does not contain, the names of the MCP servers in the agent's settings, whose tools are in it; empty for other kinds.
+ * `estimated` is false if the agent itself says the number.
  */
 export interface HiddenPart {
   readonly kind: HiddenKind;

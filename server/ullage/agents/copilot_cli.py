@@ -237,6 +237,7 @@ class CopilotReader(RecordReader):
         self._has_usage = True
         self._builder.window(as_count(raw.get("maxPromptTokens")) or None, timestamp=_time(event))
         self._builder.use_model(as_text(raw.get("model")))
+        self._builder.list_tools(as_count(raw.get("toolTokenCount")))
         usage = usage_in(raw, "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
         self._usages[as_text(raw.get("apiCallId"))] = usage
 

@@ -258,7 +258,7 @@ def _read(texts: Texts) -> Given:
     return reading.given()
 
 
-SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SWITCH}), prefix="CRUSH")
+SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SWITCH}), servers="mcp", prefix="CRUSH")
 
 _LARGE_WINDOW, _LEFT, _SHARE = 200_000, 20_000, 0.2
 

@@ -532,7 +532,7 @@ def _read(texts: Texts) -> Given:
     return reading.given()
 
 
-SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({"compressionThreshold"}))
+SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({"compressionThreshold"}), servers="mcpServers")
 
 
 def _occupancy(result: Mapping[str, Any]) -> Occupancy | None:

@@ -294,7 +294,7 @@ def _read(texts: Texts) -> Given:
     return replace(reading.given(), model_window=limit.model_window, names={**limit.names, **reading.given().names})
 
 
-SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SHARE}), prefix="GOOSE")
+SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SHARE}), servers="extensions", prefix="GOOSE")
 
 AGENT = Agent(
     name="goose",

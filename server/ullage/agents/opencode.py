@@ -121,6 +121,7 @@ def _own_settings(name: str, prefix: str) -> OwnSettings:
         files=lambda machine: _files(name, machine),
         read=lambda texts: _read(prefix, texts),
         known=known,
+        servers="mcp",
         prefix=prefix,
     )
 

@@ -1,4 +1,5 @@
-"""What the user's settings of an agent say about its compaction: where the settings are, and how they are read.
+"""What the user's settings of an agent say about its compaction and its MCP servers: where the settings are, and how
+they are read.
 
 The files are read elsewhere; here are their patterns, and functions from their contents to `Given`.
 """
@@ -20,7 +21,7 @@ _ABOUT = re.compile("compact|compress|summari[sz]|token_budget", re.IGNORECASE)
 
 
 class Given(Struct, frozen=True, kw_only=True):
-    """What settings say about compaction; None where they say nothing.
+    """What settings say about compaction and MCP servers; None where they say nothing.
 
     - `model`: the model that settings name; empty if they name none, None if they were not read.
     - `automatic`: False if automatic compaction is switched off.
@@ -34,6 +35,7 @@ class Given(Struct, frozen=True, kw_only=True):
     - `idle_least`: the size of the context from which on a conversation that idles is compacted.
     - `unknown`: a setting about compaction whose effect is not known, so that the threshold is not known either; empty
       if there is none.
+    - `servers`: the names of the MCP servers whose tools the agent adds to each request.
     - `names`: for each of these the setting as the user wrote it, such as `CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50`.
     """
 
@@ -48,6 +50,7 @@ class Given(Struct, frozen=True, kw_only=True):
     idle: bool | None = None
     idle_least: int | None = None
     unknown: str = ""
+    servers: tuple[str, ...] = ()
     names: Mapping[str, str] = {}
 
     def name(self, field: str) -> str:
@@ -78,6 +81,7 @@ class OwnSettings(Struct, frozen=True, kw_only=True):
     - `read`: returns what the settings say.
     - `known`: settings about compaction that Ullage knows, by their names without what is around them: those that
       `read` reads, and those that do not change when the agent compacts.
+    - `servers`: the key under which the settings have MCP servers by name; empty if it is not known.
     - `prefix`: how the names of the agent's environment variables begin; empty if it has none about compaction.
     - `programs_own`: how many of the first files are the program's own state, in which no settings are looked for that
       are not known.
@@ -88,6 +92,7 @@ class OwnSettings(Struct, frozen=True, kw_only=True):
     named: Callable[[Sequence[JsonObject]], tuple[str, ...]] = lambda _: ()
     definitions: Callable[[Machine, str], tuple[str, ...]] = lambda _machine, _name: ()
     known: frozenset[str] = frozenset()
+    servers: str = ""
     prefix: str = ""
     programs_own: int = 0
 
@@ -95,7 +100,15 @@ class OwnSettings(Struct, frozen=True, kw_only=True):
         """Returns what the settings say. If one of them is about compaction and not known, it is named."""
         given = self.read(texts)
         unknown = given.unknown or next(self._unknown(texts), "")
-        return replace(given, unknown=unknown) if unknown else given
+        return replace(given, unknown=unknown, servers=tuple(self._servers(texts)))
+
+    def _servers(self, texts: Texts) -> list[str]:
+        found: dict[str, bool] = {}
+        for file in texts.files:
+            for name, value in as_object(file.get(self.servers)).items():
+                server = as_object(value)
+                found[name] = server.get("enabled") is not False and server.get("disabled") is not True
+        return [name for name, is_on in found.items() if is_on]
 
     def _unknown(self, texts: Texts) -> Iterator[str]:
         variables = (as_object(file.get("env")) for file in texts.files)

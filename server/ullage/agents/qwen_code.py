@@ -449,7 +449,7 @@ _KNOWN = frozenset(
         "QWEN_COMPACT_SCREENSHOT_TRIGGER",
     }
 )
-SETTINGS = OwnSettings(files=_files, read=_read, known=_KNOWN, prefix="QWEN")
+SETTINGS = OwnSettings(files=_files, read=_read, known=_KNOWN, servers="mcpServers", prefix="QWEN")
 
 
 def _occupancy(update: Mapping[str, Any]) -> Occupancy | None:

@@ -122,8 +122,9 @@ class HiddenKind(StrEnum):
 
 
 class HiddenPart(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """Tokens that an agent adds to each request. `name` is the path of a file or the name of an MCP server, empty for
-    other kinds. `estimated` is false if the agent itself says the number."""
+    """Tokens that an agent adds to each request. `name` is the path of a file or the name of an MCP server; of what the
+    log does not contain, the names of the MCP servers in the agent's settings, whose tools are in it; empty for other
+    kinds. `estimated` is false if the agent itself says the number."""
 
     kind: HiddenKind
     tokens: int

@@ -69,7 +69,9 @@ def hidden_rows(parts: Sequence[HiddenPart]) -> list[tuple[str, int]]:
 def _hidden_name(part: HiddenPart) -> str:
     # The end of a path says more than its beginning.
     name = "/".join(part.name.replace("\\", "/").rsplit("/", 2)[-2:])
-    kinds = {HiddenKind.SYSTEM_PROMPT: "system prompt", HiddenKind.TOOLS: "built-in tools", HiddenKind.SKILLS: "skills"}
+    # An agent's own number is of all its tools.
+    tools = "built-in tools" if part.estimated else "tools"
+    kinds = {HiddenKind.SYSTEM_PROMPT: "system prompt", HiddenKind.TOOLS: tools, HiddenKind.SKILLS: "skills"}
     return f"MCP {name}" if part.kind is HiddenKind.MCP else kinds.get(part.kind, name or "memory files")
 
 

@@ -50,17 +50,24 @@ def apportion(counted: Breakdown, ratio: float, used: int) -> Breakdown:
     return replace(parts, overhead=parts.overhead + used - parts.total)
 
 
-def split_hidden(listed: Sequence[HiddenPart], ratio: float, hidden: int) -> tuple[HiddenPart, ...]:
+def split_hidden(
+    listed: Sequence[HiddenPart], ratio: float, hidden: int, servers: Sequence[str] = ()
+) -> tuple[HiddenPart, ...]:
     """Returns the parts of `hidden` tokens that an agent's log lists, and what it does not contain as the last one.
-    `listed` has local counts, and `ratio` is as in `apportion`. If the scaled parts exceed `hidden`, they share it in
-    proportion. Returns nothing if nothing is listed."""
-    counted = sum(part.tokens for part in listed)
-    if not counted or not hidden:
+    `listed` has local counts, or the agent's own, and `ratio` is as in `apportion`. If the scaled parts exceed
+    `hidden`, they share it in proportion. `servers` are the MCP servers that the agent's settings name; those that are
+    not listed are named with the last part, if no size of tools is. Returns nothing if nothing is known."""
+    own = sum(part.tokens for part in listed if not part.estimated)
+    counted = sum(part.tokens for part in listed if part.estimated)
+    has_tools = any(part.kind in (HiddenKind.TOOLS, HiddenKind.MCP) for part in listed)
+    names = "" if has_tools else ", ".join(servers)
+    if not hidden or not (own or counted or names):
         return ()
-    fitting = min(ratio, hidden / counted)
-    parts = [replace(part, tokens=int(part.tokens * fitting)) for part in listed]
+    exact, left = min(1.0, hidden / own if own else 1.0), max(0, hidden - own)
+    fitting = min(ratio, left / counted) if counted else 0.0
+    parts = [replace(part, tokens=int(part.tokens * (fitting if part.estimated else exact))) for part in listed]
     rest = hidden - sum(part.tokens for part in parts)
-    return (*parts, HiddenPart(kind=HiddenKind.UNKNOWN, tokens=rest)) if rest else tuple(parts)
+    return (*parts, HiddenPart(kind=HiddenKind.UNKNOWN, tokens=rest, name=names)) if rest else tuple(parts)
 
 
 # The number of messages that a late report may still belong to. Older messages are only part of the sums.

@@ -419,3 +419,23 @@ def test_a_list_of_models_that_codexs_settings_name_is_read(tmp_path: Path, monk
     (tmp_path / "models.json").write_text(json.dumps(GPT_X))
     (tmp_path / "config.toml").write_text(f'model_catalog_json = "{tmp_path / "models.json"}"')
     assert LocalAgentSettings().read(BY_NAME["Codex"], "", "gpt-x").model_window == 380_000
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("Codex", "mcp_servers"),
+        ("Gemini CLI", "mcpServers"),
+        ("Qwen Code", "mcpServers"),
+        ("opencode", "mcp"),
+        ("Kilo Code", "mcp"),
+        ("Crush", "mcp"),
+        ("goose", "extensions"),
+    ],
+)
+def test_the_servers_of_settings_are_named_unless_they_are_switched_off(name: str, key: str) -> None:
+    servers = {"github": {"command": "gh"}, "jira": {"enabled": False}, "lsp": {"disabled": True}, "odd": None}
+    assert given(name, {key: servers}, {key: {"github": {"enabled": True}}}).servers == ("github", "odd")
+    # A later file overrides.
+    assert given(name, {key: {"github": {}}}, {key: {"github": {"enabled": False}}}).servers == ()
+    assert [given(name, {key: odd}).servers for odd in (None, [], "github", {})] == [()] * 4

@@ -25,7 +25,7 @@ from ullage.model.figure import (
 )
 from ullage.model.message import CompactionBlock
 from ullage.model.updates import Breakdown, Cost, Meta
-from ullage.model.usage import UsageSource
+from ullage.model.usage import HiddenKind, HiddenPart, UsageSource
 
 DRAWN = """\
 +----------------------------------------------------------+
@@ -219,3 +219,11 @@ def test_the_cache_of_the_last_prompt_is_said_with_the_last_miss(monkeypatch: py
     assert (
         "Cache warm until 11:54; the next prompt costs $0.06, then $1.90; last read again: 74K tokens after a" in text
     )
+
+
+def test_servers_whose_tools_are_not_in_the_log_are_named() -> None:
+    usage = known()
+    rest = HiddenPart(kind=HiddenKind.UNKNOWN, tokens=900, name="github, jira")
+    meta = replace(usage.meta.ullage, hidden=replace(usage.meta.ullage.hidden, tokens=900, parts=(rest,)))
+    drawn = "\n".join(line.plain for line in context_box(replace(usage, meta=Meta(ullage=meta)), NOW, ASCII, 80))
+    assert "| MCP       github, jira: their tools are in what the agent adds" in drawn

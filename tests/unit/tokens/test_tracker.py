@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ullage.model.message import Role
 from ullage.model.usage import Breakdown, HiddenKind, HiddenPart, Usage, UsageSource
+from ullage.model.words import hidden_rows
 from ullage.tokens.calibration import HIGHEST, LOWEST, Calibration, Step
 from ullage.tokens.tracker import REMEMBERED, ContextTracker, Ending, TrackerState, split_hidden
 
@@ -487,6 +488,32 @@ def test_what_a_log_lists_is_named_and_the_rest_is_not_in_the_log() -> None:
     ]
     # More is listed than can be in it: the parts share what there is.
     assert [part.tokens for part in split_hidden(listed, 1.2, 5_000)] == [1_000, 4_000]
+
+
+def test_servers_in_the_settings_are_named_with_what_is_not_in_the_log() -> None:
+    assert split_hidden([], 1.2, 15_000) == ()
+    (rest,) = parts = split_hidden([], 1.2, 15_000, ("github", "jira"))
+    assert (rest.kind, rest.tokens, rest.name) == (HiddenKind.UNKNOWN, 15_000, "github, jira")
+    assert hidden_rows(parts) == [("not in the log", 15_000)]
+    # Tools that are listed are no part of the rest.
+    listed = [HiddenPart(kind=HiddenKind.MCP, name="github", tokens=2_000)]
+    assert hidden_rows(split_hidden(listed, 1, 5_000, ("github",))) == [
+        ("~MCP github", 2_000),
+        ("not in the log", 3_000),
+    ]
+    assert split_hidden([], 1.2, 0, ("github",)) == ()
+
+
+def test_what_an_agent_says_of_its_tools_is_not_scaled() -> None:
+    own = HiddenPart(kind=HiddenKind.TOOLS, tokens=5_000, estimated=False)
+    memory = HiddenPart(kind=HiddenKind.MEMORY, name="/home/ada/shop/AGENTS.md", tokens=1_000)
+    assert hidden_rows(split_hidden([own, memory], 1.5, 9_000)) == [
+        ("tools", 5_000),
+        ("~shop/AGENTS.md", 1_500),
+        ("not in the log", 2_500),
+    ]
+    assert [part.tokens for part in split_hidden([own, memory], 1.5, 5_600)] == [5_000, 600]
+    assert [part.tokens for part in split_hidden([own, memory], 1.5, 4_000)] == [4_000, 0]
 
 
 def test_after_a_compaction_a_log_without_its_beginning_may_have_lost_none_or_all_of_the_hidden_part() -> None:

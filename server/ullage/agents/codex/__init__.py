@@ -160,7 +160,7 @@ def _used(tokens: int) -> int:
 # A prompt, and what belongs to settings without an effect on when Codex compacts.
 _KNOWN = frozenset({_LIMIT, _SCOPE, "compact_prompt", "experimental_compact_prompt_file", "model_reasoning_summary"})
 OWN_CONTEXT = OwnContext(window=_window, threshold=_threshold, is_exact=True)
-SETTINGS = OwnSettings(files=_files, read=_read, named=_named, known=_KNOWN, prefix="CODEX")
+SETTINGS = OwnSettings(files=_files, read=_read, named=_named, known=_KNOWN, servers="mcp_servers", prefix="CODEX")
 
 _TITLE = "Compact conversation"
 

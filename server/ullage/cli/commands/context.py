@@ -22,6 +22,7 @@ from ullage.cli.this_folder import Shortened
 from ullage.model.figure import KnownThreshold
 from ullage.model.message import number_of
 from ullage.model.updates import UsageMeta
+from ullage.model.usage import HiddenKind
 from ullage.model.words import (
     good_moment,
     hidden_rows,
@@ -230,6 +231,8 @@ def _facts(box: Box, usage: UsageResult, now: int, glyphs: Glyphs) -> None:
     times = f", compacted {plural(meta.compactions, 'time')}" if meta.compactions else ""
     of = f"{meta.messages_active:,} of {total:,}" if meta.messages_archived else f"{total:,}"
     box.fact("Messages", f"{of}{times}")
+    for servers in [part.name for part in meta.hidden.parts if part.kind is HiddenKind.UNKNOWN and part.name]:
+        box.fact("MCP", f"{servers}: their tools are in what the agent adds, and not in the log")
     if usage.cost:
         box.fact("Cost", f"${usage.cost.amount:,.2f} by list prices")
 

@@ -242,6 +242,7 @@ class TranscriptBuilder:
         self._origin: ConversationImported | None = None
         self._window: tuple[int | None, int | None] = None, None
         self._limits: tuple[RateLimit, ...] = ()
+        self._tools: HiddenPart | None = None
         self._times: dict[str, int] = {}
         self._listed: dict[HiddenKind, list[tuple[HiddenKind, str, str]]] = {}
         # What is sent in place of exchanged messages: the ids of the notices, by edit.
@@ -348,6 +349,13 @@ class TranscriptBuilder:
             self._listed |= {kind: [one for one in texts if one[0] is kind] for kind in kinds}
             parts = tuple(HiddenPart(kind=kind, name=name, tokens=0) for kind, name, _ in texts)
             self._events.append(PromptListed(parts=parts, texts=tuple(text for _, _, text in texts)))
+
+    def list_tools(self, tokens: int) -> None:
+        """Appends what the agent says that its tools take of each request, unless it said the same before."""
+        part = HiddenPart(kind=HiddenKind.TOOLS, tokens=tokens, estimated=False)
+        if tokens and part != self._tools:
+            self._tools = part
+            self._events.append(PromptListed(parts=(part,)))
 
     def use_model(self, model: str) -> None:
         """Sets the model that answers from here on. An empty name is ignored."""

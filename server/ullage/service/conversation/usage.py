@@ -114,7 +114,12 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
         hidden=Hidden(
             tokens=reading.breakdown.overhead,
             name=rules.hidden_name,
-            parts=split_hidden(projection.listed, projection.tracker.calibration.ratio, reading.breakdown.overhead),
+            parts=split_hidden(
+                projection.listed,
+                projection.tracker.calibration.ratio,
+                reading.breakdown.overhead,
+                rules.given.servers,
+            ),
         ),
         managed_by=keeper,
         agent=rules.agent,

@@ -8,8 +8,9 @@ import pytest
 from support.foreign import messages_of, read_lines, reports_of, to_lines
 from support.transcripts import ROOT
 from ullage.agents.transcripts import read, read_document
-from ullage.model.events import UsageReported
+from ullage.model.events import PromptListed, UsageReported
 from ullage.model.message import Role
+from ullage.model.usage import HiddenKind, HiddenPart
 from ullage.system.transcript_files import read_transcript_file
 
 COUNTER = iter(range(1_000_000))
@@ -111,3 +112,13 @@ def test_recorded_logs_have_no_unexplained_line_and_end_with_their_last_usage(pa
     reports = [one for one in transcript.events if isinstance(one, UsageReported)]
     if reports:
         assert reports[-1].message_id == answers[-1].id
+
+
+def test_what_it_says_of_its_tools_is_listed_once() -> None:
+    counted = used("c1", 60)
+    counted["data"]["usage"]["toolTokenCount"] = 40
+    again = used("c2", 80)
+    again["data"]["usage"]["toolTokenCount"] = 40
+    events = read_lines(start(), asked("go"), counted, answered("One.", "c1"), again, answered("Two.", "c2")).events
+    listed = [event.parts for event in events if isinstance(event, PromptListed)]
+    assert listed == [(HiddenPart(kind=HiddenKind.TOOLS, tokens=40, estimated=False),)]
