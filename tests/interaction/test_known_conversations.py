@@ -152,7 +152,7 @@ def test_a_window_that_showed_long_ago_is_the_window_that_is_shown(home: Home, w
     assert known(home, workspace).found == (shown,)
 
 
-@pytest.mark.parametrize("placeholder", [1, 400, 1_999])
+@pytest.mark.parametrize("placeholder", [1, 400, 1_999, 4_096])
 def test_a_report_that_is_too_small_to_be_true_is_not_believed(
     home: Home, workspace: Workspace, placeholder: int
 ) -> None:
@@ -204,10 +204,10 @@ def put_log(home: Home, log: ClaudeLog) -> Path:
 
 
 def long_log(log: ClaudeLog | None = None) -> ClaudeLog:
-    """Returns a log that is longer than the ends of a file that are read."""
+    """Returns a log that is longer than the ends of a file that are read. Most of it is not in the context."""
     log = log or ClaudeLog(session=ID)
     for _ in range(40):
-        log = log.ask("Rain. " * 5_000).answer(60_000)
+        log = log.ask("Rain. " * 500).attach("api_metrics", timings="x" * 30_000).answer(60_000)
     return log
 
 

@@ -60,6 +60,8 @@ from ullage.watch.file_parts import FileEnds, file_ends, has_any
 # Bytes of a file that is read whole because its end does not say the figure, and of the files that are read whole
 # because they are shown: a user waits for these.
 _LARGEST, _MOST = 64 << 20, 12 << 20
+# Bytes of a file that a prompt is believed to have had, and how many of them make one of text: records have much else.
+_BEFORE, _TEXT = 128 << 10, 3
 _MODEL = b'"model":"'
 # Rows of each table of a database that are read for a figure: some dozens of messages, with their parts.
 _ROWS = 200
@@ -352,7 +354,9 @@ def _with_figure(
         return _read_on(rows, candidate, bare, None, is_wanted_whole=is_wanted_whole)
     with file_ends(candidate.path, candidate.size, partial(_title_in, candidate)) as ends:
         quick = next((read for known in candidate.agent.formats if (read := _at_end(known, ends))), None)
-        row = quick and rows.row(quick, is_whole=False, is_exact=False)
+        # An answer at the end of a file has no messages beside it. What precedes it in a longer file may be compacted.
+        least = min(candidate.size, _BEFORE) // _TEXT
+        row = quick and rows.row(quick, is_whole=False, is_exact=False, least=least)
         if ends is None or quick is None or row is None:
             return _read_on(rows, candidate, bare, ends, is_wanted_whole=False)
         bare = replace(bare, is_whole=False, format=quick.format, forked_from=_origin_of(quick))

@@ -18,9 +18,11 @@ _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_toke
 # A prompt of fewer tokens than this share of the local count is not that of the context. Of the tokenizers in
 # `tokens.families`, the most frugal needs 0.8 tokens per counted one, and no prompt is smaller than its visible part.
 _LEAST_SHARE = 0.5
-_LEAST_PROMPT = 2_000
 # Tokens by which a report may be below the count of a small context without being wrong.
 _MAY_DIFFER = 2_000
+# Bytes for a token: English has four, code and Chinese three. Where a text has fewer, such as one of digits, a
+# placeholder that is nearly half of the true size is only found by a count.
+_BYTES = 3
 # Two reports in a row that are far too small are believed if the second has grown as its messages have: the provider
 # left out a part of the context then. A gateway's placeholder stays where it is.
 _LEAST_ADDED, _GROWN_LEAST, _GROWN_MOST = 100, 0.5, 2.0
@@ -120,10 +122,10 @@ def can_be_true(prompt: int, counted: int) -> bool:
     return prompt >= counted * _LEAST_SHARE or counted - prompt <= _MAY_DIFFER
 
 
-def is_doubtful(prompt: int) -> bool:
-    """Returns whether a report may be a placeholder, so that the messages must be counted to know it. Most agents'
-    prompts have more than 2,000 tokens without a message; where a smaller one is true, counting finds that it is."""
-    return prompt < _LEAST_PROMPT
+def is_doubtful(prompt: int, size: int) -> bool:
+    """Returns whether a report may be a placeholder, so that the messages must be counted to know it. Those that its
+    prompt had are `size` bytes of text."""
+    return not can_be_true(prompt, size // _BYTES)
 
 
 def confirms(grown: int, added: int) -> bool:

@@ -29,7 +29,7 @@ from ullage.model.message import Message, Role, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import Breakdown, MessageCount, UsageSource
 from ullage.model.usage_report import is_doubtful
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.projection import counted
+from ullage.service.conversation.projection import counted, text_size
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SessionStore, StoredSession
 from ullage.service.sessions import title_of
@@ -141,11 +141,29 @@ async def project_transcript(
             for event in transcript.events
         ]
         conversation = _opened(workspace, transcript, quick, model)
-        prompts = [event.usage.prompt for event in transcript.events if isinstance(event, UsageReported)]
-        is_believed = not is_doubtful(next(filter(None, reversed(prompts)), 0))
-        if is_believed and conversation.projection.tracker.reading.source is UsageSource.REPORTED:
+        if (
+            not is_last_doubtful(transcript.events)
+            and conversation.projection.tracker.reading.source is UsageSource.REPORTED
+        ):
             return conversation
     return _opened(workspace, transcript, await counted(draft, transcript.events), model)
+
+
+def is_last_doubtful(events: Sequence[Event], least: int = 0) -> bool:
+    """Returns whether the last report of a prompt may be a placeholder (`is_doubtful`), by the messages before it since
+    the last edit of the context. `least` is the size of what is known to precede it, in bytes."""
+    prompt = size = 0
+    for event in reversed(events):
+        match event:
+            case UsageReported(usage=usage) if not prompt:
+                prompt = usage.prompt
+            case MessageAppended(message=message) if prompt:
+                size += text_size(message)
+            case ContextEdited() | EditReverted() if prompt:
+                break
+            case _:
+                pass
+    return prompt > 0 and is_doubtful(prompt, max(size, least))
 
 
 def ends_with_newest(events: Sequence[Event]) -> bool:

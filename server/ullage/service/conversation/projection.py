@@ -420,17 +420,25 @@ def _with_counts(projection: Projection, events: Sequence[Event]) -> list[Event]
 
 
 def counting_work(message: Message) -> int:
-    """Returns how long counting a message takes, in characters of text: its texts, resources, tool calls and
-    results, and more for each block."""
-    chars = 0
+    """Returns how long counting a message takes, in bytes of text: its own, and more for each block."""
+    parts = sum(len(block.content) if isinstance(block, ToolResultBlock) else 1 for block in message.content)
+    return text_size(message) + _CHARS_OF_BLOCK * parts
+
+
+def text_size(message: Message) -> int:
+    """Returns the bytes of text in a message: its texts, resources, tool calls and results."""
+    size = 0
     for block in message.content:
         for part in block.content if isinstance(block, ToolResultBlock) else (block,):
-            chars += _CHARS_OF_BLOCK
             if isinstance(part, TextBlock | ResourceBlock):
-                chars += len(part.text or "")
+                size += _bytes_of(part.text or "")
             elif isinstance(part, ToolUseBlock):
-                chars += _chars_in(part.input)
-    return chars
+                size += _chars_in(part.input)
+    return size
+
+
+def _bytes_of(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _chars_in(value: Any) -> int:
@@ -440,7 +448,7 @@ def _chars_in(value: Any) -> int:
     while left:
         match part := left.pop():
             case str():
-                chars += len(part)
+                chars += _bytes_of(part)
             case dict():
                 left += cast("JsonObject", part).values()
             case list() | tuple():

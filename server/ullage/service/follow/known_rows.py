@@ -38,7 +38,6 @@ from ullage.model.figure import FollowedRow
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message, Role
 from ullage.model.usage import UsageSource
-from ullage.model.usage_report import is_doubtful
 from ullage.model.words import percent
 from ullage.policy.alarm import calls_left
 from ullage.policy.budget import passed
@@ -48,7 +47,7 @@ from ullage.service.conversation.environment import Rules, rules_of
 from ullage.service.conversation.usage import LONG, tokens_left
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import of_agent, row_of
-from ullage.service.imports import ends_with_newest, last_model, project_transcript
+from ullage.service.imports import ends_with_newest, is_last_doubtful, last_model, project_transcript
 from ullage.service.ports.agent_files import ToldWindow
 from ullage.transcript.fold import Transcript
 
@@ -82,13 +81,16 @@ class KnownRows:
             ).digest()[:8]
         return self._bases[key]
 
-    def row(self, transcript: ImportedTranscript, *, is_whole: bool, is_exact: bool) -> FollowedRow | None:
+    def row(
+        self, transcript: ImportedTranscript, *, is_whole: bool, is_exact: bool, least: int = 0
+    ) -> FollowedRow | None:
         """Returns the row of a conversation, or None if the figure does not show in this part of its file. A part is
         enough if it has a report that is no placeholder, and after that no edit of the context. What follows the report
-        is then estimated by its length, unless `is_exact` and the file is whole. Blocks. Raises `UllageError`."""
+        is then estimated by its length, unless `is_exact` and the file is whole. `least` is the size of what precedes
+        the report and is not in the transcript, in bytes. Blocks. Raises `UllageError`."""
         transcript = self._with_told(transcript)
         last, later, is_edited = _last_report(transcript.events)
-        is_doubted = last is not None and is_doubtful(last.usage.prompt)
+        is_doubted = is_last_doubtful(transcript.events, least)
         used = (last.usage.total if last else 0) + later // _CHARACTERS
         newest = _newest_message(transcript.events)
         # Only a fold of all messages says whether this is the end of a piece of work.
