@@ -15,6 +15,7 @@ from ullage.model.usage_report import (
     filling_pass,
     holding_window,
     input_counts,
+    is_doubtful,
 )
 
 OWN = {"type": "message", "input_tokens": 2, "cache_read_input_tokens": 30_000, "output_tokens": 40}
@@ -97,3 +98,21 @@ def test_no_context_fills_more_than_its_window() -> None:
 def test_the_status_line_reads_reports_without_msgspec() -> None:
     code = "import sys; import ullage.cli.statusline.line; sys.exit('msgspec' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("prompt", "size", "is_doubted"),
+    [
+        (12, 0, False),
+        # Small, and true beside a small text.
+        (900, 3_000, False),
+        (900, 9_000, True),
+        (12, 6_030, False),
+        (12, 6_040, True),
+        # What a gateway may state for each request.
+        (4_096, 96_000, True),
+        (20_000, 96_000, False),
+    ],
+)
+def test_a_report_is_doubted_beside_a_text_that_it_can_not_have_had(prompt: int, size: int, is_doubted: bool) -> None:
+    assert is_doubtful(prompt, size) is is_doubted

@@ -36,7 +36,7 @@ from ullage.model.events import (
     UsageReported,
 )
 from ullage.model.json_values import JsonObject, decode_json, encode_json
-from ullage.model.message import Message, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import ImageBlock, Message, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import Bill, Breakdown, HiddenKind, HiddenPart, MessageCount, Usage
 from ullage.policy.alarm import Alarm, lowered
 from ullage.policy.evidence import Compacted, Evidence, ending
@@ -399,6 +399,8 @@ class Projection:
 _COUNT_INLINE_CHARS = 200_000
 # A block without text takes as long to count as so many characters.
 _CHARS_OF_BLOCK = 100
+# A screenshot has about 1,300 tokens.
+_BYTES_OF_IMAGE = 4_000
 
 
 async def counted(projection: Projection, events: Sequence[Event]) -> list[Event]:
@@ -426,7 +428,8 @@ def counting_work(message: Message) -> int:
 
 
 def text_size(message: Message) -> int:
-    """Returns the bytes of text in a message: its texts, resources, tool calls and results."""
+    """Returns the bytes of text in a message: its texts, resources, tool calls and results. An image is taken for as
+    many as have its tokens."""
     size = 0
     for block in message.content:
         for part in block.content if isinstance(block, ToolResultBlock) else (block,):
@@ -434,6 +437,8 @@ def text_size(message: Message) -> int:
                 size += _bytes_of(part.text or "")
             elif isinstance(part, ToolUseBlock):
                 size += _chars_in(part.input)
+            elif isinstance(part, ImageBlock):
+                size += _BYTES_OF_IMAGE
     return size
 
 
