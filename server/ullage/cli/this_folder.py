@@ -17,7 +17,7 @@ from ullage.cli.draw.parts import Cell, Column, bar, table
 from ullage.cli.draw.text import Glyphs, ago, clock
 from ullage.cli.output import Screen
 from ullage.model.errors import InputError
-from ullage.model.figure import FollowedRow, Nearness
+from ullage.model.figure import FollowedRow, Nearness, RateLimit
 from ullage.model.usage import UsageSource
 from ullage.model.words import rate_limits, short, warm
 from ullage.service.conversation.conversation import Conversation
@@ -312,11 +312,13 @@ def folder_of(row: FollowedRow) -> str:
 
 
 def limits_of(rows: Iterable[FollowedRow], now: int) -> str:
-    """Returns what each agent said last of the limits of the user's subscription: `Claude Code 5h 42%, 7d 80%`; "" if
+    """Returns what each agent said last of each limit of the user's subscription: `Claude Code 5h 42%, 7d 80%`; "" if
     none has said anything of the present times. `now` is Unix milliseconds."""
-    ordered = sorted(rows, key=lambda row: row.updated_at)
-    said = {row.agent: limits for row in ordered if (limits := rate_limits(row.rate_limits, now))}
-    return "; ".join(f"{agent} {limits}" for agent, limits in sorted(said.items()))
+    said: dict[str, dict[str, RateLimit]] = {}
+    for row in sorted(rows, key=lambda row: row.updated_at):
+        said.setdefault(row.agent, {}).update({one.name: one for one in row.rate_limits if rate_limits((one,), now)})
+    shown = ((agent, rate_limits([*limits.values()], now)) for agent, limits in sorted(said.items()))
+    return "; ".join(f"{agent} {limits}" for agent, limits in shown if limits)
 
 
 def _cells(row: FollowedRow, called: tuple[str, str], now: int, glyphs: Glyphs, *, is_short: bool) -> Sequence[Cell]:

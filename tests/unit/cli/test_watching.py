@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ullage.cli.commands.watch import Board, What, Wish, key_names
 from ullage.cli.draw.text import ASCII, UNICODE, Glyphs
+from ullage.cli.this_folder import limits_of
 from ullage.model.figure import CacheSource, FollowedRow, Nearness, PromptCache, RateLimit
 from ullage.service.follow.reminders import DueNotice
 
@@ -145,6 +146,14 @@ def test_rate_limits_are_told_once_for_each_agent_by_its_newest_word() -> None:
     )
     shown.kept = "Kept: 3 conversations"
     assert "Claude Code 5h 42%; Codex 5h 40% · Kept: 3 conversations" in drawn(shown)
+
+
+def test_a_limit_whose_time_is_over_hides_none_that_another_conversation_said() -> None:
+    older = (RateLimit(name="5h", percent=42, until=NOW + 1), RateLimit(name="7d", percent=79))
+    newer = (RateLimit(name="5h", percent=97, until=NOW - 1), RateLimit(name="7d", percent=80))
+    rows = [row("a", rate_limits=newer), row("b", rate_limits=older, updated_at=NOW - 9_000)]
+    assert limits_of(rows, NOW) == "Claude Code 5h 42%, 7d 80%"
+    assert limits_of([row("a", rate_limits=newer[:1])], NOW) == ""
 
 
 def test_the_chosen_rows_warning_is_below_the_table() -> None:
