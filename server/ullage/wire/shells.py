@@ -3,7 +3,7 @@ short as they can be, because agents show them and some have their model read th
 
 On Windows Gemini CLI 0.54 runs a hook by PowerShell, Qwen Code 0.19 by the shell that the hook names, and Claude Code
 by the Bash that it needs there (their packages on npm; the first two read, Claude Code's by its documents). Codex names
-no shell; its hooks have a command of their own for Windows, which `cmd` is taken to run.
+no shell; `cmd` is taken to run its hooks. (They may have a `commandWindows` besides, but a line is for one machine.)
 """
 
 import re

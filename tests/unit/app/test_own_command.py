@@ -30,3 +30,20 @@ def test_a_module_of_the_folder_is_not_run_where_python_starts_ullage(
     assert words[0] == sys.executable
     said = subprocess.run([*words, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert said.startswith("ullage ")
+
+
+@pytest.mark.parametrize(
+    ("name", "begins", "ends"),
+    [
+        ("Codex", "C:\\b\\ullage.exe hook codex", " 2>nul || exit /b 0"),
+        ("Gemini CLI", "try { & 'C:/b/ullage.exe' 'hook'", "catch { }; exit 0"),
+        ("Claude Code", "C:/b/ullage.exe hook claude-code", " 2>/dev/null ||:"),
+    ],
+)
+def test_on_windows_a_hook_is_written_for_the_shell_that_its_agent_runs(name: str, begins: str, ends: str) -> None:
+    agent = next(agent for agent in AGENTS if agent.name == name)
+    assert agent.wiring is not None
+    file = next(file for file in agent.wiring.files if file.hooks)
+    own = OwnCommand(words=("C:/b/ullage.exe",), shell=agent.wiring.windows_shell)
+    hooks = added_to(file, agent.wiring.word, own, None).hooks
+    assert {(hook.command[: len(begins)], hook.command[-len(ends) :]) for hook in hooks} == {(begins, ends)}

@@ -238,6 +238,7 @@ WIRING = Wiring(
         is_given=_is_trusted,
         remedy="start `codex` in a terminal and choose *Trust all and continue* where it asks about hooks",
     ),
+    windows_shell="cmd",
     summary_in_file=True,
 )
 
