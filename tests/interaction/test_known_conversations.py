@@ -29,6 +29,7 @@ from ullage.cli.statusline.files import keep
 from ullage.formats.parsing import Document
 from ullage.model.events import CompactionCause
 from ullage.model.figure import FollowedRow, LiveSessions, RateLimit
+from ullage.model.settings import Notices
 from ullage.model.usage import UsageSource
 from ullage.policy.evidence import Compacted
 from ullage.service.conversation.workspace import Workspace
@@ -305,6 +306,9 @@ async def test_a_good_moment_of_what_nothing_follows_is_known_while_it_runs(
     # It is kept, and read no more.
     again = await asyncio.to_thread(known, home, workspace)
     assert [(each.moment, each.is_sure) for each in again.found] == [(one.moment, True)]
+    workspace.settings = replace(workspace.settings, notices=Notices.OFF)
+    off = await asyncio.to_thread(known, home, workspace)
+    assert [each.moment for each in off.sure(off.found)] == [None]
 
 
 @pytest.mark.parametrize("is_at_end", [False, True], ids=["whole", "end"])

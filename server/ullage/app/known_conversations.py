@@ -40,6 +40,7 @@ from ullage.model.errors import (
 )
 from ullage.model.figure import FollowedRow
 from ullage.model.json_values import JsonObject, as_objects, as_text
+from ullage.model.settings import Notices
 from ullage.model.usage import UsageSource
 from ullage.service.archive.search import index_session
 from ullage.service.conversation.usage import LONG
@@ -87,6 +88,7 @@ class KnownConversations:
         path = local_path(place)
         self._told = SqliteTold(path)
         self._rows = KnownRows(workspace, self._told)
+        self._is_off = workspace.settings.notices is Notices.OFF
         self._catalogue = SqliteCatalogue(path)
         self._candidates: dict[str, Candidate] = {}
         unread: list[UnreadFile] = []
@@ -146,7 +148,13 @@ class KnownConversations:
         self._write(closer.values(), ())
         read = (closer.get(one.place, one) for one in shown)
         return [
-            replace(one, rate_limits=self._told.rate_limits(one.agent_session_id) or one.rate_limits) for one in read
+            replace(
+                one,
+                rate_limits=self._told.rate_limits(one.agent_session_id) or one.rate_limits,
+                # It may be known from a time when the user wanted to know it.
+                moment=None if self._is_off else one.moment,
+            )
+            for one in read
         ]
 
     def with_id(self, origin: str, machine: Machine) -> list[KnownConversation]:
