@@ -90,6 +90,23 @@ async def test_changes_at_once_are_one_message_and_an_equal_row_is_none() -> Non
     assert (following.is_on, following.rows) == (False, ())
 
 
+async def test_only_the_conversations_of_the_given_folders_are_listed_if_a_client_asks_for_it() -> None:
+    client = build_test_client()
+    client.workspace.following, changes = following_in(client)
+    here, below, beside = (
+        replace(FOLLOWED[0], session_id=name, agent_session_id=name, path=name, cwd=cwd)
+        for name, cwd in (("s1", "/home/user/shop"), ("s2", "/home/user/shop/web"), ("s3", "/home/user/shopping"))
+    )
+    for params, listed in (({"folders": ["/home/user/shop"], "all": False}, ("s1", "s2")), ({}, ("s1", "s2", "s3"))):
+        await client.call("following/start", **params)
+        for number, row in enumerate((here, below, beside), start=len(listed)):
+            client.workspace.following.take(replace(row, messages=number))
+        assert await changes.next() == (listed, ())
+        started = await client.call("following/start", **params)
+        assert sorted(row["sessionId"] for row in started["rows"]) == list(listed)
+    await client.workspace.following.stop()
+
+
 async def test_a_file_that_was_written_again_takes_the_place_of_its_earlier_session() -> None:
     following, changes = following_in(build_test_client())
     await following.start(())

@@ -87,7 +87,7 @@ class KnownFollowing:
         """The conversations, while following is on."""
         return FOLLOWED if self.is_on else ()
 
-    async def start(self, folders: Sequence[str]) -> None:
+    async def start(self, folders: Sequence[str], *, only: bool = False) -> None:
         """Turns following on. `folders` are not read."""
         self.is_on = True
 

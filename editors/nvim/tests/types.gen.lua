@@ -989,9 +989,10 @@
 --- Who said a message of a request to an offered model.
 ---@alias ullage.SpokenRole "user"|"assistant"
 
---- Starts following the conversations of agents on this machine, to which the user has agreed. `folders` are absolute paths: the newest conversation of each is listed, too, however old it is.
+--- Starts following the conversations of agents on this machine, to which the user has agreed. `folders` are absolute paths: the newest conversation of each is listed, too, however old it is. If `all` is false, only conversations of these folders and the folders in them are listed; without `folders` all are.
 ---@class (exact) ullage.StartFollowingParams
 ---@field folders? string[]
+---@field all? boolean Default true.
 
 ---@alias ullage.StrategySettings ullage.SlidingWindow|ullage.TokenBudget|ullage.Selective|ullage.Smart|ullage.TruncateRange
 

@@ -1656,10 +1656,13 @@ export type SpokenRole = "user" | "assistant";
 
 /**
  * Starts following the conversations of agents on this machine, to which the user has agreed. `folders` are absolute
- * paths: the newest conversation of each is listed, too, however old it is.
+ * paths: the newest conversation of each is listed, too, however old it is. If `all` is false, only conversations of
+ * these folders and the folders in them are listed; without `folders` all are.
  */
 export interface StartFollowingParams {
   readonly folders?: readonly string[];
+  /** @default true */
+  readonly all?: boolean;
 }
 
 export type StrategySettings = SlidingWindow | TokenBudget | Selective | Smart | TruncateRange;

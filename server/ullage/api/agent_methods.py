@@ -98,9 +98,11 @@ class FollowedConversation(Struct, frozen=True, kw_only=True, rename="camel"):
 
 class StartFollowingParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Starts following the conversations of agents on this machine, to which the user has agreed. `folders` are
-    absolute paths: the newest conversation of each is listed, too, however old it is."""
+    absolute paths: the newest conversation of each is listed, too, however old it is. If `all` is false, only
+    conversations of these folders and the folders in them are listed; without `folders` all are."""
 
     folders: tuple[str, ...] = ()
+    all: bool = True
 
 
 class FollowingParams(Struct, frozen=True, kw_only=True):
@@ -137,7 +139,7 @@ class FollowingChange(Struct, frozen=True, kw_only=True):
 
 async def start_following(workspace: Workspace, params: StartFollowingParams) -> FollowingResult:
     following = _following(workspace)
-    await following.start(params.folders)
+    await following.start(params.folders, only=not params.all)
     return FollowingResult(
         following=True,
         rows=wire_rows(following.rows),
@@ -171,7 +173,7 @@ def wire_rows(rows: Iterable[FollowedRow]) -> tuple[FollowedConversation, ...]:
 
 def _following(workspace: Workspace) -> FollowsAgents:
     if workspace.following is None:
-        raise Conflict("agents' conversations can't be followed through this connection; use `ullage watch`")
+        raise Conflict("agents' conversations can't be followed through this connection; `ullage lsp` follows them")
     return workspace.following
 
 
@@ -384,7 +386,7 @@ def _file_text(data: bytes | None) -> str | None:
 
 def _wiring(workspace: Workspace) -> WiresAgents:
     if workspace.wiring is None:
-        raise Conflict("agents' settings can't be changed through this connection; use `ullage wire`")
+        raise Conflict("agents' settings can't be changed through this connection; `ullage lsp` changes them")
     return workspace.wiring
 
 
@@ -410,7 +412,7 @@ async def write_continuing(workspace: Workspace, params: WriteContinuingParams) 
 
 def _continuing(workspace: Workspace) -> ContinuesSessions:
     if workspace.continuing is None:
-        raise Conflict("no session can be continued through this connection; use `ullage continue`")
+        raise Conflict("no session can be continued through this connection; `ullage lsp` continues them")
     return workspace.continuing
 
 

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
-from ullage.agents.discovery import kept_path
+from ullage.agents.discovery import is_in, kept_path
 from ullage.model.figure import FollowedRow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import publish_usage, usage_update
@@ -58,6 +58,8 @@ class Following:
         self._task: asyncio.Task[None] | None = None
         self._changed: dict[str, FollowedRow] = {}
         self._gone: list[str] = []
+        # The folders whose conversations alone are listed; empty if all are.
+        self._only: Sequence[str] = ()
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -66,9 +68,10 @@ class Following:
 
     @property
     def rows(self) -> tuple[FollowedRow, ...]:
-        return tuple(sorted(self._rows.values(), key=lambda row: -row.updated_at))
+        return tuple(sorted(filter(self._is_listed, self._rows.values()), key=lambda row: -row.updated_at))
 
-    async def start(self, folders: Sequence[str]) -> None:
+    async def start(self, folders: Sequence[str], *, only: bool = False) -> None:
+        self._only = folders if only else ()
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run(self.take))
             self._task.add_done_callback(_log_failure)
@@ -115,9 +118,13 @@ class Following:
             self._timer = asyncio.get_running_loop().call_later(_COLLECTED_FOR, self._tell)
 
     def _tell(self) -> None:
-        rows, gone = tuple(self._changed.values()), tuple(self._gone)
+        rows, gone = tuple(filter(self._is_listed, self._changed.values())), tuple(self._gone)
         self._timer, self._changed, self._gone = None, {}, []
-        self._listener.following_changed(rows, gone)
+        if rows or gone:
+            self._listener.following_changed(rows, gone)
+
+    def _is_listed(self, row: FollowedRow) -> bool:
+        return not self._only or any(is_in(row.cwd, folder) for folder in self._only)
 
     @property
     def _rows(self) -> dict[str, FollowedRow]:

@@ -212,9 +212,10 @@ class FollowsAgents(Protocol):
         """The followed conversations, the last changed first; none while following is off."""
         ...
 
-    async def start(self, folders: Sequence[str]) -> None:
+    async def start(self, folders: Sequence[str], *, only: bool = False) -> None:
         """Starts following, if it is off, and reads the newest conversation of each folder, however old it is. Returns
-        once these were read. Raises `StoreError`."""
+        once these were read. With `only`, the conversations of these folders and the folders in them alone are listed.
+        Raises `StoreError`."""
         ...
 
     async def stop(self) -> None:
