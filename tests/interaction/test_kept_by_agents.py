@@ -78,7 +78,10 @@ async def test_an_edit_of_what_an_agent_keeps_is_refused_and_names_the_way(
         await client.call(method, sessionId=session_id, **params)
     said = str(refused.value)
     assert "a conversation of Claude Code, which Ullage only reads" in said
-    assert f"`ullage continue {session_id}` (with `--before-compaction`" in said
+    assert "go on in a new session that is written from it" in said
+    # A client has no command line.
+    assert "`" not in said
+    assert f"`ullage continue {session_id}` (with `--before-compaction`" in refused.value.in_shell
     assert "Please look at the parser" in said
     assert client.workspace.ports.store.read(session_id) == records
 

@@ -111,23 +111,26 @@ def detect_format(document: Document) -> Format:
     known = known_format(document)
     if known is not None:
         return known
-    raise UnknownFormat(_refusal(document))
+    raise _refusal(document)
 
 
 # What users give for a format to see which there are.
 _LIST = "list"
 
 
-def _refusal(document: Document) -> str:
+def _refusal(document: Document) -> UnknownFormat:
     if document.problem == EMPTY:
-        return f"{document.name} {EMPTY}: there is no transcript in it"
+        return UnknownFormat(f"{document.name} {EMPTY}: there is no transcript in it")
     if not (document.problem or document.lines or document.value is not None):
-        return f"{document.name} is a folder or database without a conversation of a known agent; name a transcript"
+        return UnknownFormat(
+            f"{document.name} is a folder or database without a conversation of a known agent; name a transcript"
+        )
     # If any line is JSON, the input isn't JSON as a whole, and the parse error would mislead.
     problem = "" if document.objects else document.problem
-    return (
+    return UnknownFormat(
         f"{document.name} is not a transcript of a known format{f' ({problem})' if problem else ''}; "
-        "if it is one, name its format (`--format list` lists them)"
+        "if it is one, name its format",
+        in_shell=f" (`--format {_LIST}` lists them)",
     )
 
 

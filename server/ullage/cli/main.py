@@ -125,7 +125,7 @@ def _reported(run: "Callable[[], int]") -> int:
         status = run()
         sys.stdout.flush()
     except UllageError as error:
-        return _fail(str(error))
+        return _fail(f"{error}{error.in_shell}")
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:

@@ -38,7 +38,12 @@ UllageError
 
 
 class UllageError(Exception):
-    """The base of all errors that Ullage raises on purpose. `str(error)` is one line that can be shown to a user."""
+    """The base of all errors that Ullage raises on purpose. `str(error)` is one line that can be shown to a user.
+    `in_shell` is what the command line adds to it: commands and options, which other doors do not have."""
+
+    def __init__(self, text: str = "", *, in_shell: str = "") -> None:
+        super().__init__(text)
+        self.in_shell = in_shell
 
 
 class InputError(UllageError):

@@ -48,9 +48,9 @@ def require_not_kept(conversation: Conversation) -> None:
     agent, title = kept.agent or "an agent", conversation.transcript.title[:_TITLE]
     named = f"“{title}” (session {conversation.id})" if title else f"session {conversation.id}"
     raise SessionFollowed(
-        f"{named} is a conversation of {agent}, which Ullage only reads: compact it there, or write another one from "
-        f"it by `ullage continue {conversation.id}` (with `--before-compaction` or `--compacted`), or fork the session "
-        f"and change the fork"
+        f"{named} is a conversation of {agent}, which Ullage only reads: compact it there, go on in a new session that "
+        "is written from it, or fork the session and change the fork",
+        in_shell=f". A new session: `ullage continue {conversation.id}` (with `--before-compaction` or `--compacted`)",
     )
 
 
