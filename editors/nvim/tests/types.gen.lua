@@ -496,7 +496,7 @@
 --- What an import did. `new`: it made a session. `unchanged`: the session of an earlier import has all messages already. `grown`: new messages were appended to the session of an earlier import. `diverged`: there is a session of an earlier import, but the transcript's messages differ from that session's, so a new session was made.
 ---@alias ullage.ImportOutcome "new"|"unchanged"|"grown"|"diverged"
 
---- Imports a transcript from the file `path` or from `text`. `format` is needed if the format cannot be detected. `run` chooses one conversation, counted from 1, if the file holds several. `cwd` is the session's folder if the transcript names none.
+--- Imports a transcript from the file `path` or from `text`. `format` is needed if it cannot be detected; the error for the name `list` has the names of all. `run` chooses one conversation, counted from 1, if the file holds several. `cwd` is the session's folder if the transcript names none.
 ---@class (exact) ullage.ImportParams
 ---@field path? string
 ---@field text? string
@@ -550,7 +550,7 @@
 --- How full the context is: `warning` from the warning threshold, `critical` from the compaction threshold, `normal` below both. `off` means that there is no budget, because management is off or no window is known.
 ---@alias ullage.Level "off"|"normal"|"warning"|"critical"
 
---- The state of an entry. A message of the user is `open`, or `repeated` by the same words later. A task is `open`, `in progress`, `done` or `dropped`. A problem is `open` or `mended`. A check `passed` or `failed`. A commit is the `last` one, an `earlier` one, or `elsewhere`: in another repository. A file was `read`, `created`, `changed` or `deleted`. A job is `running` or `ended`. The agent's words and an earlier summary hold (`stands`).
+--- The state of an entry. A message of the user is `open`, or `repeated` by the same words later. A task is `open`, `in progress`, `done`, `dropped`, or `earlier`: of a list that the agent has left. A problem is `open` or `mended`. A check `passed` or `failed`. A commit is the `last` one, an `earlier` one, or `elsewhere`: in another repository; it is `open` if a branch has none of the conversation yet. A file was `read`, `created`, `changed` or `deleted`. A job is `running` or `ended`. The agent's words and an earlier summary hold (`stands`).
 ---@alias ullage.Life "open"|"repeated"|"in progress"|"done"|"dropped"|"mended"|"passed"|"failed"|"last"|"earlier"|"elsewhere"|"read"|"created"|"changed"|"deleted"|"running"|"ended"|"stands"
 
 --- A limit of the user's own, whatever the window: once a conversation passes it, the user is warned.

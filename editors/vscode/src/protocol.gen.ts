@@ -836,9 +836,9 @@ export interface ImageBlock {
 export type ImportOutcome = "new" | "unchanged" | "grown" | "diverged";
 
 /**
- * Imports a transcript from the file `path` or from `text`. `format` is needed if the format cannot be detected. `run`
- * chooses one conversation, counted from 1, if the file holds several. `cwd` is the session's folder if the transcript
- * names none.
+ * Imports a transcript from the file `path` or from `text`. `format` is needed if it cannot be detected; the error for
+ * the name `list` has the names of all. `run` chooses one conversation, counted from 1, if the file holds several.
+ * `cwd` is the session's folder if the transcript names none.
  */
 export interface ImportParams {
   readonly path?: string;
@@ -924,9 +924,10 @@ export type Level = "off" | "normal" | "warning" | "critical";
 
 /**
  * The state of an entry. A message of the user is `open`, or `repeated` by the same words later. A task is `open`, `in
- * progress`, `done` or `dropped`. A problem is `open` or `mended`. A check `passed` or `failed`. A commit is the `last`
- * one, an `earlier` one, or `elsewhere`: in another repository. A file was `read`, `created`, `changed` or `deleted`. A
- * job is `running` or `ended`. The agent's words and an earlier summary hold (`stands`).
+ * progress`, `done`, `dropped`, or `earlier`: of a list that the agent has left. A problem is `open` or `mended`. A
+ * check `passed` or `failed`. A commit is the `last` one, an `earlier` one, or `elsewhere`: in another repository; it
+ * is `open` if a branch has none of the conversation yet. A file was `read`, `created`, `changed` or `deleted`. A job
+ * is `running` or `ended`. The agent's words and an earlier summary hold (`stands`).
  */
 export type Life =
   | "open"

@@ -461,9 +461,9 @@ class AppendResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ImportParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Imports a transcript from the file `path` or from `text`. `format` is needed if the format cannot be detected.
-    `run` chooses one conversation, counted from 1, if the file holds several. `cwd` is the session's folder if the
-    transcript names none."""
+    """Imports a transcript from the file `path` or from `text`. `format` is needed if it cannot be detected; the error
+    for the name `list` has the names of all. `run` chooses one conversation, counted from 1, if the file holds several.
+    `cwd` is the session's folder if the transcript names none."""
 
     path: str | None = None
     text: str | None = None

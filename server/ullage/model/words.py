@@ -271,7 +271,7 @@ def no_model() -> str:
     """Returns the notice that no provider is configured, so that there is no model to chat with."""
     return (
         "No model is configured. Context tracking and offline compaction work; "
-        "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or ullage.provider, to chat."
+        "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or the setting `provider`, to chat."
     )
 
 
@@ -279,7 +279,7 @@ def no_model_chosen() -> str:
     """Returns the notice that a key is there, but no session or setting names a model."""
     return (
         "No model is chosen. Context tracking and offline compaction work; "
-        "set ullage.model, or give the program `--model NAME`, to chat."
+        "choose one by the setting `model`, or give the program `--model NAME`, to chat."
     )
 
 
