@@ -24,6 +24,12 @@ _BY_HARNESS = (
     r"ERROR! Your Patch is empty\.",
     r"EXECUTION RESULT of \[",
 )
+# OpenHands' frame around what was typed, for a model without tool calls.
+_FRAME = re.compile(
+    r"\AHere's a running example of how to perform a task with the provided tools\..*?"
+    r"-{9,} NEW TASK DESCRIPTION -+\n(.*?)\n-{9,} END OF NEW TASK DESCRIPTION -.*",
+    re.DOTALL,
+)
 # The format of the mark of a message that an agent's program or extension wrote, which no provider has.
 _BY_PROGRAM = "program"
 # A command of Claude Code that the user typed and that is a prompt. One that only its program runs has its name first.
@@ -78,7 +84,7 @@ def without_inserted(text: str) -> str:
     and without what an agent appends to it. Of tags around what the user typed, only the tags are left out; a command
     of the agent is as the user typed it."""
     patterns = _patterns()
-    text = patterns.appended.sub("", text)
+    text = patterns.appended.sub("", _FRAME.sub(r"\1", text))
     if "</" not in text:
         return text
     untagged = patterns.typed.sub("", patterns.tagged.sub("", text))

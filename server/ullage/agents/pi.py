@@ -57,9 +57,16 @@ _COMPACTED = "The conversation history before this point was compacted into the 
 _CAME_BACK = "The following is a summary of a branch that this conversation came back from:"
 # In place of a message that pi sends no more.
 _LEFT_OUT = "[pi left a message out of the context here.]"
+# Commands of pi. It runs them without a message; one that was sent before it was complete is a message of the log.
+_COMMANDS = "changelog clear compact copy export fork hotkeys login model name new queue resume session theme tree"
+_BEGINNINGS = "|".join(name[:end] for name in _COMMANDS.split() for end in range(1, len(name)))
 INSERTED = Inserted(
     summary_openings=(_COMPACTED, _CAME_BACK),
-    not_typed=(r"Ran `[^`]{1,4000}`\n(?:```\n|\(no output\))", re.escape(_LEFT_OUT)),
+    not_typed=(
+        r"Ran `[^`]{1,4000}`\n(?:```\n|\(no output\))",
+        re.escape(_LEFT_OUT),
+        rf"/(?:{_BEGINNINGS})?\s*\Z",
+    ),
 )
 
 

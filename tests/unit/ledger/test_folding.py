@@ -62,7 +62,7 @@ def test_a_reply_by_number_has_the_text_of_the_option_it_chose() -> None:
         ("Done. Is it a.py or web/b.py? I took a.py.", "the other one", "Is it a.py or web/b.py?"),
         ("I will do it now.", "yes", ""),
         ("It returns `{ ok: boolean; error?: string }`, so the caller decides.", "fine", ""),
-        ("Shall I push it?", "/them", ""),
+        ("Shall I push it?", "/review", ""),
         (
             "1. One\n2. Two\n\nWhich?",
             "Use 2 spaces for the indentation in this whole repository, and mind the long lines of the tables.",
