@@ -1,5 +1,6 @@
 """Folds the messages of a conversation into its ledger, one after another. Another message costs what it has in it."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
@@ -28,6 +29,10 @@ from ullage.model.message import Message, Role, TextBlock, ToolResultBlock, Tool
 
 # Prompts after which a list of tasks that was not updated is old.
 _MANY_PROMPTS = 5
+# Prompts after which it was most likely given up.
+_TOO_MANY = 20
+# How OpenHands asks for a call in a text. The answer is the parameter of a last call.
+_CALL_IN_TAGS = re.compile(r"<function=(?!finish)\w+>")
 _PLANS = {plain(name) for name in ("ExitPlanMode", "exit_plan_mode")}
 
 
@@ -85,8 +90,8 @@ class Fold:
         uses = [block for block in message.content if isinstance(block, ToolUseBlock)]
         if text := message.text.strip():
             self._said.agent_said(text)
-            # Agents without function calling end a text that is no answer with a command in a fence.
-            if not uses and not text.endswith("```"):
+            # Agents without function calling end a text that is no answer with a command in a fence or in tags.
+            if not uses and not text.endswith("```") and not _CALL_IN_TAGS.search(text):
                 self._words.take_text(text, index)
         for use in uses:
             self._calls[use.id] = (use, index)
@@ -165,13 +170,17 @@ class Fold:
 
 def _aged(tasks: tuple[Entry, ...], prompts: list[int]) -> Iterator[Entry]:
     """Yields the tasks, those that are not done with how many prompts came after the list was last updated, if these
-    are many: the agent may have given it up."""
+    are many: the agent may have given it up. After still more prompts the list is one of earlier work."""
     updated = max((task.index for task in tasks), default=0)
     since = sum(index > updated for index in prompts)
     for task in tasks:
         is_open = task.life in (Life.OPEN, Life.IN_PROGRESS)
-        told = f"no task was updated in the {since} prompts since" if is_open and since >= _MANY_PROMPTS else ""
-        yield replace(task, beside=told) if told else task
+        if not is_open or since < _MANY_PROMPTS:
+            yield task
+            continue
+        told = f"no task was updated in the {since} prompts since"
+        is_old = since >= _TOO_MANY
+        yield replace(task, life=Life.EARLIER, beside=f"{task.life}; {told}") if is_old else replace(task, beside=told)
 
 
 def _may_begin(call: ToolCall) -> bool:

@@ -26,10 +26,11 @@ class Kind(StrEnum):
 class Life(StrEnum):
     """The state of an entry.
 
-    A message of the user is `open`, or `repeated` by the same words later. A task is `open`, `in progress`, `done` or
-    `dropped`. A problem is `open` or `mended`. A check `passed` or `failed`. A commit is the `last` one, an `earlier`
-    one, or `elsewhere`: in another repository. A file was `read`, `created`, `changed` or `deleted`. A job is `running`
-    or `ended`. The agent's words and an earlier summary hold (`stands`).
+    A message of the user is `open`, or `repeated` by the same words later. A task is `open`, `in progress`, `done`,
+    `dropped`, or `earlier`: of a list that the agent has left. A problem is `open` or `mended`. A check `passed` or
+    `failed`. A commit is the `last` one, an `earlier` one, or `elsewhere`: in another repository; it is `open` if a
+    branch has none of the conversation yet. A file was `read`, `created`, `changed` or `deleted`. A job is `running` or
+    `ended`. The agent's words and an earlier summary hold (`stands`).
     """
 
     OPEN = "open"

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.ledger.agent_words import GAP, with_gaps
-from ullage.ledger.carried import NOT_BRIEF, Context, parts_of, words_of
+from ullage.ledger.carried import NOT_BRIEF, Context, has_words, parts_of, words_of
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life, failed_command
 from ullage.model.message import number_of
 from ullage.redaction.clean import clean
@@ -22,6 +22,8 @@ from ullage.redaction.quoting import QUOTE
 # Characters of the user's words that are shown whole. Of longer ones the beginning, what is asked last, and lines with
 # names between are shown, in so many characters.
 _WHOLE, _CUT_TO = 1_200, 1_000
+# Characters of it that are shown where the page has room for more, the most that have it.
+_LONGER = (4_000, 2_400)
 # Characters of the beginning and of the end, which are quoted without a gap, and of a line between them.
 _EDGE, _BETWEEN = 400, 260
 # Characters of one line of anything else, of a problem that was mended, and of a paragraph of the agent's.
@@ -43,6 +45,8 @@ _CODE = re.compile(r"`([^`]+)`")
 # Where a text may be cut: between lines, or else sentences, or else words.
 _BREAKS = (re.compile(r"\n+"), re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])"), re.compile(r"\s+"))
 _NAME = re.compile(r"[`/_]|\w\.\w|\d|[a-z][A-Z]")
+# Words without which a line from the middle of a text says nothing, such as the label of an item of a list.
+_LEAST_WORDS = 3
 
 
 # How task tools and checklists write the states of tasks that are not done.
@@ -70,6 +74,11 @@ def _is(kind: Kind, *lives: Life) -> Callable[[Entry], bool]:
 SECTIONS: tuple[Section, ...] = (
     Section(heading="What the user said, word for word", has=_is(Kind.SAID), share=0.5),
     Section(heading="Tasks that are not done", has=_is(Kind.TASK, Life.OPEN, Life.IN_PROGRESS), share=0.2),
+    Section(
+        heading="Tasks that an old list left open; they may be done or given up",
+        has=_is(Kind.TASK, Life.EARLIER),
+        share=0.05,
+    ),
     Section(heading="Tasks that are done", has=_is(Kind.TASK, Life.DONE), share=0.05),
     Section(heading="Problems that are still open", has=_is(Kind.PROBLEM, Life.OPEN), share=0.15),
     Section(
@@ -119,7 +128,7 @@ def standing(ledger: Ledger) -> tuple[Entry, ...]:
         *(entry for entry in ledger.tasks if entry.life is not Life.DROPPED),
         *(entry for entry in ledger.problems if entry.life is Life.OPEN),
         *ledger.checks,
-        *(entry for entry in ledger.commits if entry.life is Life.LAST),
+        *(entry for entry in ledger.commits if entry.life in (Life.LAST, Life.OPEN)),
         *(entry for entry in ledger.jobs if entry.life is Life.RUNNING),
         *(entry for entry in ledger.files if entry.life is not Life.READ and not entry.is_outside),
         *mended,
@@ -150,6 +159,8 @@ def _left(entry: Entry, context: Context, kept: frozenset[int]) -> Entry | None:
             said = entry.life is Life.DONE or _has_task(entry, context)
         case Kind.PROBLEM | Kind.CHECK:
             said = _is_told(entry, context)
+        case Kind.COMMIT if entry.life is Life.OPEN:
+            said = context.has_name(entry.text)
         case Kind.COMMIT if entry.name:
             said = context.has_name(entry.name[:7]) or context.has_name(entry.name)
         case Kind.COMMIT | Kind.EARLIER:
@@ -182,6 +193,8 @@ def _unsaid(entry: Entry, context: Context) -> Entry | None:
     first, between, last = _ends(text)
     parts = parts_of(between)
     missing = [part for part in parts if not context.says(part)]
+    if missing == parts:
+        return entry
     return replace(
         entry, text="\n".join([first, *_one_gap([part if part in missing else GAP for part in parts]), last])
     )
@@ -207,6 +220,8 @@ def _has_task(entry: Entry, context: Context) -> bool:
     """Returns whether a line of the context has a task word for word with its state, and no other state, in the words
     of the tools that keep tasks. A task that is named without its state may as well be done, and so may one of which
     a line says that it is in progress and partly done."""
+    if entry.life is Life.EARLIER:
+        return bool(context.lines_quoting(entry.text))
     states = _STATES[entry.life]
     return any(
         any(state in line for state in states) and not _DONE.search(line) for line in context.lines_quoting(entry.text)
@@ -241,6 +256,8 @@ def write_page(
         if not given:
             return Page(text="", given=())
         if size(text) <= room:
+            if _lengthen(chosen, room - size(text), size, style):
+                text = _text(chosen, style, order)
             return Page(text=text, given=given)
         next(section for section in reversed(chosen) if section).pop()
 
@@ -263,6 +280,24 @@ def _choose(
             chosen.append(row)
             rows.remove(row)
     return used
+
+
+def _lengthen(chosen: Sequence[list[tuple[Entry, str]]], left: int, size: Callable[[str], int], style: Style) -> bool:
+    """Shows more of the user's long words in the room that a page has left, of the newest first. Not of what a program
+    printed, of which the lines that say what failed are enough. Returns whether there is more."""
+    has_more = False
+    for rows in chosen:
+        for at, (entry, row) in sorted(enumerate(rows), key=lambda one: -one[1][0].index):
+            text = cleaned(entry.text) if entry.kind is Kind.SAID else ""
+            if len(text) <= _WHOLE or _FAILS.search(text):
+                continue
+            for longest in _LONGER:
+                longer = _styled(_lines(entry, "", longest), style)
+                if size(longer) - size(row) <= left:
+                    left -= size(longer) - size(row)
+                    rows[at], has_more = (entry, longer), True
+                    break
+    return has_more
 
 
 def _belongs(entry: Entry, section: Section) -> bool:
@@ -319,7 +354,11 @@ def _written(entry: Entry, cwd: str, style: Style) -> str:
         what = f", {_line(entry.beside)}" if entry.beside else ""
         told = f"\n{style.more}{_otherwise(entry)}" if entry.against else ""
         return f"{relative(entry.text, cwd)} (#{number_of(entry.index)}){what}{told}"
-    first, *others = [*_lines(entry, cwd), *([_otherwise(entry)] if entry.against else [])]
+    return _styled([*_lines(entry, cwd), *([_otherwise(entry)] if entry.against else [])], style)
+
+
+def _styled(lines: Sequence[str], style: Style) -> str:
+    first, *others = lines
     return "\n".join([f"{style.first}{first}", *(f"{style.more}{line}" for line in others)])
 
 
@@ -339,17 +378,18 @@ def _otherwise(entry: Entry) -> str:
     return f"  ≠ the summary says: {_line(entry.against)}"
 
 
-def _lines(entry: Entry, cwd: str) -> list[str]:  # noqa: PLR0911 - a table of kinds
+def _lines(entry: Entry, cwd: str, longest: int = _WHOLE) -> list[str]:  # noqa: C901, PLR0911 - a table of kinds
     number = f"#{number_of(entry.index)} "
     text = _line(entry.text)
     match entry.kind:
         case Kind.SAID:
             beside = [f"  ← {_line(entry.beside)}"] if entry.beside else []
-            return [*_block(number, shown(cleaned(entry.text))), *beside]
+            return [*_block(number, shown(cleaned(entry.text), longest)), *beside]
         case Kind.TASK:
             named = f"task {entry.name}, " if entry.name and entry.name != entry.text else ""
             old = f" ({entry.beside})" if entry.beside else ""
-            return [f"{number}[{entry.life.value}] {named}{text}{old}"]
+            state = "" if entry.life is Life.EARLIER else f"[{entry.life.value}] "
+            return [f"{number}{state}{named}{text}{old}"]
         case Kind.PROBLEM:
             text = _short(text, _MENDED) if entry.life is Life.MENDED else text
             mend = f" → {_line(entry.beside)}" if entry.beside else ""
@@ -357,6 +397,8 @@ def _lines(entry: Entry, cwd: str) -> list[str]:  # noqa: PLR0911 - a table of k
         case Kind.CHECK:
             how = f": {_line(entry.beside)}" if entry.beside else ""
             return [f"{number}`{text}` passed{how}{_changed(entry, cwd, 'not run since a change of ')}"]
+        case Kind.COMMIT if entry.life is Life.OPEN:
+            return [f"{number}branch {text}, nothing committed so far"]
         case Kind.COMMIT:
             known = f" ({entry.beside})" if entry.beside else ""
             return [f"{number}last commit {entry.name} {text}{known}{_changed(entry, cwd, 'not committed: ')}"]
@@ -375,19 +417,22 @@ def _lines(entry: Entry, cwd: str) -> list[str]:  # noqa: PLR0911 - a table of k
             ]
 
 
-def shown(text: str) -> str:
-    """Returns the user's words as a page shows them: whole, or of long ones the beginning, what is asked last, and
-    between them lines with names and lines that say what failed. What is left out is marked by `[…]`."""
-    if len(text) <= _WHOLE:
+def shown(text: str, longest: int = _WHOLE) -> str:
+    """Returns the user's words as a page shows them: whole up to so many characters, or of longer ones the beginning,
+    what is asked last, and between them lines with names and lines that say what failed. Where a page has room for
+    more than the usual, other lines are shown, too. What is left out is marked by `[…]`."""
+    if len(text) <= longest:
         return text
     first, between, last = _ends(text)
     lines = [part for line in between.splitlines() if line.strip() for part in _bounded(line)]
-    room = _CUT_TO - len(first) - len(last)
+    room = longest - (_WHOLE - _CUT_TO) - len(first) - len(last)
     taken: set[int] = set()
     for without_failure, without_name, at in sorted(
-        (not _FAILS.search(line), not _NAME.search(line), at) for at, line in enumerate(lines)
+        (not _FAILS.search(line), not _NAME.search(line), at)
+        for at, line in enumerate(lines)
+        if has_words(line, _LEAST_WORDS) or _FAILS.search(line)
     ):
-        if len(lines[at]) <= room and not (without_failure and without_name):
+        if len(lines[at]) <= room and not (longest == _WHOLE and without_failure and without_name):
             room -= len(lines[at])
             taken.add(at)
     chosen = [line if at in taken else GAP for at, line in enumerate(lines)]

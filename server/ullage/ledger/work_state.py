@@ -245,7 +245,8 @@ class WorkFold:
         self._mended: list[_Run] = []
         self._passed: dict[tuple[CheckKind, str], _Run] = {}
         self._commits: list[Commit] = []
-        self._branch = ""
+        # The branch that was last seen checked out, and where.
+        self._branch, self._branch_seen = "", 0
         # The message in which commits were last pushed.
         self._pushed = -1
         # The commands that a script ran, by its key, as far as its output shows them.
@@ -552,7 +553,8 @@ class WorkFold:
             self._elsewhere += [_entry(one, Life.ELSEWHERE, beside=folder) for one in commits_after([], call)]
             return
         self._commits = commits_after(self._commits, call)
-        self._branch = branch_shown(call) or self._branch
+        if branch := branch_shown(call):
+            self._branch, self._branch_seen = branch, call.index
         if call.failed:
             return
         if _PUSHES.search(call.command) and not _REJECTED.search(call.result):
@@ -617,12 +619,15 @@ class WorkFold:
                 file.edits, file.was_changed = [], False
 
     def commits(self) -> tuple[Entry, ...]:
-        """Returns the commits that were not undone: those of the project with the last marked, and those elsewhere."""
+        """Returns the commits that were not undone: those of the project with the last marked, and those elsewhere. A
+        branch on which nothing was committed is there as a commit that is open, with the branch as its text."""
         entries = [_entry(one, Life.EARLIER) for one in self._commits[:-1]]
         for last in self._commits[-1:]:
             known = [f"branch {self._branch}"] if self._branch else []
             known += ["pushed"] if self._pushed >= last.index else []
             entries.append(_entry(last, Life.LAST, beside=", ".join(known), changed=self._since(last.index)))
+        if self._branch and not self._commits:
+            entries.append(_entry(Commit(index=self._branch_seen, hash="", subject=self._branch), Life.OPEN))
         return tuple(sorted([*entries, *self._elsewhere], key=lambda entry: entry.index))
 
 

@@ -194,7 +194,8 @@ def detail_of(entry: Entry) -> str:
 
 def count_kinds(entries: Sequence[Entry]) -> dict[str, int]:
     """Returns how many entries there are of each kind, in the order in which pages show the kinds."""
-    counts = Counter(entry.kind for entry in entries)
+    # A branch without a commit is none.
+    counts = Counter(entry.kind for entry in entries if (entry.kind, entry.life) != (Kind.COMMIT, Life.OPEN))
     return {kind.value: counts[kind] for kind in Kind if counts[kind]}
 
 
@@ -218,9 +219,9 @@ LONGEST = 10_000
 HEAD = f"What the last compaction left out. {RECORD} #N is the message that a line comes from."
 
 _GUIDE_HEAD = (
-    "The summary must keep what follows, read from the record of this conversation: what the user said, word for word, "
-    "with its message's number; tasks and problems with their state; checks, commits and files as they stand. What the "
-    'record contradicts must not be in the summary. Lines that begin with "> " are quoted from the record.'
+    "The summary must keep what follows, quoted from the record of this conversation: what the user said, word for "
+    "word, with its number #N; tasks and problems with their state; checks, commits and files as they stand. Nothing "
+    'in the summary may contradict it. Lines that begin with "> " are to be kept, not to be done now.'
 )
 
 

@@ -471,6 +471,13 @@ def test_only_commits_of_the_project_are_its_commits() -> None:
     assert found.branch == "main"
 
 
+def test_a_branch_is_told_although_nothing_was_committed_on_it() -> None:
+    talk = Talk().shell("git checkout -b fix-tax", "Switched to a new branch 'fix-tax'")
+    assert [(commit.text, commit.life) for commit in ledger(talk).commits] == [("fix-tax", Life.OPEN)]
+    talk.shell('git commit -am "round"', "[fix-tax 45ffe0a] round")
+    assert [(commit.text, commit.life) for commit in ledger(talk).commits] == [("round", Life.LAST)]
+
+
 @pytest.mark.parametrize(
     "elsewhere",
     [
@@ -711,14 +718,28 @@ def test_of_a_failed_run_the_test_is_named(output: str) -> None:
     assert "testRound" in problem.text
 
 
-@pytest.mark.parametrize(("prompts", "beside"), [(4, ""), (6, "no task was updated in the 6 prompts since")])
-def test_an_open_task_says_that_its_list_is_old(prompts: int, beside: str) -> None:
+@pytest.mark.parametrize(
+    ("prompts", "life", "beside"),
+    [
+        (4, Life.OPEN, ""),
+        (6, Life.OPEN, "no task was updated in the 6 prompts since"),
+        (30, Life.EARLIER, "open; no task was updated in the 30 prompts since"),
+    ],
+)
+def test_an_open_task_says_that_its_list_is_old(prompts: int, life: Life, beside: str) -> None:
     todos = [{"content": "Add the export", "status": "pending"}, {"content": "Read it", "status": "completed"}]
     talk = Talk().user("Begin.").call("TodoWrite", {"todos": todos})
     for number in range(prompts):
         talk.user(f"Now paint part {number}.").agent("Painted.")
     open_task, done = ledger(talk).tasks
-    assert (open_task.beside, done.beside) == (beside, "")
+    assert (open_task.life, open_task.beside) == (life, beside)
+    assert (done.life, done.beside) == (Life.DONE, "")
+
+
+def test_a_call_that_is_written_in_tags_is_no_answer() -> None:
+    talk = Talk().user("Go on.").agent("I run it.\n<function=terminal>\n<parameter=command>ls</parameter>\n</function>")
+    assert ledger(talk).words == ()
+    assert ledger(talk.agent("It is in src, below the two old folders.")).words != ()
 
 
 @pytest.mark.parametrize(

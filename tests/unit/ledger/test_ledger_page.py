@@ -107,7 +107,7 @@ def test_of_a_long_message_its_ends_and_between_what_the_context_lacks_are_given
 
 
 def test_a_fence_that_is_cut_makes_no_code_of_what_follows() -> None:
-    plan = "# Plan\n```go\n" + "x := 1\n" * 400 + "```\nThen run the tests."
+    plan = "# Plan\n```go\n" + "x := 1\n" * 4_000 + "```\nThen run the tests."
     for message in (plan, "Look at this:\n```\nerror: x"):
         assert "```" not in page(Talk().user(message))
     assert page(Talk().user("Use this:\n```\nx = 1\n```")).count("```") == 2
@@ -173,6 +173,47 @@ def test_of_a_pasted_log_the_first_the_failing_and_the_last_line_are_shown() -> 
     assert result[0] == "1s Run python -m pytest -q"
     assert "FAILED tests/test_rate.py::test_year - KeyError: 'year'" in result
     assert result[-1] == "1 failed, 90 passed in 3.1s"
+
+
+DICTATED = " ".join(f"And then in step {number} the shop has to ask the customer once more." for number in range(40))
+
+
+def test_long_words_of_the_user_are_whole_where_the_page_has_room_and_otherwise_have_a_gap() -> None:
+    talk = Talk().user(f"Please listen. {DICTATED} That is all.")
+    assert f"> #1 Please listen. {DICTATED} That is all." in page(talk).splitlines()
+    assert "> […]" in page(talk, room=1_500)
+
+
+def test_what_a_program_printed_is_not_shown_longer_though_there_is_room() -> None:
+    log = "\n".join(
+        ["make test", *(f"tests/part_{n}.py is fine [{n}%]" for n in range(90)), "ERROR in part 7", "stopped"]
+    )
+    text = page(Talk().user(log))
+    assert len(text) < 1_500
+    assert "> ERROR in part 7" in text
+
+
+def test_no_label_of_a_list_is_shown_without_its_item() -> None:
+    item = "the shop rounds all that it charges and tells the customer what it has rounded " * 3
+    text = page(Talk().user("\n".join(f"{number}.\n{item}" for number in range(1, 40))), room=1_800)
+    assert "[…]" in text
+    assert not re.search(r"^> \d\.$", text.partition("[…]")[2].rpartition("[…]")[0], re.MULTILINE)
+
+
+def test_tasks_of_an_old_list_are_not_among_those_that_are_not_done() -> None:
+    talk = Talk().user("Begin.").call("TodoWrite", {"todos": [{"content": "Add the export", "status": "pending"}]})
+    for number in range(30):
+        talk.user(f"Now paint part {number}.").agent("Painted.")
+    text = page(talk)
+    assert "Tasks that are not done" not in text
+    assert "Add the export (open; no task was updated in the 30 prompts since)" in text
+    assert "Add the export" not in page(talk, "The export was asked for: Add the export.")
+
+
+def test_a_branch_without_a_commit_is_on_the_page() -> None:
+    talk = Talk().shell("git checkout -b fix-tax", "Switched to a new branch 'fix-tax'")
+    assert "> #1 branch fix-tax, nothing committed so far" in page(talk).splitlines()
+    assert page(talk, "The work is on the branch fix-tax.") == ""
 
 
 # What users type, and what a summary of other work says: every one must come back word for word.
