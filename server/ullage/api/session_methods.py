@@ -56,14 +56,22 @@ def read_prompt(prompt: Sequence[dict[str, Any]]) -> tuple[Block, ...]:
     or has a kind of content that Ullage cannot send to a model."""
     if not prompt:
         raise InvalidRequest("session/prompt needs at least one content block in `prompt`")
-    blocks = tuple(_read_block(at, block) for at, block in enumerate(prompt))
+    blocks: list[Block] = []
+    for at, given in enumerate(prompt):
+        if (block := read_block(given)) is None:
+            raise InvalidRequest(
+                f"prompt[{at}]: a content block of type {given.get('type')!r} cannot be used; text, image, "
+                "resource_link and resource can"
+            )
+        blocks.append(block)
     said = tuple(block for block in blocks if not isinstance(block, TextBlock) or block.text.strip())
     if not said:
         raise InvalidRequest("session/prompt needs something to ask: the text in `prompt` is empty")
     return said
 
 
-def _read_block(at: int, block: dict[str, Any]) -> Block:
+def read_block(block: dict[str, Any]) -> Block | None:
+    """Returns an ACP content block as one of Ullage's, or None if it is of another kind or lacks its content."""
     match block.get("type"):
         case "text" if isinstance(block.get("text"), str):
             return TextBlock(text=block["text"])
@@ -73,11 +81,8 @@ def _read_block(at: int, block: dict[str, Any]) -> Block:
             return ResourceBlock(uri=block["uri"], mime_type=as_text(block.get("mimeType")) or None)
         case "resource" if "uri" in (resource := as_object(block.get("resource"))):
             return _read_resource(resource)
-        case kind:
-            raise InvalidRequest(
-                f"prompt[{at}]: a content block of type {kind!r} cannot be used; text, image, resource_link and "
-                "resource can"
-            )
+        case _:
+            return None
 
 
 def _read_resource(resource: JsonObject) -> Block:

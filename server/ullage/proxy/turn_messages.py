@@ -20,18 +20,9 @@ from ullage.agents.tools import (
     paths_of,
     value_of,
 )
+from ullage.api.session_methods import read_block
 from ullage.model.json_values import as_list, as_object, as_objects, as_text, is_too_deep
-from ullage.model.message import (
-    Block,
-    ImageBlock,
-    Message,
-    ResourceBlock,
-    Role,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from ullage.model.message import Block, Message, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 
 # Characters after which the text so far becomes a message, although more may come, so that memory stays bounded.
 _LONGEST = 1 << 20
@@ -44,26 +35,7 @@ _OUTPUTS = ("terminal_output", "terminal_output_delta")
 def block_of(content: dict[str, Any]) -> Block:
     """Converts an ACP content block into a block of a message. A block of an unknown kind becomes text with the kind's
     name, for example `[audio]`."""
-    match content.get("type"):
-        case "text":
-            return TextBlock(text=as_text(content.get("text")))
-        case "image":
-            return ImageBlock(
-                media_type=as_text(content.get("mimeType")) or "image/png", data=as_text(content.get("data"))
-            )
-        case "resource_link":
-            return ResourceBlock(uri=as_text(content.get("uri")))
-        case "resource":
-            resource = as_object(content.get("resource"))
-            text = resource.get("text")
-            return ResourceBlock(
-                uri=as_text(resource.get("uri")),
-                text=text if isinstance(text, str) else None,
-                mime_type=as_text(resource.get("mimeType")) or None,
-                data=as_text(resource.get("blob")) or None,
-            )
-        case kind:
-            return TextBlock(text=f"[{kind}]")
+    return read_block(content) or TextBlock(text=f"[{content.get('type')}]")
 
 
 def prompt_message(prompt: Any) -> Message:
