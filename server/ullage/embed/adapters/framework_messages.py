@@ -24,7 +24,6 @@ from ullage.model.events import (
     ContextEdited,
     DropEdit,
     Edit,
-    EditReverted,
     EditTrigger,
     Event,
     MessageAppended,
@@ -36,7 +35,7 @@ from ullage.model.usage import Usage
 from ullage.service import sessions
 from ullage.service.archive import undo
 from ullage.service.compact.automatic import require_fit, shrink, warn_if_due
-from ullage.service.conversation.conversation import Checkpoint, Conversation
+from ullage.service.conversation.conversation import Checkpoint, Conversation, edits_in_force
 from ullage.service.summaries.write import read_ahead
 
 # 80 bits: two different messages of a session do not get the same id.
@@ -282,19 +281,12 @@ class _Known:
         for record in store.read_messages(conversation.id, len(self.all), transcript.messages):
             if isinstance(record.event, MessageAppended):
                 self._add(record.event.message)
-        in_force: dict[str, Edit] = {}
-        edits: dict[str, Edit] = {}
-        for record in store.read_edits(conversation.id):
-            match record.event:
-                case ContextEdited(edit=edit):
-                    edits[edit.id] = in_force[edit.id] = edit
-                case EditReverted(edit_id=edit_id, reverted=True):
-                    in_force.pop(edit_id, None)
-                case EditReverted(edit_id=edit_id):
-                    in_force[edit_id] = edits[edit_id]
-                case _:
-                    pass
-        self._left_out = {one for edit in in_force.values() if isinstance(edit, RewindEdit) for one in edit.message_ids}
+        records = store.read_edits(conversation.id)
+        edits = {
+            record.event.edit.id: record.event.edit for record in records if isinstance(record.event, ContextEdited)
+        }
+        in_force = [edits[edit_id] for edit_id in edits_in_force(records)]
+        self._left_out = {one for edit in in_force if isinstance(edit, RewindEdit) for one in edit.message_ids}
         self.inserted = {id_of_inserted(message) for edit in edits.values() for message in _inserted(edit)}
         self._position = transcript.position
 

@@ -9,6 +9,7 @@ model is sent what fits. A thread of the checkpointer is the conversation of the
 
 from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
+from operator import is_
 from typing import Any
 
 import msgspec
@@ -145,15 +146,11 @@ def _messages_of(state: Any) -> list[Any]:
 
 def _trimmed(messages: Sequence[Any], fitting: Sequence[Any]) -> dict[str, Any] | None:
     """Returns the change of the state that makes `fitting` its messages, or None if they are."""
-    if len(messages) == len(fitting) and all(map(_is_same, messages, fitting)):
+    if len(messages) == len(fitting) and all(map(is_, messages, fitting)):
         return None
     removing = import_module("langchain_core.messages").RemoveMessage
     everything = import_module("langgraph.graph.message").REMOVE_ALL_MESSAGES
     return {"messages": [removing(id=everything), *fitting]}
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    return one is other
 
 
 def _thread_of(messages: Sequence[Any]) -> str:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
 from itertools import groupby
+from operator import is_
 from typing import Any
 
 import msgspec
@@ -163,13 +164,9 @@ def _as_messages(shown: Sequence[Shown], pieces: Sequence[_Piece]) -> list[Any]:
         together = list(group)
         message = together[0][0]
         parts = [part for _, part in together if part is not None]
-        is_whole = len(parts) == len(message.parts) and all(map(_is_same, parts, message.parts))
+        is_whole = len(parts) == len(message.parts) and all(map(is_, parts, message.parts))
         messages.append(message if not parts or is_whole else replace(message, parts=parts))
     return messages
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    return one is other
 
 
 def _as_piece(shown: Shown, piece: _Piece | None) -> tuple[Any, Any]:
