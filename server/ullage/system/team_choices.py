@@ -55,8 +55,9 @@ def archive_of(given: str | None, choices: TeamChoices) -> str:
     archive = given or os.environ.get(_VARIABLE) or choices.archive
     if not is_address(archive):
         raise InvalidRequest(
-            "which team's archive? Name it: --archive postgresql://HOST/DATABASE, the setting search.teamArchive, or "
-            "ULLAGE_TEAM"
+            "which team's archive? Name its address (postgresql://HOST/DATABASE) by the setting search.teamArchive or "
+            "as ULLAGE_TEAM in the environment",
+            in_shell=", or give it as --archive",
         )
     return archive
 
