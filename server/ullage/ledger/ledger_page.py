@@ -160,7 +160,7 @@ def _left(entry: Entry, context: Context, kept: frozenset[int]) -> Entry | None:
         case Kind.PROBLEM | Kind.CHECK:
             said = _is_told(entry, context)
         case Kind.COMMIT if entry.life is Life.OPEN:
-            said = context.has_name(entry.text)
+            said = context.has_name(entry.text.removeprefix("branch "))
         case Kind.COMMIT if entry.name:
             said = context.has_name(entry.name[:7]) or context.has_name(entry.name)
         case Kind.COMMIT | Kind.EARLIER:
@@ -266,9 +266,12 @@ def _choose(
     rows: list[tuple[Entry, str]], chosen: list[tuple[Entry, str]], cap: int, size: Callable[[str], int], heading: str
 ) -> int:
     """Moves the rows that have room to those that were chosen, and returns the room that they take. Short rows first,
-    and of rows of a length the newest: a rule is short, and a long text says less for its room."""
+    and of rows of a length the newest: a rule is short, and a long text says less for its room. Of an earlier summary
+    the first part, which says what is wanted, and then the last ones, which say what is left to do."""
     used = 0
-    for row in sorted(rows, key=lambda row: (len(row[1]) // 200, -row[0].index)):
+    parts = list(dict.fromkeys(_part(entry) for entry, _ in rows if _is_outlined(entry)))
+    ranks = {part: len(parts) - at if at else 0 for at, part in enumerate(parts)}
+    for row in sorted(rows, key=lambda row: (ranks.get(_part(row[0]), len(row[1]) // 200), -row[0].index)):
         text = row[1]
         if _is_outlined(row[0]):
             # The lines above it are there once for all that belong to them.
@@ -320,6 +323,11 @@ def _text(chosen: Sequence[Sequence[tuple[Entry, str]]], style: Style, order: Ma
 
 def _is_outlined(entry: Entry) -> bool:
     return entry.kind is Kind.EARLIER and not entry.name
+
+
+def _part(entry: Entry) -> str:
+    """Returns the outermost line of an outline that a line belongs to."""
+    return (entry.beside or entry.text).partition("\n")[0] if _is_outlined(entry) else ""
 
 
 def _outline(rows: Sequence[tuple[Entry, str]]) -> Iterator[str]:
@@ -398,7 +406,7 @@ def _lines(entry: Entry, cwd: str, longest: int = _WHOLE) -> list[str]:  # noqa:
             how = f": {_line(entry.beside)}" if entry.beside else ""
             return [f"{number}`{text}` passed{how}{_changed(entry, cwd, 'not run since a change of ')}"]
         case Kind.COMMIT if entry.life is Life.OPEN:
-            return [f"{number}branch {text}, nothing committed so far"]
+            return [f"{number}{text}, {entry.beside}"]
         case Kind.COMMIT:
             known = f" ({entry.beside})" if entry.beside else ""
             return [f"{number}last commit {entry.name} {text}{known}{_changed(entry, cwd, 'not committed: ')}"]

@@ -620,14 +620,15 @@ class WorkFold:
 
     def commits(self) -> tuple[Entry, ...]:
         """Returns the commits that were not undone: those of the project with the last marked, and those elsewhere. A
-        branch on which nothing was committed is there as a commit that is open, with the branch as its text."""
+        branch on which nothing was committed is there as a commit that is open."""
         entries = [_entry(one, Life.EARLIER) for one in self._commits[:-1]]
         for last in self._commits[-1:]:
             known = [f"branch {self._branch}"] if self._branch else []
             known += ["pushed"] if self._pushed >= last.index else []
             entries.append(_entry(last, Life.LAST, beside=", ".join(known), changed=self._since(last.index)))
         if self._branch and not self._commits:
-            entries.append(_entry(Commit(index=self._branch_seen, hash="", subject=self._branch), Life.OPEN))
+            branch = Commit(index=self._branch_seen, hash="", subject=f"branch {self._branch}")
+            entries.append(_entry(branch, Life.OPEN, beside="nothing committed so far"))
         return tuple(sorted([*entries, *self._elsewhere], key=lambda entry: entry.index))
 
 

@@ -473,7 +473,7 @@ def test_only_commits_of_the_project_are_its_commits() -> None:
 
 def test_a_branch_is_told_although_nothing_was_committed_on_it() -> None:
     talk = Talk().shell("git checkout -b fix-tax", "Switched to a new branch 'fix-tax'")
-    assert [(commit.text, commit.life) for commit in ledger(talk).commits] == [("fix-tax", Life.OPEN)]
+    assert [(commit.text, commit.life) for commit in ledger(talk).commits] == [("branch fix-tax", Life.OPEN)]
     talk.shell('git commit -am "round"', "[fix-tax 45ffe0a] round")
     assert [(commit.text, commit.life) for commit in ledger(talk).commits] == [("round", Life.LAST)]
 

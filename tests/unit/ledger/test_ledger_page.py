@@ -13,6 +13,7 @@ from ullage.ledger.contradiction import marked
 from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.ledger.ledger_page import QUOTED, lacking, shown, standing, write_page
+from ullage.ledger.outline import outline_of
 
 CWD = "/home/me/shop"
 
@@ -198,6 +199,16 @@ def test_no_label_of_a_list_is_shown_without_its_item() -> None:
     text = page(Talk().user("\n".join(f"{number}.\n{item}" for number in range(1, 40))), room=1_800)
     assert "[…]" in text
     assert not re.search(r"^> \d\.$", text.partition("[…]")[2].rpartition("[…]")[0], re.MULTILINE)
+
+
+def test_of_an_earlier_summary_what_is_wanted_and_what_is_left_to_do_go_before_the_rest() -> None:
+    files = "\n".join(f"   - `shop/part_{number}.py` - the part with the number {number}" for number in range(60))
+    summary = f"1. Intent:\n   - Count the cards\n\n2. Files:\n{files}\n\n3. Left:\n   - Add the year to the mail\n"
+    text = write_page(outline_of(summary, 0), 1_000, len, cwd=CWD).text
+    assert "Count the cards" in text
+    assert "Add the year to the mail" in text
+    assert "part_1.py" in text
+    assert "part_59.py" not in text
 
 
 def test_tasks_of_an_old_list_are_not_among_those_that_are_not_done() -> None:
