@@ -295,7 +295,7 @@ def _lengthen(chosen: Sequence[list[tuple[Entry, str]]], left: int, size: Callab
             if len(text) <= _WHOLE or _FAILS.search(text):
                 continue
             for longest in _LONGER:
-                longer = _styled(_lines(entry, "", longest), style)
+                longer = _longer(entry, style, longest)
                 if size(longer) - size(row) <= left:
                     left -= size(longer) - size(row)
                     rows[at], has_more = (entry, longer), True
@@ -363,6 +363,11 @@ def _written(entry: Entry, cwd: str, style: Style) -> str:
         told = f"\n{style.more}{_otherwise(entry)}" if entry.against else ""
         return f"{relative(entry.text, cwd)} (#{number_of(entry.index)}){what}{told}"
     return _styled([*_lines(entry, cwd), *([_otherwise(entry)] if entry.against else [])], style)
+
+
+@lru_cache(maxsize=512)
+def _longer(entry: Entry, style: Style, longest: int) -> str:
+    return _styled(_lines(entry, "", longest), style)
 
 
 def _styled(lines: Sequence[str], style: Style) -> str:
