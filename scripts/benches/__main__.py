@@ -12,7 +12,7 @@ from rich.table import Table
 
 from benches.report import Report
 
-# Each bench and its module. Most modules have the name of their bench.
+# Each bench, its module and, if that is not `run`, its function. Most modules have the name of their bench.
 _NAMED = (
     "accuracy",
     "archive",
@@ -31,10 +31,9 @@ _NAMED = (
     "trigger",
 )
 BENCHES = {name: name for name in _NAMED} | {
-    "search": "archive_search",
-    "search-large": "search_large",
-    "search-published": "search_published",
-    "fitting": "speed_fitting",
+    "search-large": "search:large",
+    "search-published": "search",
+    "fitting": "speed:fitting",
     "mcp": "mcp_start",
 }
 
@@ -75,7 +74,8 @@ def main() -> int:
     }
     more = {name: value for name, value in options.items() if value}
     paths = [*given.paths, *([given.files] if given.files else [])]
-    report: Report = import_module(f"benches.{BENCHES[given.name]}").run(paths, **more)
+    module, _, function = BENCHES[given.name].partition(":")
+    report: Report = getattr(import_module(f"benches.{module}"), function or "run")(paths, **more)
     if given.json:
         print(msgspec.json.encode(report).decode())
     else:

@@ -1,8 +1,12 @@
-"""The result of a bench: rows of figures, and aims that are met or missed. All figures are measured in the same run."""
+"""The result of a bench: rows of figures, and aims that are met or missed. All figures are measured in the same run.
+
+Work is timed next to a floor that takes turns with it, so that other load of the machine slows both equally.
+"""
 
 import os
 import statistics
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,6 +26,9 @@ TRANSCRIPTS = Path(
 _LEFT_OUT = {"acp_logs", "lsp_logs", "live", "agent_fixtures"}
 
 
+Row = dict[str, Any]
+
+
 class Aim(Struct, frozen=True, kw_only=True):
     """A figure and its bound."""
 
@@ -35,7 +42,7 @@ class Report(Struct, frozen=True, kw_only=True):
     """The result of one bench."""
 
     bench: str
-    rows: list[dict[str, Any]]
+    rows: list[Row]
     aims: list[Aim]
 
 
@@ -47,6 +54,40 @@ def at_most(what: str, value: float, bound: float) -> Aim:
 def at_least(what: str, value: float, bound: float) -> Aim:
     """Returns an aim that a smaller value misses."""
     return Aim(what=what, value=round(value, 4), aim=f">= {bound:g}", met=value >= bound)
+
+
+# Rows with the aims that hold for them.
+Part = tuple[list[Row], list[Aim]]
+
+
+def report_of(bench: str, parts: Iterable[Part]) -> Report:
+    """Returns the report of a bench with several parts."""
+    found = [*parts]
+    return Report(
+        bench=bench, rows=[row for rows, _ in found for row in rows], aims=[aim for _, aims in found for aim in aims]
+    )
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Returns the seconds that the work takes."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def in_turns(rounds: int, *works: Callable[[int], object]) -> list[list[float]]:
+    """Returns for each kind of work the seconds of its rounds. All take turns; each gets the number of the round."""
+    times: list[list[float]] = [[] for _ in works]
+    for number in range(rounds):
+        for work, into in zip(works, times, strict=True):
+            into.append(seconds(lambda work=work, number=number: work(number)))
+    return times
+
+
+def compared(what: str, floor: float, ours: float, aim: float | None = None) -> Part:
+    """Returns the row of seconds beside those of a floor, and the aim for their ratio if there is one."""
+    row = {"what": what, "floor_ms": 1000 * floor, "ours_ms": 1000 * ours, "ratio": ours / floor}
+    return [row], [] if aim is None else [at_most(f"{what}: ratio", ours / floor, aim)]
 
 
 def percentile(values: Sequence[float], share: float) -> float:

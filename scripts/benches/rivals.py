@@ -24,7 +24,7 @@ import psycopg
 
 from benches.follower import PATIENCE, watch
 from benches.report import TRANSCRIPTS, Aim, Report, at_most, median
-from benches.speed_fitting import made_up
+from benches.speed import made_up
 from support.logs import message, records
 from support.postgres_server import programs, running_server
 from ullage.app.compose import open_workspace

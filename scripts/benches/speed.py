@@ -1,57 +1,75 @@
-"""Measures what a session's length and a compaction cost, as ratios to a floor measured in the same run."""
+"""Measures what a session's length and a compaction cost (`speed`), and fitting a session of 160,000 tokens to a
+quarter (`fitting`), beside a floor of the same run.
+
+The session that is fitted is the longest of the recorded ones, cut to size. Its floor is the cheapest way, first
+message and tail, which gets its counts beforehand, as Ullage does. The cost of a summary depends on whether its
+messages were read before, as they are from half of the compaction threshold on, in the background. The counter knows
+the entries of summaries from earlier runs.
+"""
 
 import asyncio
+import functools
 import gc
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from benches import speed_fitting
-from benches.report import Aim, Report, at_most, median, read_file, transcript_files
-from benches.speed_fitting import made_up
+from benches.report import Part, Report, at_most, compared, median, recorded, report_of, seconds
+from support.workspace import CountingIds, FixedClock, build_test_workspace
 from ullage.app.compose import open_workspace
+from ullage.edits.counted import CountedView
+from ullage.edits.drop import Keep, TokenBudgetStrategy, plan_drop
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import MessageAppended, SessionCreated
-from ullage.model.message import Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Message, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import imports, sessions
 from ullage.service.archive import undo as history
-from ullage.service.compact.by_hand import ManualRequest, compact_by_hand
+from ullage.service.compact.by_hand import ManualRequest, compact_by_hand, fit_budget
 from ullage.service.conversation import projection
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.tokens.counter import forget_pieces
+from ullage.service.summaries.write import conversation_key
+from ullage.summary.reader import Reader, go_on
+from ullage.tokens.counter import forget_pieces, get_counter
 from ullage.tokens.vocabulary import load_encoding
+from ullage.transcript.view import groups
 
 SHORT, LONG = 100, 50_000
-APPENDS = 400
-RUNS = 5
-APPEND_AIM = 1.5
-COMPACT_AIM = 10.0
+APPENDS, RUNS = 400, 5
+APPEND_AIM, COMPACT_AIM = 1.5, 10.0
 MODEL = "bench-model"
-
-Measured = tuple[dict[str, Any], Aim]
+# The fitted session's tokens, the share of them that is left, and how often each way is measured.
+TOKENS, SHARE, _RUNS = 160_000, 4, 9
+# The ratio of a fit without a summary, and milliseconds with an offline one: of messages that are read for the first
+# time, and read before.
+FIT_AIM, ANEW_AIM, AHEAD_AIM = 10.0, 60.0, 15.0
+_FITTED_MODEL = "gpt-4o"
+_REMEMBERS = type(functools.lru_cache(get_counter))
 
 
 def run(paths: Sequence[Path]) -> Report:
     """Measures appends to a short and a long session, offline compaction of the largest transcript, and fitting."""
-    transcripts = [_read(path) for path in transcript_files(paths)]
-    measured = [
-        asyncio.run(_with_workspace(measure_appends)),
-        *(asyncio.run(_with_workspace(measure_compaction, each)) for each in _largest(transcripts)),
-    ]
-    fitting = speed_fitting.measure(transcripts)
-    return Report(
-        bench="speed",
-        rows=[*(row for row, _ in measured), *fitting.rows],
-        aims=[*(aim for _, aim in measured), *fitting.aims],
+    transcripts = [transcript for _, transcript in recorded(paths)]
+    return report_of(
+        "speed",
+        [
+            asyncio.run(_with_workspace(measure_appends)),
+            *(asyncio.run(_with_workspace(measure_compaction, each)) for each in _largest(transcripts)),
+            measure_fitting(transcripts),
+        ],
     )
 
 
-async def measure_appends(workspace: Workspace) -> Measured:
+def fitting(paths: Sequence[Path]) -> Report:
+    """Measures fitting alone."""
+    return report_of("fitting", [measure_fitting([transcript for _, transcript in recorded(paths)])])
+
+
+async def measure_appends(workspace: Workspace) -> Part:
     """Returns the median time of an append with its new total, in turn for both sessions, so that load slows both
     equally."""
     short, long = await _session(workspace, SHORT), await _session(workspace, LONG)
@@ -65,10 +83,10 @@ async def measure_appends(workspace: Workspace) -> Measured:
             assert session.used > 0
             times[session.id].append(time.perf_counter() - began)
     what = f"append to {LONG:,} messages, floor: to {SHORT}"
-    return _compare(what, median(times[short.id]), median(times[long.id]), APPEND_AIM)
+    return compared(what, median(times[short.id]), median(times[long.id]), APPEND_AIM)
 
 
-async def measure_compaction(workspace: Workspace, transcript: ImportedTranscript) -> Measured:
+async def measure_compaction(workspace: Workspace, transcript: ImportedTranscript) -> Part:
     """Compares a whole offline compaction, stored and published, with tokenizing the same text once without a cache."""
     session = await imports.import_transcript(workspace, transcript, "")
     encoding = load_encoding("o200k_base")
@@ -77,7 +95,7 @@ async def measure_compaction(workspace: Workspace, transcript: ImportedTranscrip
     saved = 0
     for _ in range(RUNS):
         texts = [text for message in session.transcript.view for text in _texts(message)]
-        floors.append(_time(lambda texts=texts: [encoding.encode_ordinary(text) for text in texts]))
+        floors.append(seconds(lambda texts=texts: [encoding.encode_ordinary(text) for text in texts]))
         forget_pieces()
         began = time.perf_counter()
         done = await compact_by_hand(session, ManualRequest())
@@ -85,13 +103,7 @@ async def measure_compaction(workspace: Workspace, transcript: ImportedTranscrip
         saved = done.edit.tokens_saved
         history.undo(session, None)
     what = f"compact {len(transcript.events):,} events ({saved:,} tokens saved), floor: tokenise once"
-    return _compare(what, median(floors), median(ours), COMPACT_AIM)
-
-
-def _time(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
+    return compared(what, median(floors), median(ours), COMPACT_AIM)
 
 
 def _texts(message: Message) -> Iterator[str]:
@@ -107,12 +119,7 @@ def _texts(message: Message) -> Iterator[str]:
                 pass
 
 
-def _compare(what: str, floor: float, ours: float, aim: float) -> Measured:
-    row = {"what": what, "floor_ms": 1000 * floor, "ours_ms": 1000 * ours, "ratio": ours / floor}
-    return row, at_most(f"{what}: ratio", ours / floor, aim)
-
-
-async def _with_workspace(measure: Callable[..., Awaitable[Measured]], *rest: object) -> Measured:
+async def _with_workspace(measure: Callable[..., Awaitable[Part]], *rest: object) -> Part:
     """Runs a measurement on a temporary store. No window is so small that anything would be compacted automatically."""
     settings = Settings(context=ContextSettings(enabled=False))
     with (
@@ -139,5 +146,112 @@ def _characters(transcript: ImportedTranscript) -> int:
     )
 
 
-def _read(path: Path) -> ImportedTranscript:
-    return read_file(path)
+# Fitting
+
+
+def measure_fitting(transcripts: Sequence[ImportedTranscript]) -> Part:
+    """Measures dropping whole messages, and compacting with an offline summary of messages read for the first time
+    and read ahead."""
+    messages = _session_messages(transcripts)
+    workspace, session = _open(messages)
+    view = session.projection.counted_view()
+    budget = view.used // SHARE
+    floor = min(seconds(lambda: first_and_tail(view, budget)) for _ in range(_RUNS))
+    stamp = workspace.new_stamp()
+    keep = Keep(first_user_id=session.transcript.first_user_id)
+    dropping = min(seconds(lambda: plan_drop(view, TokenBudgetStrategy(), budget, keep, stamp)) for _ in range(_RUNS))
+    anew = min(_compact(messages, budget, is_read=False) for _ in range(_RUNS))
+    ahead = min(_compact(messages, budget, is_read=True) for _ in range(_RUNS))
+    what = f"fit {view.used:,} tokens in {len(messages):,} messages to a quarter, floor: first + tail"
+    names = [f"{what}; {how}" for how in ("oldest messages go", "with an offline summary", "of a history read before")]
+    rows = [compared(name, floor, ours)[0][0] for name, ours in zip(names, (dropping, anew, ahead), strict=True)]
+    aims = [
+        at_most(f"{names[0]}: ratio", dropping / floor, FIT_AIM),
+        at_most(f"{names[1]}: ms", 1000 * anew, ANEW_AIM),
+        at_most(f"{names[2]}: ms", 1000 * ahead, AHEAD_AIM),
+    ]
+    return rows, aims
+
+
+def made_up(start: int, stop: int) -> list[Message]:
+    """Returns messages of about 90 tokens with these numbers, the user's and the assistant's in turn. Each text
+    differs, so that no count comes from a cache."""
+    return [
+        Message(
+            id=f"m{number}",
+            role=Role.ASSISTANT if number % 2 else Role.USER,
+            content=(
+                TextBlock(
+                    text="\n".join(
+                        f"step {number}.{line}: read src/module_{(number * 31 + line) % 997}.py and note its exports"
+                        for line in range(5)
+                    )
+                ),
+            ),
+            timestamp=1,
+        )
+        for number in range(start, stop)
+    ]
+
+
+def first_and_tail(view: CountedView, budget: int) -> list[Message]:
+    """Returns the floor's context: the first message and as many whole groups from the end as fit."""
+    messages, tokens = view.messages, view.tokens
+    left, start = budget - view.fixed - tokens[0], len(messages)
+    for group in reversed(groups(messages)[1:]):
+        left -= sum(tokens[i] for i in group)
+        if left < 0:
+            break
+        start = group.start
+    return [messages[0], *messages[start:]]
+
+
+def _compact(messages: Sequence[Message], budget: int, *, is_read: bool) -> float:
+    """Returns the seconds of one `fit_budget` on a fresh session that is counted already, whose messages were read
+    ahead, or in a process that has read nothing before."""
+    workspace, session = _open(messages)
+    workspace.reader = Reader()
+    _forget()
+    if is_read:
+        folder = session.transcript.cwd
+        workspace.reader.go_on(conversation_key(session), messages, range(len(messages)), cwd=folder, check=go_on)
+    return seconds(lambda: asyncio.run(_fit(session, budget)))
+
+
+def _forget() -> None:
+    """Empties what remembers texts that were read. What a process makes once, such as its patterns, stays."""
+    for name, module in [*sys.modules.items()]:
+        if name.startswith("ullage."):
+            for remembers in vars(module).values():
+                if isinstance(remembers, _REMEMBERS) and remembers.cache_parameters()["maxsize"]:
+                    remembers.cache_clear()
+
+
+async def _fit(session: Conversation, budget: int) -> None:
+    await fit_budget(session, budget)
+
+
+def _open(messages: Sequence[Message]) -> tuple[Workspace, Conversation]:
+    workspace = build_test_workspace(FixedClock(), CountingIds())
+    events = [SessionCreated(model=_FITTED_MODEL), *(MessageAppended(message=message) for message in messages)]
+    return workspace, workspace.adopt("s", events)
+
+
+def _session_messages(transcripts: Sequence[ImportedTranscript]) -> list[Message]:
+    """Returns the first 160,000 tokens of the longest transcript, or made-up messages if no transcript is so long."""
+    for transcript in sorted(transcripts, key=lambda each: len(each.events), reverse=True):
+        events = (event for event in transcript.events if isinstance(event, MessageAppended))
+        messages = _cut([event.message for event in events])
+        if messages:
+            return messages
+    return _cut(made_up(0, TOKENS // 50))
+
+
+def _cut(messages: Sequence[Message]) -> list[Message]:
+    counter = get_counter(_FITTED_MODEL)
+    total = 0
+    for place, message in enumerate(messages):
+        total += counter.count_message(message)
+        if total >= TOKENS:
+            return list(messages[: place + 1])
+    return []

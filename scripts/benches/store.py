@@ -1,64 +1,78 @@
-"""Measures what must not grow with a session: appending, opening, finding a message, a page, searching again.
+"""Measures what must not grow with a session: appending, opening, finding a message, a page, searching again; and the
+same store in PostgreSQL, on a server of its own with `fsync`.
 
-The floor is the same work on a session of 100 messages, in turn with ours, so that other load slows both equally. The
-tests count the steps of the same work (`tests/unit/store/test_store_growth.py`).
+Each figure has a floor of the same run: the same work on a session of 100 messages, a bare insert, or SQLite. The tests
+count the steps of the same work (`tests/unit/store/test_store_growth.py`). With `--long` there is also a search among a
+million messages in PostgreSQL (`search.py`), which takes about ten minutes and four GB of disk.
 """
 
 import asyncio
 import gc
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-from benches import store_postgres
-from benches.report import Aim, Report, at_most, median
+import psycopg
+
+from benches import search
+from benches.report import Part, Report, compared, in_turns, median, report_of, seconds
 from support.logs import message, records
+from support.postgres_server import PostgresServer, programs, running_server
 from support.workspace import build_test_client
 from ullage.model.events import SessionCreated
 from ullage.service.conversation.conversation import Conversation, view_page
 from ullage.store import SqliteStore, open_store
+from ullage.store.postgres.postgres_store import open_postgres
+from ullage.store.table_store import TableStore
+from ullage.store.tables.connection import encode_event
 
 SMALL, LARGE = 100, 50_000
 # Of a context, whose messages are counted as they come.
 LONG_CONTEXT = 10_000
-ROUNDS = 400
-PAGE = 20
+ROUNDS, PAGE = 400, 20
 # Of a session with a snapshot: the messages after it.
 _AFTER = 50
+# In PostgreSQL: the rounds, messages of long sessions, and sessions at once with the appends of each.
+_FEWER_ROUNDS, _LONG, _LONGEST = 200, 10_000, 100_000
+_SESSIONS, _APPENDS = 200, 10
 _TEXT = "The quick brown fox jumps over the lazy dog. " * 20
 # A larger file has deeper trees, and fewer of its pages are in SQLite's cache.
 _GROWTH_AIM = 1.5
 # The share of the first search, which indexes all messages.
 _AGAIN_AIM = 0.05
+# In PostgreSQL: an append, and opening compared with SQLite.
+_APPEND_AIM, _OPEN_AIM = 1.5, 2.0
+_INSERT = (
+    "INSERT INTO bare (session_id, position, timestamp, event, messages, message_id, payload) "
+    "VALUES (%s, %s, 0, 'message_appended', %s, %s, %s)"
+)
 
 Work = Callable[[SqliteStore, int], object]
-Measured = tuple[dict[str, Any], Aim]
 
 
 def run(paths: Sequence[Path], *, is_long: bool = False) -> Report:
     """Returns a row for each kind of work, in SQLite and then in PostgreSQL."""
     with TemporaryDirectory() as folder, ExitStack() as opened:
         small, large = (opened.enter_context(_filled(Path(folder) / f"{size}.db", size)) for size in (SMALL, LARGE))
-        measured = [
+        parts = [
             *(_growth(what, work, small, large) for what, work in WORK.items()),
             _open_from_snapshot(small, large),
             asyncio.run(_context_page()),
             _search_again(large),
         ]
-    served = store_postgres.measure(paths, is_long=is_long)
-    return Report(
-        bench="store",
-        rows=[row for row, _ in (*measured, *served)],
-        aims=[*(aim for _, aim in measured), *(aim for _, aims in served for aim in aims)],
-    )
+    return report_of("store", [*parts, *_in_postgres(paths, is_long=is_long)])
 
 
 def _append(store: SqliteStore, number: int) -> object:
-    size = LARGE if store.path.stem == str(LARGE) else SMALL
-    return store.append("s", records(message(f"n{number}", _TEXT), start=size + 1 + number))
+    return _append_to(store, LARGE if store.path.stem == str(LARGE) else SMALL, number)
+
+
+def _append_to(store: TableStore, size: int, number: int) -> None:
+    store.append("s", records(message(f"n{number}", _TEXT), start=size + 1 + number))
 
 
 WORK: dict[str, Work] = {
@@ -70,33 +84,29 @@ WORK: dict[str, Work] = {
 }
 
 
-def _growth(what: str, work: Work, small: SqliteStore, large: SqliteStore) -> Measured:
+def _growth(what: str, work: Work, small: SqliteStore, large: SqliteStore) -> Part:
     """Compares the medians of the same work on both stores, in turn."""
     gc.collect()
-    times: dict[Path, list[float]] = {small.path: [], large.path: []}
-    for number in range(ROUNDS):
-        for store in (small, large):
-            times[store.path].append(_time(lambda store=store, number=number: work(store, number)))
-    name = f"{what} of {LARGE:,}, floor: of {SMALL}"
-    return _compare(name, median(times[small.path]), median(times[large.path]), _GROWTH_AIM)
+    floor, ours = in_turns(ROUNDS, lambda number: work(small, number), lambda number: work(large, number))
+    return compared(f"{what} of {LARGE:,}, floor: of {SMALL}", median(floor), median(ours), _GROWTH_AIM)
 
 
-def _open_from_snapshot(small: SqliteStore, large: SqliteStore) -> Measured:
+def _open_from_snapshot(small: SqliteStore, large: SqliteStore) -> Part:
     for store in (small, large):
         store.save_snapshot("s", store.open("s").records[-1].position - _AFTER, b"state")
     return _growth(f"open from a snapshot, {_AFTER} messages after it,", lambda store, _: store.open("s"), small, large)
 
 
-async def _context_page() -> Measured:
-    short, long = await _context(SMALL), await _context(LONG_CONTEXT)
-    times: dict[str, list[float]] = {"short": [], "long": []}
+async def _context_page() -> Part:
+    conversations = [await _context(SMALL), await _context(LONG_CONTEXT)]
+    times: list[list[float]] = [[], []]
     for _ in range(ROUNDS):
-        for which, conversation in (("short", short), ("long", long)):
+        for conversation, into in zip(conversations, times, strict=True):
             began = time.perf_counter()
             await view_page(conversation, PAGE, PAGE)
-            times[which].append(time.perf_counter() - began)
+            into.append(time.perf_counter() - began)
     name = f"a page of a context of {LONG_CONTEXT:,} messages, floor: of {SMALL}"
-    return _compare(name, median(times["short"]), median(times["long"]), _GROWTH_AIM)
+    return compared(name, median(times[0]), median(times[1]), _GROWTH_AIM)
 
 
 async def _context(messages: int) -> Conversation:
@@ -107,11 +117,11 @@ async def _context(messages: int) -> Conversation:
     return client.workspace.open(created["sessionId"])
 
 
-def _search_again(store: SqliteStore) -> Measured:
+def _search_again(store: SqliteStore) -> Part:
     store.append("s", records(message("needle", "a walnut"), start=store.info("s").messages + 1))
-    first = _time(lambda: store.search("walnut"))
-    again = median(_time(lambda: store.search("walnut")) for _ in range(20))
-    return _compare(f"search {LARGE:,} messages again, floor: the first search", first, again, _AGAIN_AIM)
+    first = seconds(lambda: store.search("walnut"))
+    again = median(seconds(lambda: store.search("walnut")) for _ in range(20))
+    return compared(f"search {LARGE:,} messages again, floor: the first search", first, again, _AGAIN_AIM)
 
 
 def _filled(path: Path, messages: int) -> SqliteStore:
@@ -120,12 +130,110 @@ def _filled(path: Path, messages: int) -> SqliteStore:
     return store
 
 
-def _time(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
+# In PostgreSQL
 
 
-def _compare(what: str, floor: float, ours: float, aim: float) -> Measured:
-    row = {"what": what, "floor_ms": 1000 * floor, "ours_ms": 1000 * ours, "ratio": ours / floor}
-    return row, at_most(f"{what}: ratio", ours / floor, aim)
+def _in_postgres(paths: Sequence[Path], *, is_long: bool) -> Iterator[Part]:
+    """Yields the parts; none if there is no PostgreSQL on this machine."""
+    if sys.platform == "win32" or programs() is None:
+        sys.stderr.write("bench store: PostgreSQL is not installed, so its store is not measured\n")
+        return
+    with running_server("fsync=on") as server:
+        yield from (part(server) for part in (_insert, _appends_to_long_sessions, _open, _at_once, _bytes))
+        yield list(search.in_postgres(server, paths, is_long=is_long)), []
+
+
+def _insert(server: PostgresServer) -> Part:
+    """A bare insert of the same row, with the same indexes, and committed."""
+    address = server.new_schema()
+    with open_postgres(address) as store, psycopg.connect(address, autocommit=True) as bare:
+        _fill(store, SMALL)
+        bare.execute("CREATE TABLE bare (LIKE records INCLUDING ALL)")
+
+        def insert(number: int) -> object:
+            (record,) = records(message(f"n{number}", _TEXT), start=number)
+            return bare.execute(_INSERT, ("s", number, number, f"n{number}", encode_event(record.event)))
+
+        floor, ours = in_turns(_FEWER_ROUNDS, insert, lambda number: _append_to(store, SMALL, number))
+    return compared("append, floor: a bare insert of the row", median(floor), median(ours), _APPEND_AIM)
+
+
+def _appends_to_long_sessions(server: PostgresServer) -> Part:
+    with open_postgres(server.new_schema()) as small, open_postgres(server.new_schema()) as large:
+        _fill(small, SMALL)
+        _fill(large, _LONG)
+        floor, ours = in_turns(
+            _FEWER_ROUNDS,
+            lambda number: _append_to(small, SMALL, number),
+            lambda number: _append_to(large, _LONG, number),
+        )
+    return compared(f"append to {_LONG:,}, floor: to {SMALL}", median(floor), median(ours), _GROWTH_AIM)
+
+
+def _open(server: PostgresServer) -> Part:
+    with (
+        TemporaryDirectory() as folder,
+        open_store(Path(folder) / "s.db") as local,
+        open_postgres(server.new_schema()) as remote,
+    ):
+        _fill(local, _LONGEST)
+        _fill(remote, _LONGEST)
+        floor, ours = in_turns(5, lambda _: local.open("s"), lambda _: remote.open("s"))
+    return compared(f"open {_LONGEST:,} messages, floor: in SQLite", median(floor), median(ours), _OPEN_AIM)
+
+
+def _at_once(server: PostgresServer) -> Part:
+    """Each of many threads appends to a session of its own, through one store; the floor is the same by bare inserts
+    through as many connections."""
+    address = server.new_schema()
+    with open_postgres(address) as store, ThreadPoolExecutor(_SESSIONS) as threads:
+        for number in range(_SESSIONS):
+            store.create(f"s{number}", records(SessionCreated()))
+        connections = [psycopg.connect(address, autocommit=True) for _ in range(4)]
+        connections[0].execute("CREATE TABLE bare (LIKE records INCLUDING ALL)")
+
+        def bare(session: int) -> None:
+            for number in range(_APPENDS):
+                (record,) = records(message(f"n{number}", _TEXT), start=number)
+                values = (f"s{session}", number, 0, f"n{number}", encode_event(record.event))
+                connections[session % len(connections)].execute(_INSERT, values)
+
+        def ours(session: int) -> None:
+            for number in range(_APPENDS):
+                store.append(f"s{session}", records(message(f"n{number}", _TEXT), start=1 + number))
+
+        floor = seconds(lambda: list(threads.map(bare, range(_SESSIONS))))
+        taken = seconds(lambda: list(threads.map(ours, range(_SESSIONS))))
+        for connection in connections:
+            connection.close()
+    count = _SESSIONS * _APPENDS
+    return compared(f"an append of {_SESSIONS} sessions at once, floor: bare inserts", floor / count, taken / count)
+
+
+def _bytes(server: PostgresServer) -> Part:
+    """What a message takes on the disk with its indexes, the search's included; the floor is its record's payload. Not
+    milliseconds, so the row has columns of its own."""
+    address = server.new_schema()
+    with open_postgres(address) as store:
+        _fill(store, _LONG)
+        while store.index_some():
+            pass
+        with psycopg.connect(address) as connection:
+            total, payload = connection.execute(
+                "SELECT sum(pg_total_relation_size(c.oid)), (SELECT sum(octet_length(payload)) FROM records) "
+                "FROM pg_class c WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
+            ).fetchone() or (0, 1)
+    row = {
+        "bytes of": "a message with its indexes, floor: its payload",
+        "floor": int(payload) // _LONG,
+        "ours": int(total) // _LONG,
+        "ratio": float(total) / float(payload),
+    }
+    return [row], []
+
+
+def _fill(store: TableStore, messages: int) -> None:
+    store.create("s", records(SessionCreated()))
+    for start in range(0, messages, 5_000):
+        batch = (message(f"m{number}", _TEXT) for number in range(start, min(messages, start + 5_000)))
+        store.append("s", records(*batch, start=start + 1))

@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from benches.store_search import copy_rows
+from benches.search import copy_rows
 from support.logs import message, records
 from support.postgres_server import PostgresServer, needs_postgres
 from ullage.model.events import SessionCreated
