@@ -20,13 +20,12 @@ from rich.table import Table
 from attacks.agents import hostile_agents
 from attacks.appending import crowd, full_disk, kills
 from attacks.attack import Ground, show_faults
-from attacks.disks import read_only_disk, small_disk
+from attacks.disks import no_shared_memory, read_only_disk, small_disk
 from attacks.doors import evil_provider, hostile_folder, wrong_frames
 from attacks.names import hostile_names
 from attacks.serving import server_kills, soak
 from attacks.settings import hostile_settings, killed_wire, two_writers
 from attacks.stores import clock_jumps, damaged_store, gone_store, no_locks
-from attacks.unshared import no_shared_memory
 from attacks.versions import backups, versions
 
 ATTACKS = {

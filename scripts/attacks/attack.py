@@ -1,11 +1,19 @@
-"""What an attack is given, what it reports, and how faults are shown."""
+"""What an attack is given, what it reports, how faults are shown, and how Ullage is run as a user's program."""
 
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 from rich.console import Console
+
+# Seconds that a program may take. Most take one or two.
+PATIENCE = 300
+# Variables that would lead to other settings than those of a home folder, or to other modules.
+_LEFT_OUT = ("ULLAGE", "CLAUDE", "CODEX", "GEMINI", "QWEN", "XDG", "PYTHON")
 
 
 class Ground(Struct, frozen=True, kw_only=True):
@@ -33,3 +41,41 @@ def show_faults(console: Console, faults: Sequence[str], without: str) -> None:
     for fault in faults:
         console.print(f"FAULT  {fault}", highlight=False, markup=False)
     console.print("there are faults" if faults else without)
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Returns this process's variables, of a user with another home folder."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_LEFT_OUT)}
+    return {**kept, "HOME": str(home), "XDG_DATA_HOME": str(home / "data")}
+
+
+def ullage(
+    home: Path, words: Sequence[str], cwd: Path, given: str = "", before: Sequence[str] = ()
+) -> subprocess.CompletedProcess[bytes]:
+    """Runs a command of Ullage's in a folder. `given` is its input, `before` the words of a program that runs it."""
+    return subprocess.run(
+        [*before, sys.executable, "-P", "-m", "ullage", *words],
+        cwd=cwd,
+        env=environment(home),
+        input=given.encode(),
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def python(program: str, *words: str, path: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    """Runs a program in Python, with the modules of another folder if one is named."""
+    return subprocess.run(
+        [sys.executable, "-c", program, *words],
+        env={**os.environ, **({} if path is None else {"PYTHONPATH": str(path)})},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def last_line(ran: "subprocess.CompletedProcess[str]") -> str:
+    """Returns the last that a program has said of its errors, or its status."""
+    return (ran.stderr.splitlines() or [f"status {ran.returncode}"])[-1]

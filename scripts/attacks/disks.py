@@ -1,10 +1,12 @@
-"""Real disks that are full, or become read-only in the middle: small file systems in a mount namespace of their own.
+"""Real disks that are full, become read-only in the middle, or have no memory that processes share (then a store has a
+rollback journal in place of a write-ahead log): file systems in a mount namespace of their own.
 
 The part that mounts runs as a program of its own, `python -m attacks.disks KIND FOLDER TIMES`, and prints its outcome
 as JSON. It needs Linux, `unshare` and the right to mount.
 """
 
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -12,9 +14,10 @@ from pathlib import Path
 
 import msgspec
 
-from attacks.appending import check
+from attacks.appending import append_at_once, check, kill_appenders
 from attacks.attack import Ground, Outcome
 from support.appender import append_batch, ids_of
+from support.fuse_folder import mounted
 from support.logs import records
 from ullage.model.errors import StoreUnavailable
 from ullage.model.events import SessionCreated
@@ -34,23 +37,28 @@ _IMAGE = 32_000_000
 def small_disk(ground: Ground) -> Outcome:
     """Guards against an append that is acknowledged and lost on a full disk, and against a store that cannot be read,
     or not be appended to again once there is room."""
-    return in_namespace("disks small", ground, ground.times(3, 60), ("mount",))
+    return _in_namespace("small", ground, ground.times(3, 60), ("mount",))
 
 
 def read_only_disk(ground: Ground) -> Outcome:
     """Guards against an append that is acknowledged after the disk has become read-only while the store is open, and
     against a store that does not continue when the disk is writable again."""
-    return in_namespace("disks read-only", ground, ground.times(2, 30), ("mount", "umount", "mkfs.ext4", "losetup"))
+    return _in_namespace("read-only", ground, ground.times(2, 30), ("mount", "umount", "mkfs.ext4", "losetup"))
 
 
-def in_namespace(program: str, ground: Ground, times: int, programs: tuple[str, ...]) -> Outcome:
-    """Runs a program of this package, with its first argument, where it may mount, and returns the outcome that it
-    prints."""
+def no_shared_memory(ground: Ground) -> Outcome:
+    """Guards against a store that is refused, and against appends that are lost or doubled, where SQLite can have no
+    write-ahead log: two processes are killed, then eight append to one session at once. On a busy machine an
+    append may be refused in words after a wait, and is then tried again."""
+    return _in_namespace("unshared", ground, ground.times(10, 200), ("umount",))
+
+
+def _in_namespace(kind: str, ground: Ground, times: int, programs: tuple[str, ...]) -> Outcome:
+    """Runs this module as a program where it may mount, and returns the outcome that it prints."""
     missing = [name for name in ("unshare", *programs) if shutil.which(name) is None]
     if missing:
         return Outcome(tried=0, survived=f"skipped: there is no {missing[0]}")
-    module, kind = program.split()
-    command = ["unshare", "--mount", sys.executable, "-m", f"attacks.{module}", kind, str(ground.folder), str(times)]
+    command = ["unshare", "--mount", sys.executable, "-m", "attacks.disks", kind, str(ground.folder), str(times)]
     known = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, env=known, check=False)
     try:
@@ -116,6 +124,18 @@ def _abort(folder: Path, times: int) -> Outcome:
     return _outcome(times, said, faults)
 
 
+def _unshared(folder: Path, times: int) -> Outcome:
+    real = folder / "real"
+    real.mkdir()
+    with mounted(real) as place:
+        killed = kill_appenders(place / "killed.db", times, random.Random(times))
+        crowded = append_at_once(place / "crowd.db", times, is_patient=True)
+        left = [file.name for file in place.iterdir() if file.name.endswith(("-wal", "-shm"))]
+    faults = (*killed.faults, *crowded.faults, *([f"there is a write-ahead log: {left[0]}"] if left else []))
+    survived = f"{killed.survived}; {crowded.survived}"
+    return Outcome(tried=killed.tried + crowded.tried, survived=survived, faults=faults)
+
+
 def _append_until_refused(store: SessionStore, says: str, faults: list[str], name: str, most: int = 500) -> list[str]:
     """Appends until the store refuses. Returns the names of the appends that it has acknowledged."""
     names: list[str] = []
@@ -146,5 +166,5 @@ def _mount(*arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    attack = _fill if sys.argv[1] == "small" else _abort
+    attack = {"small": _fill, "read-only": _abort, "unshared": _unshared}[sys.argv[1]]
     sys.stdout.buffer.write(msgspec.json.encode(attack(Path(sys.argv[2]), int(sys.argv[3]))))

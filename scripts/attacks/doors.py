@@ -69,19 +69,8 @@ def hostile_folder(ground: Ground) -> Outcome:
     with (project / "huge").open("wb") as file:
         file.write(b"a line\n" * 2_000)
         file.truncate(3_000_000_000)
-    paths = [
-        ".",
-        "in",
-        "in/pipe",
-        "one",
-        "out",
-        "huge",
-        "../secret.txt",
-        "/etc/passwd",
-        "n" * 300,
-        "a/" * 3_000,
-        "a\0b",
-    ]
+    named = [".", "in", "in/pipe", "one", "out", "huge", "../secret.txt", "/etc/passwd"]
+    paths = [*named, "n" * 300, "a/" * 3_000, "a\0b"]
     faults = [
         f"{name} {path[:40]!r}: {fault}"
         for name in ("read_file", "list_files", "search_text")

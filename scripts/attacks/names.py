@@ -1,16 +1,11 @@
 """Commands in a folder, and with conversations, whose names and texts would steer the terminal or the program."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-from attacks.attack import Ground, Outcome
+from attacks.attack import Ground, Outcome, ullage
 
-# Seconds that a command may take. Each takes one or two.
-_PATIENCE = 120
 # A clipboard, a colour, a link, an erased screen, and text that runs from right to left.
 _HOSTILE = "\x1b]52;c;aGk=\x07\x1b[31m\x1b]8;;x\x1b\\X\x9b2J\u202e[red]abc[/x]\u2028\b"
 # A file's name, which has no slash.
@@ -75,16 +70,7 @@ def _records(project: Path) -> list[dict[str, object]]:
 
 def _run(home: Path, project: Path, words: tuple[str, ...], given: str) -> str:
     """Runs a command in the project's folder. Returns what is wrong with what it has printed, or an empty text."""
-    variables = {**os.environ, "HOME": str(home), "XDG_DATA_HOME": str(home / "data"), "CLAUDE_CONFIG_DIR": ""}
-    ran = subprocess.run(
-        [sys.executable, "-P", "-m", "ullage", *words],
-        cwd=project,
-        env={name: value for name, value in variables.items() if value and not name.startswith(("ULLAGE", "PYTHON"))},
-        input=given.encode(),
-        capture_output=True,
-        timeout=_PATIENCE,
-        check=False,
-    )
+    ran = ullage(home, words, project, given)
     printed = (ran.stdout + ran.stderr).decode("utf-8", "replace")
     if "Traceback" in printed:
         return f"{words!r}: {printed.splitlines()[-1]!r}"

@@ -1,19 +1,16 @@
 """Whole servers: killed at random instants while they work on one store, and kept busy for minutes."""
 
 import asyncio
-import time
 from collections import Counter
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
-
-from msgspec import Struct
 
 from attacks.attack import Ground, Outcome
+from benches.soak import MODEL, live_once, measured
 from support.lsp_client import PATIENCE, LspClient, RpcFailure, start_server
 from support.program import OUR_CLIENT, language_server, serve_command
 
-_MODEL = "gpt-4o"
 # Of the rounds, the share in which a server is killed while it starts.
 _AT_START = 0.2
 # Seconds within which a server is killed, from its start or its first acknowledgement: it starts in one, and each of
@@ -23,14 +20,6 @@ _LATEST = 1.5
 _SOAK, _LONG_SOAK, _LOOKS = 20.0, 600.0, 20
 # Growth after the first quarter of a soak that is no leak: caches that fill, and the allocator's own.
 _MORE_MEMORY, _MORE_FILES = 1.5, 4
-_KB = 1_024
-
-
-class _Looked(Struct, frozen=True):
-    """What a server takes: its memory in kilobytes and its open files."""
-
-    memory: int
-    files: int
 
 
 def server_kills(ground: Ground) -> Outcome:
@@ -44,7 +33,7 @@ async def _kill_servers(ground: Ground, times: int) -> Outcome:
     said: dict[str, str] = {}
     faults: list[str] = []
     async with language_server(store) as client:
-        session_id = (await client.request("ullage/session/new", {"model": _MODEL}))["sessionId"]
+        session_id = (await client.request("ullage/session/new", {"model": MODEL}))["sessionId"]
     for number in range(times // 2):
         await asyncio.gather(*(_work(ground, store, session_id, f"{number}{side}", said) for side in "ab"))
         if number % 10 == 9 or number == times // 2 - 1:
@@ -108,45 +97,16 @@ def soak(ground: Ground) -> Outcome:
 
 
 async def _soak(store: Path, seconds: float) -> Outcome:
-    looks: list[_Looked] = []
-    sessions, began = 0, time.monotonic()
     async with language_server(store) as client:
-        while (gone := time.monotonic() - began) < seconds:
-            await live_once(client, sessions)
-            sessions += 1
-            if gone >= len(looks) * seconds / _LOOKS:
-                looks.append(_look(client.process.pid))
+        work = {"": partial(live_once, client)}
+        curves, done = await measured(work, {"": client.process.pid}, seconds, every=seconds / _LOOKS)
     # What a server takes at first depends on what it has loaded by then.
+    looks = curves[""]
     early, last = looks[len(looks) // 4], looks[-1]
     faults: list[str] = []
     if last.memory > _MORE_MEMORY * early.memory:
-        faults.append(f"the memory has grown from {early.memory // _KB} to {last.memory // _KB} MB")
+        faults.append(f"the memory has grown from {early.memory:.0f} to {last.memory:.0f} MB")
     if last.files > early.files + _MORE_FILES:
         faults.append(f"the open files have grown from {early.files} to {last.files}")
-    grown = f"{100 * last.memory // early.memory - 100:+} % memory, {last.files - early.files:+} files"
-    return Outcome(tried=sessions, survived=f"sessions in {seconds:.0f} s: {grown}", faults=tuple(faults))
-
-
-async def live_once(client: LspClient, number: int) -> None:
-    """Has a server go through the life of a session."""
-    session_id = (await client.request("ullage/session/new", {"model": _MODEL}))["sessionId"]
-    for index in range(20):
-        text = f"session {number} says {index} " + "walnut " * 200
-        await _send(client, "session/append", session_id, messages=[{"role": "user", "content": text}])
-    for method in ("context/compact", "context/undo", "context/messages", "session/close", "session/load"):
-        with suppress(RpcFailure):
-            await _send(client, method, session_id)
-    await client.request("ullage/context/search", {"query": f"session {number}"})
-    await _send(client, "session/delete" if number % 2 else "session/close", session_id)
-    # The client keeps every update.
-    client.notifications.clear()
-
-
-async def _send(client: LspClient, method: str, session_id: str, **params: Any) -> Any:
-    return await client.request(f"ullage/{method}", {"sessionId": session_id, **params})
-
-
-def _look(pid: int) -> _Looked:
-    status = Path(f"/proc/{pid}/status").read_text("utf-8")
-    memory = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))
-    return _Looked(memory=int(memory), files=len([*Path(f"/proc/{pid}/fd").iterdir()]))
+    grown = f"{100 * last.memory / early.memory - 100:+.0f} % memory, {last.files - early.files:+} files"
+    return Outcome(tried=done[""], survived=f"sessions in {seconds:.0f} s: {grown}", faults=tuple(faults))

@@ -7,15 +7,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-from attacks.attack import Ground, Outcome
+from attacks.attack import PATIENCE, Ground, Outcome, environment, ullage
 
-# Seconds that a command may take; each takes one.
-_PATIENCE = 120
-# Variables that would lead to other settings than those of the home folder.
-_LEFT_OUT = ("ULLAGE", "CLAUDE", "CODEX", "GEMINI", "QWEN", "XDG", "PYTHON")
 # Kilobytes that a command may hold more than with settings as they should be: three times the largest that are read.
 _MOST = 96 << 10
 # Seconds within which a command is killed.
@@ -89,7 +85,14 @@ def killed_wire(ground: Ground) -> Outcome:
     home = _home(ground.folder / "home", "", None)
     before = {name: (home / name).read_bytes() for name in _AGENTS["claude-code"]}
     for number in range(times):
-        child = _start(home, "wire" if number % 2 else "unwire", "claude-code", "--yes")
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-m", "ullage", "wire" if number % 2 else "unwire", "claude-code", "--yes"],
+            cwd=home,
+            env=environment(home),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         time.sleep(ground.chance.uniform(0, _LATEST))
         child.send_signal(signal.SIGKILL)
         child.wait()
@@ -143,7 +146,7 @@ def two_writers(ground: Ground) -> Outcome:
     while time.monotonic() < until:
         _run(home, "wire" if changes % 2 == 0 else "unwire", "claude-code", "--yes")
         changes += 1
-    made = int(writer.communicate(timeout=_PATIENCE)[0])
+    made = int(writer.communicate(timeout=PATIENCE)[0])
     kept = json.loads(path.read_text("utf-8"))["numStartups"]
     faults = (f"{made - kept} of {made} changes are lost",) if made != kept else ()
     survived = f"{kept:,} changes of the agent's beside {changes} runs"
@@ -161,35 +164,9 @@ def _home(home: Path, place: str, make: Callable[[Path], object] | None) -> Path
     return home
 
 
-def _environment(home: Path) -> Iterator[tuple[str, str]]:
-    for name, value in os.environ.items():
-        if name == "PYTHONPATH" or not name.startswith(_LEFT_OUT):
-            yield name, value
-    yield from (("HOME", str(home)), ("XDG_DATA_HOME", str(home / "data")))
-
-
-def _start(home: Path, *words: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", "ullage", *words],
-        cwd=home,
-        env=dict(_environment(home)),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-
 def _run(home: Path, *words: str) -> tuple[str, int]:
     """Runs a command. Returns what it has printed, and the most memory that it has held, in kilobytes."""
-    ran = subprocess.run(
-        ["/usr/bin/env", "python3", "-c", _MEASURED, sys.executable, "-P", "-m", "ullage", *words],
-        cwd=home,
-        env=dict(_environment(home)),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=_PATIENCE,
-        check=False,
-    )
+    ran = ullage(home, words, home, before=("/usr/bin/env", "python3", "-c", _MEASURED))
     printed = ran.stdout + ran.stderr
     text, _, memory = printed.decode("utf-8", "replace").rpartition("most memory: ")
     return text, int(memory.split()[0])

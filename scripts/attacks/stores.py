@@ -2,19 +2,16 @@
 
 import shutil
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from unittest.mock import patch
 
-from attacks.attack import Ground, Outcome
+from attacks.attack import Ground, Outcome, last_line, python
 from support.appender import append_batch
 from support.logs import message, records
 from ullage.model.errors import StoreUnavailable
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.store import open_store
 
-_PATIENCE = 300
 _SESSIONS = 12
 # Reads and searches everything. Prints `read` with the number of messages, or `told` with the error's class.
 READER = """
@@ -49,13 +46,11 @@ def damaged_store(ground: Ground) -> Outcome:
         path = ground.folder / f"damaged{number}.db"
         shutil.copy(whole, path)
         _damage(path, ground)
-        child = subprocess.run(
-            [sys.executable, "-c", READER, str(path)], capture_output=True, text=True, timeout=_PATIENCE, check=False
-        )
+        child = python(READER, str(path))
         told += child.stdout.startswith("told")
         read += child.stdout.startswith("read")
         if not child.stdout.startswith(("told", "read")):
-            faults.append(f"damage {number}: {(child.stderr.splitlines() or [f'status {child.returncode}'])[-1]}")
+            faults.append(f"damage {number}: {last_line(child)}")
     return Outcome(tried=times, survived=f"{told} told as a StoreError, {read} read", faults=tuple(faults))
 
 

@@ -1,13 +1,12 @@
 """Several versions of Ullage on one machine, and copies of a store that is in use."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 from attacks.appending import check, start_appender
-from attacks.attack import Ground, Outcome
+from attacks.attack import PATIENCE, Ground, Outcome, last_line, python
 from attacks.stores import READER
 from support.appender import append_batch
 from support.logs import records
@@ -20,7 +19,7 @@ from ullage.store.sqlite.migrations import VERSION
 from ullage.store.sqlite.store_file import copy_before
 
 _ROOT = Path(__file__).resolve().parents[2]
-_SESSION, _PATIENCE = "s", 300
+_SESSION = "s"
 _OLDEST = 4
 # Appends of a process that is ended before, and the words of each message.
 _MANY, _WORDS = "1000000", "50"
@@ -50,11 +49,11 @@ def versions(ground: Ground) -> Outcome:
             continue
         tried += 1
         store = ground.folder / f"version{version}.db"
-        wrote = _python(older, _WRITER, str(store), str(older.parent / "tests"))
+        wrote = python(_WRITER, str(store), str(older.parent / "tests"), path=older)
         if wrote.returncode:
-            faults.append(f"version {version} wrote nothing: {wrote.stderr.splitlines()[-1:]}")
+            faults.append(f"version {version} wrote nothing: {last_line(wrote)}")
             continue
-        before = _python(older, READER, str(store)).stdout.split()
+        before = python(READER, str(store), path=older).stdout.split()
         with open_store(store) as opened:
             now = ["read", str(len(opened.read(_SESSION)))]
             append_batch(opened, _SESSION, "newer")
@@ -62,7 +61,7 @@ def versions(ground: Ground) -> Outcome:
             faults.append(f"version {version}: {before} records became {now}")
         if not copy_before(store, version).exists():
             faults.append(f"version {version}: no copy from before the upgrade")
-        after = _python(older, READER, str(store))
+        after = python(READER, str(store), path=older)
         if after.stdout.split()[:1] != ["told"]:
             faults.append(f"version {version} on a newer store: {(after.stdout + after.stderr).splitlines()[-1:]}")
         if "older than this one" not in silent_hooks(_wired(older, ground.folder), store):
@@ -85,17 +84,6 @@ def _checkout(folder: Path, version: int) -> Path | None:
         return None
     subprocess.run(["tar", "-x", "-C", str(place)], input=packed.stdout, check=True)
     return place / "server"
-
-
-def _python(server: Path, program: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-c", program, *words],
-        env={**os.environ, "PYTHONPATH": str(server)},
-        capture_output=True,
-        text=True,
-        timeout=_PATIENCE,
-        check=False,
-    )
 
 
 def _wired(server: Path, folder: Path) -> Receipt:
@@ -123,9 +111,9 @@ def backups(ground: Ground) -> Outcome:
                 said += [child.stdout.readline().strip() for _ in range(10)]
             target = ground.folder / f"copy{number}.db"
             command = [sys.executable, "-m", "ullage", "store", "copy", str(store), str(target), "--json"]
-            ran = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=False)
+            ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
             if ran.returncode or not json.loads(ran.stdout)["sha256"]:
-                faults.append(f"the copy failed: {ran.stderr.splitlines()[-1:]}")
+                faults.append(f"the copy failed: {last_line(ran)}")
                 continue
             said = [name for name in said if name != "starting"]
             faults += check(target, said)

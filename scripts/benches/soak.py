@@ -19,13 +19,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from attacks.serving import live_once
 from benches.follower import memory, turn, watch
 from benches.proxy import Client
 from benches.report import Report, at_most
 from support import toy_agent
 from support.log_trees import to_bytes
-from support.lsp_client import PATIENCE, start_server
+from support.lsp_client import PATIENCE, LspClient, RpcFailure, start_server
 from support.mcp_client import HELLO, McpClient, server_command, server_environment
 from support.program import OUR_CLIENT, serve_command
 from support.session_log import boundary, summary
@@ -37,6 +36,10 @@ MOST = 150.0
 _CONVERSATIONS, _TURNS, _COMPACTED = 12, 60, 20
 # Seconds between two steps of a kind of work: a busy user's, many times over.
 _PAUSE = 0.05
+
+
+# Of the sessions of a server's own.
+MODEL = "gpt-4o"
 
 
 class Sample(Struct, frozen=True):
@@ -120,16 +123,21 @@ async def _soak(home: Path, seconds: float) -> tuple[dict[str, list[Sample]], di
                     await asyncio.to_thread(_talk, proxy, number)
 
                 work = {"server": live, "watch": write, "mcp": look_up, "proxy": talk}
-                return await _measured(work, processes, seconds)
+                return await measured(work, processes, seconds)
     finally:
         proxy.close()
         mcp.process.kill()
         await mcp.process.wait()
 
 
-async def _measured(
-    work: Mapping[str, Callable[[int], Coroutine[Any, Any, None]]], processes: dict[str, int], seconds: float
+async def measured(
+    work: Mapping[str, Callable[[int], Coroutine[Any, Any, None]]],
+    processes: dict[str, int],
+    seconds: float,
+    every: float = _EVERY,
 ) -> tuple[dict[str, list[Sample]], dict[str, int]]:
+    """Has each kind of work go on for so many seconds, with numbers from 0. Returns samples of each process, taken
+    every so many seconds, and how often each kind of work was done."""
     began, done = time.monotonic(), dict.fromkeys(work, 0)
     is_over = asyncio.Event()
     curves: dict[str, list[Sample]] = {name: [] for name in processes}
@@ -149,11 +157,30 @@ async def _measured(
             for name, process_id in processes.items():
                 files = len([*Path(f"/proc/{process_id}/fd").iterdir()])
                 curves[name].append(Sample(gone, memory(process_id, "VmRSS"), files))
-            await asyncio.sleep(_EVERY)
+            await asyncio.sleep(every)
     finally:
         is_over.set()
         await asyncio.wait(working, timeout=PATIENCE)
     return curves, done
+
+
+async def live_once(client: LspClient, number: int) -> None:
+    """Has a server go through the life of a session."""
+    session_id = (await client.request("ullage/session/new", {"model": MODEL}))["sessionId"]
+    for index in range(20):
+        text = f"session {number} says {index} " + "walnut " * 200
+        await _send(client, "session/append", session_id, messages=[{"role": "user", "content": text}])
+    for method in ("context/compact", "context/undo", "context/messages", "session/close", "session/load"):
+        with suppress(RpcFailure):
+            await _send(client, method, session_id)
+    await client.request("ullage/context/search", {"query": f"session {number}"})
+    await _send(client, "session/delete" if number % 2 else "session/close", session_id)
+    # The client keeps every update.
+    client.notifications.clear()
+
+
+async def _send(client: LspClient, method: str, session_id: str, **params: Any) -> Any:
+    return await client.request(f"ullage/{method}", {"sessionId": session_id, **params})
 
 
 def _write(folder: Path, number: int) -> None:

@@ -11,10 +11,9 @@ from attacks.__main__ import ATTACKS
 from attacks.agents import hostile_agents
 from attacks.appending import full_disk
 from attacks.attack import Ground
-from attacks.disks import read_only_disk, small_disk
+from attacks.disks import no_shared_memory, read_only_disk, small_disk
 from attacks.doors import hostile_folder
 from attacks.stores import clock_jumps, gone_store, no_locks
-from attacks.unshared import no_shared_memory
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reliability.md"
 

@@ -4,7 +4,6 @@ import random
 import re
 
 import pytest
-
 from generators.samples import sample
 
 
