@@ -21,12 +21,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from generators.samples import sample
 from msgspec import Struct
 
 from benches.report import Report, at_most
 from benches.secret_forms import samples
 from gen_secret_shapes import ROOT, rule_list
+from generators.secret_rules import sample
 from ullage.redaction.clean import clean, redact
 
 _SAMPLES = 2

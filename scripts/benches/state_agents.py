@@ -5,14 +5,13 @@ Files of others hold none (or hold it elsewhere) and yield nothing.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from benches.state_records import (
-    CALL,
     COMPACTED,
     RESULT,
     SAID,
@@ -20,10 +19,14 @@ from benches.state_records import (
     Event,
     Record,
     Recording,
+    arguments,
     as_dict,
     as_list,
+    called,
     read_claude,
+    said,
     text_of,
+    typed,
     typed_text,
 )
 
@@ -39,14 +42,8 @@ def read_recording(path: Path) -> Recording | None:
     for agent, (is_its, read) in _AGENTS.items():
         if any(is_its(record) for _, record in records):
             events = tuple(read(records))
-            folder = next(
-                (
-                    str(r.get("cwd") or as_dict(r.get("payload")).get("cwd") or "")
-                    for _, r in records
-                    if r.get("cwd") or as_dict(r.get("payload")).get("cwd")
-                ),
-                "",
-            )
+            folders = (record.get("cwd") or as_dict(record.get("payload")).get("cwd") for _, record in records)
+            folder = str(next((folder for folder in folders if folder), ""))
             return Recording(path=path, agent=agent, folder=folder, events=events)
     return None
 
@@ -60,6 +57,18 @@ def _records(path: Path) -> Iterator[tuple[int, Record]]:
                 continue
 
 
+def _dicts(values: object) -> list[dict[str, Any]]:
+    return [as_dict(value) for value in as_list(values)]
+
+
+def _result(line: int, call_id: object, text: str, failed: bool | None) -> Event:
+    return Event(kind=RESULT, line=line, id=str(call_id), text=text, failed=failed)
+
+
+def _compacted(line: int, text: object, kept: str = "") -> Event:
+    return Event(kind=COMPACTED, line=line, text=str(text or ""), kept=kept)
+
+
 # Codex
 
 
@@ -67,63 +76,35 @@ def _codex(records: Sequence[tuple[int, Record]]) -> Iterator[Event]:
     told = any(as_dict(r.get("payload")).get("type") == "user_message" for _, r in records)
     for number, record in records:
         payload = as_dict(record.get("payload"))
-        kind = payload.get("type")
+        kind, role = payload.get("type"), payload.get("role")
         if record.get("type") == "compacted":
-            kept = [as_dict(each) for each in as_list(payload.get("replacement_history"))]
-            words = [_typed_of(each) for each in kept if each.get("role") == "user"]
-            yield Event(
-                kind=COMPACTED,
-                line=number,
-                text=str(payload.get("message") or ""),
-                kept="\n".join(f"User: {each}" for each in words if each),
-            )
-        elif kind == "user_message" and (text := typed_text(str(payload.get("message", "")))):
-            yield Event(kind=TYPED, line=number, text=text)
+            kept = [_typed_of(one) for one in _dicts(payload.get("replacement_history")) if one.get("role") == "user"]
+            yield _compacted(number, payload.get("message"), "\n".join(f"User: {one}" for one in kept if one))
+        elif kind == "user_message" and typed_text(str(payload.get("message", ""))):
+            yield from typed(number, str(payload["message"]))
         elif record.get("type") != "response_item":
             continue
-        elif kind == "message" and payload.get("role") == "user" and not told:
+        elif kind == "message" and role == "user" and not told:
             if text := _typed_of(payload):
                 yield Event(kind=TYPED, line=number, text=text)
-        elif kind == "message" and payload.get("role") == "assistant":
+        elif kind == "message" and role == "assistant":
             yield Event(kind=SAID, line=number, text=text_of(payload.get("content")))
         elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
-            yield Event(
-                kind=CALL,
-                line=number,
-                id=str(payload.get("call_id")),
-                name=str(payload.get("name") or "shell"),
-                input=_arguments(payload.get("arguments") or payload.get("input") or payload.get("action")),
-            )
+            given = payload.get("arguments") or payload.get("input") or payload.get("action")
+            yield called(number, payload.get("call_id"), payload.get("name") or "shell", given)
         elif kind in ("function_call_output", "custom_tool_call_output"):
             text, code = _codex_output(payload.get("output"))
-            yield Event(
-                kind=RESULT,
-                line=number,
-                id=str(payload.get("call_id")),
-                text=text,
-                failed=None if code is None else code != 0,
-            )
+            yield _result(number, payload.get("call_id"), text, None if code is None else code != 0)
 
 
 def _typed_of(payload: Record) -> str:
-    return typed_text(
-        "\n".join(typed_text(str(as_dict(part).get("text", ""))) for part in as_list(payload.get("content")))
-    )
-
-
-def _arguments(given: object) -> dict[str, Any]:
-    if isinstance(given, str):
-        try:
-            return _DECODE(given)
-        except msgspec.DecodeError:
-            return {"input": given}
-    return as_dict(given)
+    return typed_text("\n".join(typed_text(str(part.get("text", ""))) for part in _dicts(payload.get("content"))))
 
 
 def _codex_output(output: object) -> tuple[str, int | None]:
     if not isinstance(output, str):
         output = text_of(output) or str(as_dict(output).get("content", ""))
-    whole = _arguments(output)
+    whole = arguments(output)
     if "output" in whole:
         code = as_dict(whole.get("metadata")).get("exit_code")
         return str(whole["output"]), int(code) if code is not None else None
@@ -136,29 +117,23 @@ def _codex_output(output: object) -> tuple[str, int | None]:
 
 def _pi(records: Sequence[tuple[int, Record]]) -> Iterator[Event]:
     for number, record in records:
-        if record.get("type") == "compaction":
-            yield Event(kind=COMPACTED, line=number, text=str(record.get("summary", "")))
-        elif record.get("type") == "message":
-            yield from _pi_message(number, as_dict(record.get("message")))
-
-
-def _pi_message(number: int, message: Record) -> Iterator[Event]:
-    text = text_of(message.get("content"))
-    match message.get("role"):
-        case "user" if typed := typed_text(text):
-            yield Event(kind=TYPED, line=number, text=typed)
-        case "assistant":
-            if text:
-                yield Event(kind=SAID, line=number, text=text)
-            for part in map(as_dict, as_list(message.get("content"))):
-                if part.get("type") == "toolCall":
-                    name, given = str(part.get("name")), as_dict(part.get("arguments"))
-                    yield Event(kind=CALL, line=number, id=str(part.get("id")), name=name, input=given)
-        case "toolResult":
-            called, failed = str(message.get("toolCallId")), bool(message.get("isError"))
-            yield Event(kind=RESULT, line=number, id=called, text=text, failed=failed)
-        case _:
-            pass
+        message = as_dict(record.get("message"))
+        text = text_of(message.get("content"))
+        match record.get("type"), message.get("role"):
+            case "compaction", _:
+                yield _compacted(number, record.get("summary"))
+            case "message", "user":
+                yield from typed(number, text)
+            case "message", "assistant":
+                if text:
+                    yield Event(kind=SAID, line=number, text=text)
+                for part in _dicts(message.get("content")):
+                    if part.get("type") == "toolCall":
+                        yield called(number, part.get("id"), part.get("name"), as_dict(part.get("arguments")))
+            case "message", "toolResult":
+                yield _result(number, message.get("toolCallId"), text, bool(message.get("isError")))
+            case _:
+                pass
 
 
 def _copilot(records: Sequence[tuple[int, Record]]) -> Iterator[Event]:
@@ -166,29 +141,16 @@ def _copilot(records: Sequence[tuple[int, Record]]) -> Iterator[Event]:
         data = as_dict(record.get("data"))
         match record.get("type"):
             case "user.message":
-                if text := typed_text(str(data.get("content", ""))):
-                    yield Event(kind=TYPED, line=number, text=text)
+                yield from typed(number, str(data.get("content", "")))
             case "assistant.message":
-                if data.get("content"):
-                    yield Event(kind=SAID, line=number, text=str(data["content"]))
+                yield from said(number, str(data.get("content") or ""))
             case "tool.execution_start":
-                yield Event(
-                    kind=CALL,
-                    line=number,
-                    id=str(data.get("toolCallId")),
-                    name=str(data.get("toolName")),
-                    input=as_dict(data.get("arguments")),
-                )
+                yield called(number, data.get("toolCallId"), data.get("toolName"), as_dict(data.get("arguments")))
             case "tool.execution_complete":
-                yield Event(
-                    kind=RESULT,
-                    line=number,
-                    id=str(data.get("toolCallId")),
-                    text=str(as_dict(data.get("result")).get("content", "")),
-                    failed=data.get("success") is False,
-                )
+                text = str(as_dict(data.get("result")).get("content", ""))
+                yield _result(number, data.get("toolCallId"), text, data.get("success") is False)
             case "session.compaction_complete" if data.get("summaryContent"):
-                yield Event(kind=COMPACTED, line=number, text=str(data["summaryContent"]))
+                yield _compacted(number, data["summaryContent"])
             case _:
                 pass
 
@@ -196,102 +158,61 @@ def _copilot(records: Sequence[tuple[int, Record]]) -> Iterator[Event]:
 def _kimi(records: Sequence[tuple[int, Record]]) -> Iterator[Event]:
     for number, record in records:
         event = as_dict(record.get("event"))
+        part, result = as_dict(event.get("part")), as_dict(event.get("result"))
         if record.get("type") == "turn.prompt" and as_dict(record.get("origin")).get("kind") == "user":
-            if text := typed_text(text_of(record.get("input"))):
-                yield Event(kind=TYPED, line=number, text=text)
+            yield from typed(number, text_of(record.get("input")))
         elif record.get("type") == "context.apply_compaction":
-            yield Event(
-                kind=COMPACTED, line=number, text=str(record.get("contextSummary") or record.get("summary") or "")
-            )
-        elif event.get("type") == "content.part" and as_dict(event.get("part")).get("type") == "text":
-            yield Event(kind=SAID, line=number, text=str(as_dict(event["part"]).get("text", "")))
+            yield _compacted(number, record.get("contextSummary") or record.get("summary"))
+        elif event.get("type") == "content.part" and part.get("type") == "text":
+            yield Event(kind=SAID, line=number, text=str(part.get("text", "")))
         elif event.get("type") == "tool.call":
-            yield Event(
-                kind=CALL,
-                line=number,
-                id=str(event.get("toolCallId")),
-                name=str(event.get("name")),
-                input=_arguments(event.get("args")),
-            )
+            yield called(number, event.get("toolCallId"), event.get("name"), event.get("args"))
         elif event.get("type") == "tool.result":
-            result = as_dict(event.get("result"))
-            yield Event(
-                kind=RESULT,
-                line=number,
-                id=str(event.get("toolCallId")),
-                text=text_of(result.get("output")),
-                failed=bool(result.get("isError")),
-            )
+            text, failed = text_of(result.get("output")), bool(result.get("isError"))
+            yield _result(number, event.get("toolCallId"), text, failed)
 
 
 def _qwen(records: Sequence[tuple[int, Record]]) -> Iterator[Event]:
     for number, record in records:
-        parts = [as_dict(part) for part in as_list(as_dict(record.get("message")).get("parts"))]
+        parts = _dicts(as_dict(record.get("message")).get("parts"))
         if record.get("subtype") == "chat_compression":
-            history = [as_dict(each) for each in as_list(as_dict(record.get("systemPayload")).get("compressedHistory"))]
-            texts = [text_of(each.get("parts")) for each in history]
-            yield Event(kind=COMPACTED, line=number, text=texts[0] if texts else "", kept="\n".join(texts[1:]))
-        text = typed_text("\n".join(str(part.get("text", "")) for part in parts))
-        if text and record.get("type") == "user" and record.get("provenance", "real_user") == "real_user":
-            yield Event(kind=TYPED, line=number, text=text)
-        yield from _google_parts(number, parts, is_agent=record.get("type") == "assistant")
-
-
-def _google_parts(number: int, parts: Iterable[Record], *, is_agent: bool) -> Iterator[Event]:
-    for part in parts:
-        if is_agent and part.get("text") and not part.get("thought"):
-            yield Event(kind=SAID, line=number, text=str(part["text"]))
-        if call := as_dict(part.get("functionCall")):
-            yield Event(
-                kind=CALL,
-                line=number,
-                id=str(call.get("id")),
-                name=str(call.get("name")),
-                input=as_dict(call.get("args")),
-            )
-        if answer := as_dict(part.get("functionResponse")):
-            response = as_dict(answer.get("response"))
-            yield Event(
-                kind=RESULT,
-                line=number,
-                id=str(answer.get("id")),
-                text=str(response.get("output") or response.get("error") or ""),
-                failed="error" in response,
-            )
+            history = _dicts(as_dict(record.get("systemPayload")).get("compressedHistory"))
+            texts = [text_of(each.get("parts")) for each in history] or [""]
+            yield _compacted(number, texts[0], "\n".join(texts[1:]))
+        if record.get("type") == "user" and record.get("provenance", "real_user") == "real_user":
+            yield from typed(number, "\n".join(str(part.get("text", "")) for part in parts))
+        for part in parts:
+            if record.get("type") == "assistant" and part.get("text") and not part.get("thought"):
+                yield Event(kind=SAID, line=number, text=str(part["text"]))
+            if call := as_dict(part.get("functionCall")):
+                yield called(number, call.get("id"), call.get("name"), as_dict(call.get("args")))
+            if answer := as_dict(part.get("functionResponse")):
+                response = as_dict(answer.get("response"))
+                text = str(response.get("output") or response.get("error") or "")
+                yield _result(number, answer.get("id"), text, "error" in response)
 
 
 def _gemini(records: Sequence[tuple[int, Record]]) -> Iterator[Event]:
     seen: set[str] = set()
+
+    def is_new(one: Record) -> bool:
+        is_seen = str(one.get("id")) in seen
+        seen.add(str(one.get("id")))
+        return not is_seen
+
     for number, record in records:
-        replaced = [as_dict(each) for each in as_list(as_dict(record.get("$set")).get("messages"))]
-        texts = [text_of(each.get("content")) for each in replaced]
+        texts = [text_of(each.get("content")) for each in _dicts(as_dict(record.get("$set")).get("messages"))]
         at = next((i for i, text in enumerate(texts) if "<state_snapshot>" in text), None)
         if at is not None:
-            yield Event(kind=COMPACTED, line=number, text=texts[at], kept="\n".join(texts[at + 1 :]))
-        if record.get("type") == "user" and str(record.get("id")) not in seen:
-            seen.add(str(record.get("id")))
-            if text := typed_text(text_of(record.get("content"))):
-                yield Event(kind=TYPED, line=number, text=text)
+            yield _compacted(number, texts[at], "\n".join(texts[at + 1 :]))
+        if record.get("type") == "user" and is_new(record):
+            yield from typed(number, text_of(record.get("content")))
         elif record.get("type") == "gemini":
             if record.get("content"):
                 yield Event(kind=SAID, line=number, text=text_of(record.get("content")))
-            for call in map(as_dict, as_list(record.get("toolCalls"))):
-                if str(call.get("id")) not in seen:
-                    seen.add(str(call.get("id")))
-                    yield Event(
-                        kind=CALL,
-                        line=number,
-                        id=str(call.get("id")),
-                        name=str(call.get("name")),
-                        input=as_dict(call.get("args")),
-                    )
-                    yield Event(
-                        kind=RESULT,
-                        line=number,
-                        id=str(call.get("id")),
-                        text=str(call.get("result", "")),
-                        failed=call.get("status") == "error",
-                    )
+            for call in filter(is_new, _dicts(record.get("toolCalls"))):
+                yield called(number, call.get("id"), call.get("name"), as_dict(call.get("args")))
+                yield _result(number, call.get("id"), str(call.get("result", "")), call.get("status") == "error")
 
 
 _Reader = Callable[[Sequence[tuple[int, Record]]], Iterator[Event]]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 from msgspec import Struct
 
 TYPED, SAID, CALL, RESULT, COMPACTED = "typed", "said", "call", "result", "compacted"
@@ -79,6 +80,33 @@ def typed_text(text: str) -> str:
     return "" if _INSERTED_START.match(left) else left
 
 
+def typed(line: int, text: str, *, refuses: bool = False) -> Iterator[Event]:
+    """Yields what a user typed of a user's turn, if there is anything."""
+    if own := typed_text(text):
+        yield Event(kind=TYPED, line=line, text=own, refuses=refuses)
+
+
+def said(line: int, text: str) -> Iterator[Event]:
+    """Yields what the agent said, if there is anything."""
+    if text.strip():
+        yield Event(kind=SAID, line=line, text=text)
+
+
+def called(line: int, call_id: object, name: object, given: object) -> Event:
+    """Returns a call of a tool, whose input may be JSON in a text."""
+    return Event(kind=CALL, line=line, id=str(call_id), name=str(name), input=arguments(given))
+
+
+def arguments(given: object) -> dict[str, Any]:
+    """Returns a call's input. What is no JSON is a text."""
+    if not isinstance(given, str):
+        return as_dict(given)
+    try:
+        return msgspec.json.decode(given, type=dict[str, Any])
+    except msgspec.DecodeError:
+        return {"input": given}
+
+
 def as_dict(value: object) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
@@ -129,11 +157,10 @@ def _claude_record(number: int, record: Record, interrupted: bool) -> Iterator[E
         yield Event(kind=COMPACTED, line=number, text=text_of(content))
     elif record.get("type") == "assistant":
         for block in map(as_dict, as_list(content)):
-            if block.get("type") == "text" and str(block.get("text", "")).strip():
-                yield Event(kind=SAID, line=number, text=str(block["text"]))
+            if block.get("type") == "text":
+                yield from said(number, str(block.get("text", "")))
             if block.get("type") == "tool_use":
-                name, given = str(block.get("name")), as_dict(block.get("input"))
-                yield Event(kind=CALL, line=number, id=str(block.get("id")), name=name, input=given)
+                yield called(number, block.get("id"), block.get("name"), as_dict(block.get("input")))
     elif record.get("type") == "user" and not record.get("isMeta"):
         yield from _claude_turn(number, record, interrupted)
 
@@ -143,24 +170,16 @@ def _claude_turn(number: int, record: Record, interrupted: bool) -> Iterator[Eve
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else [*map(as_dict, as_list(content))]
     for block in blocks:
         if block.get("type") == "text":
-            if text := typed_text(str(block.get("text", ""))):
-                yield Event(kind=TYPED, line=number, text=text, refuses=interrupted)
+            yield from typed(number, str(block.get("text", "")), refuses=interrupted)
         elif block.get("type") == "tool_result":
             text = text_of(block.get("content"))
             rejected = text.startswith("The user doesn't want to proceed with this tool use")
-            failed = bool(block.get("is_error"))
-            yield Event(
-                kind=RESULT,
-                line=number,
-                id=str(block.get("tool_use_id")),
-                text=text,
-                failed=failed,
-                refuses=rejected,
-                of=as_dict(record.get("toolUseResult")),
-            )
+            failed, of = bool(block.get("is_error")), as_dict(record.get("toolUseResult"))
+            called_by = str(block.get("tool_use_id"))
+            yield Event(kind=RESULT, line=number, id=called_by, text=text, failed=failed, refuses=rejected, of=of)
             if rejected and (words := _REFUSED.search(text)):
-                said = words[1].split("\n\nNote: The user's next message")[0].strip()
-                yield Event(kind=TYPED, line=number, text=said, refuses=True)
+                reason = words[1].split("\n\nNote: The user's next message")[0].strip()
+                yield Event(kind=TYPED, line=number, text=reason, refuses=True)
             elif text.startswith("User has answered your questions:"):
                 for answer in _ANSWERED.findall(text):
                     yield Event(kind=TYPED, line=number, text=answer)

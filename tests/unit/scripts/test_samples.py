@@ -4,7 +4,8 @@ import random
 import re
 
 import pytest
-from generators.samples import sample
+
+from generators.secret_rules import sample
 
 
 @pytest.mark.parametrize(
