@@ -1,8 +1,7 @@
 """Compares Ullage with other programs that do the same work, on the same data in the same run.
 
 Each program is used as its own documents say. What is not installed is left out: ccusage 18 is fetched by npm, the
-others belong to the `bench` dependency group. litellm and LangChain count the whole session for each message, as their
-own checks do; litellm reads its cost map and its vocabulary from its own package.
+others belong to the `bench` dependency group.
 """
 
 import asyncio
@@ -23,18 +22,12 @@ from typing import Any
 import psycopg
 
 from benches.follower import PATIENCE, watch
-from benches.report import TRANSCRIPTS, Aim, Report, at_most, median
-from benches.speed import made_up
+from benches.report import TRANSCRIPTS, Aim, Report, Row, at_most, median, seconds
 from support.logs import message, records
 from support.postgres_server import programs, running_server
-from ullage.app.compose import open_workspace
 from ullage.model.events import SessionCreated
-from ullage.model.message import Message
-from ullage.model.settings import ContextSettings, Settings
-from ullage.service import sessions
 from ullage.store.postgres.postgres_store import open_postgres
 
-_MODEL = "gpt-4o"
 # Messages of the session to which one more is added, and the runs of which the median counts.
 _SIZE, _RUNS = 10_000, 20
 # Bytes from which on a recorded conversation is followed.
@@ -52,12 +45,11 @@ _STATUS: dict[str, Any] = {
 
 # Each step is one run; what comes before the first `yield` is not timed.
 Work = Generator[None]
-_Row = dict[str, Any]
 
 
 def run(_: Sequence[Path]) -> Report:
     """Returns one table: each row has the work, the program, its cost and how many times ours that is."""
-    rows = [*_one_more_message(), *_one_more_row(), *_first_figures()]
+    rows = [*_one_more_row(), *_first_figures()]
     aims: list[Aim] = [
         at_most(f"{row['work']}: ours, of {row['program']}'s cost", 1 / row["times ours"], 1)
         for row in rows
@@ -66,7 +58,7 @@ def run(_: Sequence[Path]) -> Report:
     return Report(bench="rivals", rows=rows, aims=aims)
 
 
-def _table(work: str, ours: float, others: dict[str, float]) -> list[_Row]:
+def _table(work: str, ours: float, others: dict[str, float]) -> list[Row]:
     costs = {"Ullage": ours, **others}
     return [
         {"work": work, "program": name, "ms": 1000 * cost, "times ours": cost / ours} for name, cost in costs.items()
@@ -75,63 +67,12 @@ def _table(work: str, ours: float, others: dict[str, float]) -> list[_Row]:
 
 def _median(work: Work) -> float:
     next(work)
-    times: list[float] = []
-    for _ in range(_RUNS):
-        began = time.perf_counter()
-        next(work)
-        times.append(time.perf_counter() - began)
+    taken = median(seconds(lambda: next(work)) for _ in range(_RUNS))
     work.close()
-    return median(times)
+    return taken
 
 
-def _one_more_message() -> list[_Row]:
-    """Returns the cost of one more message and the new total. Ullage stores the message, too."""
-    counters: dict[str, Callable[[], Work]] = {"litellm": _litellm, "langchain_core": _langchain}
-    others = {name: _median(counter()) for name, counter in counters.items() if find_spec(name)}
-    return _table(f"count one more of {_SIZE:,} messages", _median(_append()), others)
-
-
-def _append() -> Work:
-    settings = Settings(context=ContextSettings(enabled=False))
-    with (
-        TemporaryDirectory() as folder,
-        open_workspace(Path(folder) / "bench.db", settings) as workspace,
-        asyncio.Runner() as runner,
-    ):
-        # As in a server's loop: `Runner.run` also sets and resets a signal handler, a third of an append's time.
-        run = runner.get_loop().run_until_complete
-        session = sessions.new_session(workspace, SessionCreated(model=_MODEL))
-        run(sessions.append(session, made_up(0, _SIZE), None))
-        for number in range(_SIZE, 2 * _SIZE):
-            yield
-            run(sessions.append(session, made_up(number, number + 1), None))
-            assert session.used > 0
-
-
-def _litellm() -> Work:
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-    litellm = import_module("litellm")
-    messages = [_as_dict(one) for one in made_up(0, _SIZE)]
-    for number in range(_SIZE, 2 * _SIZE):
-        messages += [_as_dict(one) for one in made_up(number, number + 1)]
-        yield
-        litellm.token_counter(model=_MODEL, messages=messages)
-
-
-def _as_dict(one: Message) -> dict[str, Any]:
-    return {"role": one.role.value, "content": one.text}
-
-
-def _langchain() -> Work:
-    library, utils = import_module("langchain_core.messages"), import_module("langchain_core.messages.utils")
-    messages = [library.HumanMessage(one.text) for one in made_up(0, _SIZE)]
-    for number in range(_SIZE, 2 * _SIZE):
-        messages += [library.HumanMessage(one.text) for one in made_up(number, number + 1)]
-        yield
-        utils.count_tokens_approximately(messages)
-
-
-def _one_more_row() -> list[_Row]:
+def _one_more_row() -> list[Row]:
     """Returns the cost of an append to a long session in PostgreSQL."""
     if sys.platform == "win32" or programs() is None:
         return []
@@ -190,7 +131,7 @@ def _openai_agents(address: str) -> Work:
             runner.run(engine.dispose())
 
 
-def _first_figures() -> Iterator[_Row]:
+def _first_figures() -> Iterator[Row]:
     """Yields the costs of the first figures of the recorded conversations, and of a status line, beside ccusage's."""
     logs = sorted(path for path in TRANSCRIPTS.glob("claude_code_*/**/*.jsonl") if path.stat().st_size >= _LARGE)
     if not logs:
@@ -239,6 +180,4 @@ def _run(home: Path, words: Sequence[str], data: bytes = b"") -> float:
     """Runs a program to its end. Returns the seconds that it took."""
     environment = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    began = time.perf_counter()
-    subprocess.run(words, input=data, env=environment, check=True, capture_output=True)
-    return time.perf_counter() - began
+    return seconds(lambda: subprocess.run(words, input=data, env=environment, check=True, capture_output=True))
