@@ -1,23 +1,30 @@
-"""Measures following: how long a record takes from an agent's file to the screen, and what an idle follower costs.
+"""Measures following: how long a record takes from an agent's file to the screen, what an idle follower costs, and the
+list of all conversations.
 
 A process of `ullage watch --json` follows made-up homes: with a thousand quiet conversations and one that continues,
-with two hundred that grow at once, and with one file of 200 MB, which it follows again after a restart.
+with two hundred that grow at once, and with one file of 200 MB, which it follows again after a restart. `ullage --all`
+lists three thousand conversations, cold and again, beside a script that reads their last figures.
 """
 
 import os
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benches.follower import PATIENCE, Rows, memory, processor_seconds, turn, used, watch
-from benches.report import Aim, Report, at_most, percentile
+from benches.follower import PATIENCE, Rows, environment, memory, processor_seconds, turn, used, watch
+from benches.report import Part, Report, at_most, percentile, report_of
 from support.log_trees import to_bytes
 from support.session_log import JsonObject, boundary, call, line, result, say, summary
 
 _QUIET = 1_000
 _RECORDS = 200
+# Conversations that are listed at once.
+_ALL = 3_000
 # How many of them have changed in the last hour where the idle follower looks at many, and the seconds since then.
 _LATELY, _AGE = 300, 600.0
 # Conversations that grow at once, and the turns that each of them gets, one after the other.
@@ -36,23 +43,15 @@ _LARGE_PATIENCE = 600.0
 
 def run(_: Sequence[Path]) -> Report:
     """Runs the bench. The paths are not used: it follows files that it makes."""
-    parts = [_measure(measure) for measure in (_one, _kinds, _idle, _many, _large)]
-    return Report(
-        bench="follow",
-        rows=[row for rows, _ in parts for row in rows],
-        aims=[aim for _, aims in parts for aim in aims],
-    )
+    return report_of("follow", [_measure(measure) for measure in (_one, _kinds, _idle, _many, _large, _scan)])
 
 
-_Part = tuple[list[dict[str, Any]], list[Aim]]
-
-
-def _measure(part: Callable[[Path], _Part]) -> _Part:
+def _measure(part: Callable[[Path], Part]) -> Part:
     with TemporaryDirectory(prefix="ullage-follow-") as folder:
         return part(Path(folder))
 
 
-def _one(home: Path) -> _Part:
+def _one(home: Path) -> Part:
     """Measures one conversation that continues among many quiet ones."""
     log = _make_home(home)
     # The first start of an installation compiles the modules.
@@ -76,7 +75,7 @@ def _one(home: Path) -> _Part:
     ]
 
 
-def _kinds(home: Path) -> _Part:
+def _kinds(home: Path) -> Part:
     """Measures what an agent writes last before it is silent: an answer that comes long after its prompt, one with a
     call whose tool runs on, one after another answer, and the result of a call."""
     folder = home / ".claude" / "projects" / "-home-user-live"
@@ -134,7 +133,7 @@ def _first_figure(home: Path) -> float:
         return rows.get(timeout=PATIENCE)[0] - start
 
 
-def _many(home: Path) -> _Part:
+def _many(home: Path) -> Part:
     """Measures conversations that grow at once: from a turn's last write to the last conversation's row."""
     folder = home / ".claude" / "projects" / "-home-user-live"
     folder.mkdir(parents=True)
@@ -173,7 +172,7 @@ def _until_all(rows: Rows, messages: int) -> float:
             return seen
 
 
-def _large(home: Path) -> _Part:
+def _large(home: Path) -> Part:
     """Measures a large file, of a conversation that was compacted many times: from the start to the first figure, from
     an append to its row while the file is read and afterwards, and the most memory that reading it took."""
     log = home / ".claude" / "projects" / "-home-user-live" / "99999999-0000-0000-0000-000000000000.jsonl"
@@ -223,9 +222,9 @@ def _compaction(number: int) -> list[JsonObject]:
     ]
 
 
-def _idle(home: Path) -> _Part:
+def _idle(home: Path) -> Part:
     """Measures what an idle follower costs if many conversations of the last hour are among those that it knows."""
-    _make_quiet(home, _LATELY)
+    _make_quiet(home, _QUIET, _LATELY)
     with watch(home) as (process, rows):
         known = set[str]()
         while len(known) < _LATELY:
@@ -237,10 +236,10 @@ def _idle(home: Path) -> _Part:
     return [{"what": what, "processor_percent": 100 * share}], [at_most(f"{what}: share of a processor", share, 0.005)]
 
 
-def _make_quiet(home: Path, lately: int) -> None:
+def _make_quiet(home: Path, count: int, lately: int = 0) -> None:
     """Makes conversations that do not continue: so many of the last hour, the others of the day before."""
     folder, now = home / ".claude" / "projects", time.time()
-    for number in range(_QUIET):
+    for number in range(count):
         path = folder / f"-home-user-project{number % 50}" / f"{number:08d}-0000-0000-0000-000000000000.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(to_bytes(turn(0, name=path.stem)))
@@ -248,9 +247,45 @@ def _make_quiet(home: Path, lately: int) -> None:
         os.utime(path, (changed, changed))
 
 
+# Prints the tokens of the newest usage in the last kilobytes of each log.
+_TAILS = """
+import json, sys
+from pathlib import Path
+for path in Path(sys.argv[1]).rglob("*.jsonl"):
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 16_384))
+        lines = file.read().splitlines()
+    usages = (json.loads(line)["message"]["usage"] for line in reversed(lines) if b"usage" in line)
+    print(path, sum(next(usages).values()))
+"""
+
+
+def _scan(home: Path) -> Part:
+    """Measures the list of all conversations, for the first time and again when nothing has changed, without the start
+    of the program."""
+    ours = [sys.executable, "-m", "ullage", "--all", "--json", "--store", str(home / "store.db")]
+    # The first start compiles.
+    begin = [_used(home, ours) for _ in range(2)][-1]
+    _make_quiet(home, _ALL)
+    cold, again = (_used(home, ours) - begin for _ in range(2))
+    floor = _used(home, [sys.executable, "-c", _TAILS, str(home)])
+    what = f"list {_ALL:,} conversations, floor: a script that reads their ends"
+    row = {"what": what, "cold_ms": 1000 * cold, "again_ms": 1000 * again, "floor_ms": 1000 * floor}
+    aims = [at_most(f"{what}: ms of processor, cold", 1000 * cold, 600)]
+    return [row], [*aims, at_most(f"{what}: ms of processor, again", 1000 * again, 100)]
+
+
+def _used(home: Path, words: Sequence[str]) -> float:
+    """Runs a program. Returns the seconds of processor time that it and its children took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(words, cwd=home, env=environment(home), stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def _make_home(home: Path) -> Path:
     """Makes the conversations. Returns the file of the one that continues."""
-    _make_quiet(home, 0)
+    _make_quiet(home, _QUIET)
     folder = home / ".claude" / "projects"
     log = folder / "-home-user-live" / "99999999-0000-0000-0000-000000000000.jsonl"
     log.parent.mkdir()

@@ -1,4 +1,4 @@
-"""A process of `ullage watch --json` that a bench measures, and the conversations that it follows."""
+"""A process of `ullage watch --json` that a bench measures, the conversations that it follows, and what it takes."""
 
 import json
 import os
@@ -17,6 +17,7 @@ from support.session_log import JsonObject, line, say
 # Seconds to wait for a row on a busy machine.
 PATIENCE = 60.0
 Rows = Queue[tuple[float, dict[str, Any]]]
+_UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
@@ -24,14 +25,8 @@ _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 def watch(home: Path) -> Generator[tuple[subprocess.Popen[bytes], Rows]]:
     """Runs a follower while the block runs. Yields its process and its rows, each with the time at which it came."""
     rows: Rows = Queue()
-    environment = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
-    # An installed program has its modules compiled.
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ullage", "--store", str(home / "store.db"), "watch", "--json"],
-        env=environment,
-        stdout=subprocess.PIPE,
-    )
+    command = [sys.executable, "-m", "ullage", "--store", str(home / "store.db"), "watch", "--json"]
+    process = subprocess.Popen(command, env=environment(home), stdout=subprocess.PIPE)
 
     def read() -> None:
         assert process.stdout is not None
@@ -45,6 +40,13 @@ def watch(home: Path) -> Generator[tuple[subprocess.Popen[bytes], Rows]]:
     finally:
         process.kill()
         process.wait()
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Returns this process's variables, of a user with another home folder. An installed program has its modules
+    compiled."""
+    kept = {name: value for name, value in os.environ.items() if name not in _UNWANTED}
+    return {**kept, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
 
 
 def turn(number: int, words: int = 200, name: str = "", *, after_compaction: bool = False) -> list[JsonObject]:

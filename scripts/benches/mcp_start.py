@@ -18,6 +18,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from benches.follower import memory as peak
 from benches.report import Aim, Report, at_most, median
 
 _STARTS = 15
@@ -79,16 +80,9 @@ def _started(command: Sequence[str], folder: str) -> _Start:
             process.stdin.flush()
             process.stdout.readline()
         wall = time.perf_counter() - began
-        memory = _peak(process.pid)
+        memory = peak(process.pid, "VmHWM")
         process.stdin.close()
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, command
     return _Start(wall=wall, processor=used.ru_utime + used.ru_stime, memory=memory)
-
-
-def _peak(process_id: int) -> float:
-    """Returns the most memory that a process has had, in MB. Linux alone says it."""
-    lines = Path(f"/proc/{process_id}/status").read_text().splitlines()
-    (line,) = (line for line in lines if line.startswith("VmHWM"))
-    return int(line.split()[1]) / 1024

@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benches.follower import environment, memory
 from benches.proxy_agent import SESSION
-from benches.report import Report, at_least, at_most, percentile
+from benches.report import Report, Row, at_least, at_most, percentile, seconds
 
 _AGENT = Path(__file__).with_name("proxy_agent.py")
 _ULLAGE = Path(sys.executable).with_name("ullage")
-_UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
 TURNS, MESSAGES, PROMPTS = 20, 200, 10
 # The aims: milliseconds a message, and megabytes held for a side that does not read.
 OVERHEAD_AIM, MEMORY_AIM = 1.0, 32.0
@@ -35,8 +35,9 @@ class Client:
     """A blocking client, so that no event loop of the client is measured."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        environment = {name: value for name, value in os.environ.items() if name not in _UNWANTED}
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(Path.home())
+        )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self._in, self.out = self.process.stdin, self.process.stdout
@@ -76,8 +77,7 @@ class Client:
 
     def peak(self) -> float:
         """Returns the most memory that the process has held, in megabytes."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
-        return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+        return memory(self.process.pid, "VmHWM")
 
     def close(self) -> None:
         self._in.close()
@@ -112,13 +112,15 @@ _KINDS: tuple[tuple[str, Callable[[Client], object], int], ...] = (
 )
 
 
-def _measured(what: str, clients: dict[str, Client], call: Callable[[Client], object], count: int) -> dict[str, Any]:
+def _measured(what: str, clients: dict[str, Client], call: Callable[[Client], object], count: int) -> Row:
     turns: dict[str, list[list[float]]] = {name: [] for name in clients}
     for _ in range(TURNS):
         for name, client in clients.items():
-            turns[name].append([_timed(call, client) for _ in range(count)])
-    p50 = {name: _lower_quartile([percentile(turn, 0.5) for turn in taken]) for name, taken in turns.items()}
-    p99 = {name: _lower_quartile([percentile(turn, 0.99) for turn in taken]) for name, taken in turns.items()}
+            turns[name].append([1_000 * seconds(lambda client=client: call(client)) for _ in range(count)])
+    p50, p99 = (
+        {name: percentile([percentile(turn, at) for turn in taken], 0.25) for name, taken in turns.items()}
+        for at in (0.5, 0.99)
+    )
     return {
         "round trip": what,
         "alone p50 ms": p50["alone"],
@@ -129,23 +131,10 @@ def _measured(what: str, clients: dict[str, Client], call: Callable[[Client], ob
     }
 
 
-def _timed(call: Callable[[Client], object], client: Client) -> float:
-    start = time.perf_counter()
-    call(client)
-    return (time.perf_counter() - start) * 1_000
-
-
-def _lower_quartile(values: list[float]) -> float:
-    return percentile(values, 0.25)
-
-
 def _flood_rate(client: Client) -> float:
     """Returns the chunks per second when the agent sends as fast as it can."""
-    start = time.perf_counter()
     client.send({"method": "_bench/flood", "params": {"count": SMALL_FLOOD, "size": SMALL_SIZE}})
-    for _ in range(SMALL_FLOOD):
-        client.out.readline()
-    return SMALL_FLOOD / (time.perf_counter() - start)
+    return SMALL_FLOOD / seconds(lambda: [client.out.readline() for _ in range(SMALL_FLOOD)])
 
 
 def _held_for_client(client: Client) -> float:

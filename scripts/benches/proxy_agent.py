@@ -51,9 +51,7 @@ def main() -> None:
             case "_bench/sleep":
                 threading.Event().wait()
             case _ if "id" in message:
-                out.write(
-                    json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result(message)}).encode() + b"\n"
-                )
+                out.write(answer(message))
             case _:
                 pass
         out.flush()

@@ -6,7 +6,6 @@ others belong to the `bench` dependency group.
 
 import asyncio
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from typing import Any
 
 import psycopg
 
-from benches.follower import PATIENCE, watch
+from benches.follower import PATIENCE, environment, watch
 from benches.report import TRANSCRIPTS, Aim, Report, Row, at_most, median, seconds
 from support.logs import message, records
 from support.postgres_server import programs, running_server
@@ -178,6 +177,4 @@ def _follow(home: Path, files: int) -> float:
 
 def _run(home: Path, words: Sequence[str], data: bytes = b"") -> float:
     """Runs a program to its end. Returns the seconds that it took."""
-    environment = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    return seconds(lambda: subprocess.run(words, input=data, env=environment, check=True, capture_output=True))
+    return seconds(lambda: subprocess.run(words, input=data, env=environment(home), check=True, capture_output=True))
