@@ -20,27 +20,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from msgspec import Struct
 
-from benches.report import TRANSCRIPTS, Aim, Report, at_most
+from benches import state_arms as arms
+from benches.report import TRANSCRIPTS, Aim, Report, Row, at_most
 from benches.state_agents import read_recording
-from benches.state_arms import (
-    AGENT,
-    ARMS,
-    BRIEFED,
-    CHARS,
-    EMPTY,
-    NAMES,
-    OURS,
-    SHUFFLED_LINES,
-    SHUFFLED_WORDS,
-    Cut,
-    controls,
-    cuts,
-    pages,
-)
 from benches.state_checks import judge_checks
 from benches.state_page import Page, read_page
 from benches.state_said import cover, judge_said
@@ -50,12 +35,12 @@ from benches.state_work import judge_work
 
 # A word or two may say something by luck ("yes"); under so many points of a hundred a control says nothing.
 _NOTHING = 5.0
-_WORKERS = 2
 # One shuffle may place lines by luck.
-_SHUFFLES = 3
+_WORKERS, _SHUFFLES = 2, 3
 # Written as fixtures, with texts left out.
 _FIXTURES = "agent_fixtures"
-_CONTROLS = (SHUFFLED_WORDS, NAMES, EMPTY)
+_CONTROLS = (arms.SHUFFLED_WORDS, arms.NAMES, arms.EMPTY)
+_SHUFFLED = (arms.SHUFFLED_LINES, arms.SHUFFLED_WORDS)
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -72,7 +57,7 @@ class Measured(Struct, frozen=True, kw_only=True):
 
 
 def run(paths: Sequence[Path], *, sample: int | None = None, detail: bool = False) -> Report:
-    found = [cut for path in _files(paths) if (recording := read_recording(path)) for cut in cuts(recording)]
+    found = [cut for path in _files(paths) if (recording := read_recording(path)) for cut in arms.cuts(recording)]
     if sample and sample < len(found):
         found = [found[at * len(found) // sample] for at in range(sample)]
     with ProcessPoolExecutor(_WORKERS) as pool:
@@ -81,7 +66,7 @@ def run(paths: Sequence[Path], *, sample: int | None = None, detail: bool = Fals
         for each in measured:
             _show(each)
     # Arms are compared at the same cuts: those with room for each.
-    roomy = {each.cut for each in measured if each.arm == OURS}
+    roomy = {each.cut for each in measured if each.arm == arms.OURS}
     compared = [each for each in measured if each.cut in roomy]
     rows = [*_rows(compared), *_kind_rows(compared), *_agent_rows(measured)]
     return Report(bench="state", rows=rows, aims=[*_aims(compared)])
@@ -93,18 +78,19 @@ def _files(paths: Sequence[Path]) -> list[Path]:
     return sorted(file for file in found if paths or _FIXTURES not in file.parts)
 
 
-def _measure(cut: Cut) -> list[Measured]:
+def _measure(cut: arms.Cut) -> list[Measured]:
     truth = fold(cut.before, cut.recording.folder)
-    made = pages(cut)
-    brief = len(made[BRIEFED]) - len(made[AGENT])
+    made = arms.pages(cut)
+    brief = len(made[arms.BRIEFED]) - len(made[arms.AGENT])
     found: list[Measured] = []
     every = [*made.items()]
-    for arm in (BRIEFED, OURS):
+    for arm in (arms.BRIEFED, arms.OURS):
         for seed in range(_SHUFFLES) if made.get(arm) else ():
-            says_nothing = controls(made[arm], truth, seed)
-            shuffled = {name: text for name, text in says_nothing.items() if name in (SHUFFLED_LINES, SHUFFLED_WORDS)}
-            every += [(f"{arm}: {name}", text) for name, text in shuffled.items()]
-            every += [each for each in says_nothing.items() if each[0] not in shuffled and (arm, seed) == (OURS, 0)]
+            for name, text in arms.controls(made[arm], truth, seed).items():
+                if name in _SHUFFLED:
+                    every.append((f"{arm}: {name}", text))
+                elif (arm, seed) == (arms.OURS, 0):
+                    every.append((name, text))
     for arm, text in every:
         page = read_page(text)
         shares, whole = cover(page, truth)
@@ -129,14 +115,9 @@ def judge(page: Page, truth: Truth) -> list[Verdict]:
 
 
 def _arms(measured: Sequence[Measured]) -> list[str]:
-    order = [
-        *ARMS,
-        *(f"{arm}: {name}" for arm in (BRIEFED, OURS) for name in (SHUFFLED_LINES, SHUFFLED_WORDS)),
-        NAMES,
-        EMPTY,
-    ]
+    shuffled = [f"{arm}: {name}" for arm in (arms.BRIEFED, arms.OURS) for name in _SHUFFLED]
     present = {each.arm for each in measured}
-    return [arm for arm in order if arm in present]
+    return [arm for arm in (*arms.ARMS, *shuffled, arms.NAMES, arms.EMPTY) if arm in present]
 
 
 def score(verdicts: Sequence[Verdict]) -> float | None:
@@ -146,56 +127,52 @@ def score(verdicts: Sequence[Verdict]) -> float | None:
     return 100 * counted / items if items else None
 
 
-def _rows(measured: Sequence[Measured]) -> Iterator[dict[str, Any]]:
+def _ends(verdicts: Sequence[Verdict]) -> Row:
+    return {end: sum(verdict.end == end for verdict in verdicts) for end in (RIGHT, WRONG, ABSENT)}
+
+
+def _percent(values: Sequence[float]) -> float | None:
+    return 100 * sum(values) / len(values) if values else None
+
+
+def _rows(measured: Sequence[Measured]) -> Iterator[Row]:
     for arm in _arms(measured):
         own = [each for each in measured if each.arm == arm]
         verdicts = [verdict for each in own for verdict in each.verdicts]
         by_kind = [value for kind in Kind if (value := score([v for v in verdicts if v.kind is kind])) is not None]
-        shares = [share for each in own for share in each.shares]
-        whole = [stands for each in own for stands in each.whole]
         yield {
             "arm": arm,
             "cuts": len({each.cut for each in own}),
-            "tokens": round(median(each.chars for each in own) / CHARS),
+            "tokens": round(median(each.chars for each in own) / arms.CHARS),
             "state truth": score(verdicts),
             "mean of kinds": sum(by_kind) / len(by_kind) if by_kind else None,
-            "right": sum(v.end == RIGHT for v in verdicts),
-            "wrong": sum(v.end == WRONG for v in verdicts),
-            "absent": sum(v.end == ABSENT for v in verdicts),
-            "user's words": 100 * sum(shares) / len(shares) if shares else None,
-            "short whole": 100 * sum(whole) / len(whole) if whole else None,
-            "brief chars": round(median(each.brief_chars for each in own)) if arm == BRIEFED else None,
+            **_ends(verdicts),
+            "user's words": _percent([share for each in own for share in each.shares]),
+            "short whole": _percent([stands for each in own for stands in each.whole]),
+            "brief chars": round(median(each.brief_chars for each in own)) if arm == arms.BRIEFED else None,
         }
 
 
-def _kind_rows(measured: Sequence[Measured]) -> Iterator[dict[str, Any]]:
+def _kind_rows(measured: Sequence[Measured]) -> Iterator[Row]:
     for kind in Kind:
         for arm in _arms(measured):
             own = [v for each in measured if each.arm == arm for v in each.verdicts if v.kind is kind]
             if own:
-                yield {
-                    "kind": kind.value,
-                    "by arm": arm,
-                    "score": score(own),
-                    "right": sum(v.end == RIGHT for v in own),
-                    "wrong": sum(v.end == WRONG for v in own),
-                    "absent": sum(v.end == ABSENT for v in own),
-                }
+                yield {"kind": kind.value, "by arm": arm, "score": score(own), **_ends(own)}
 
 
-def _agent_rows(measured: Sequence[Measured]) -> Iterator[dict[str, Any]]:
+def _agent_rows(measured: Sequence[Measured]) -> Iterator[Row]:
     for agent in sorted({each.agent for each in measured}):
-        for arm in (AGENT, BRIEFED):
+        for arm in (arms.AGENT, arms.BRIEFED):
             own = [each for each in measured if (each.agent, each.arm) == (agent, arm)]
             verdicts = [verdict for each in own for verdict in each.verdicts]
-            shares = [share for each in own for share in each.shares]
             yield {
                 "agent": agent,
                 "page": arm,
                 "cuts": len(own),
                 "items": sum(not verdict.extra for verdict in verdicts),
                 "state truth": score(verdicts),
-                "user's words": 100 * sum(shares) / len(shares) if shares else None,
+                "user's words": _percent([share for each in own for share in each.shares]),
             }
 
 

@@ -14,13 +14,13 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from benches.state_page import names
-from benches.state_records import CALL, COMPACTED, RESULT, SAID, TYPED, Event, Recording
+from benches.state_records import CALL, COMPACTED, RESULT, SAID, TYPED, Event, Recording, as_list
 from benches.state_truth import Truth
 
 CHARS = 4
@@ -115,14 +115,9 @@ def _ullage(cut: Cut, records: int, arguments: Sequence[str]) -> dict[str, Any]:
         with cut.recording.path.open("rb") as whole:
             path.write_bytes(b"".join(line for _, line in zip(range(records), whole, strict=False)))
         command = [sys.executable, "-m", "ullage", arguments[0], str(path), *arguments[1:], "--json"]
-        home = {
-            "HOME": folder,
-            "XDG_DATA_HOME": f"{folder}/data",
-            "XDG_CONFIG_HOME": f"{folder}/config",
-            "XDG_STATE_HOME": f"{folder}/state",
-            "XDG_CACHE_HOME": f"{folder}/cache",
-        }
-        done = subprocess.run(command, capture_output=True, timeout=_TIMEOUT_S, env={**os.environ, **home}, check=False)
+        homes = {f"XDG_{name}_HOME": f"{folder}/{name.lower()}" for name in ("DATA", "CONFIG", "STATE", "CACHE")}
+        known = {**os.environ, "HOME": folder, **homes}
+        done = subprocess.run(command, capture_output=True, timeout=_TIMEOUT_S, env=known, check=False)
     try:
         return msgspec.json.decode(done.stdout, type=dict[str, Any])
     except msgspec.DecodeError:
@@ -132,30 +127,20 @@ def _ullage(cut: Cut, records: int, arguments: Sequence[str]) -> dict[str, Any]:
 
 def _context(compacted: dict[str, Any]) -> str:
     found: list[str] = []
-    for message in cast("list[dict[str, Any]]", compacted.get("messages") or []):
+    for message in as_list(compacted.get("messages")):
+        speaker = "User" if message.get("role") == "user" else "Agent"
         content = message.get("content")
-        blocks = (
-            [{"type": "text", "text": content}]
-            if isinstance(content, str)
-            else cast("list[dict[str, Any]]", content or [])
-        )
-        for block in blocks:
+        for block in [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content):
             text = str(block.get("text") or "")
             match block.get("type"):
-                case "text" if text.startswith("[Compaction"):
-                    found.append(text)
                 case "text":
-                    found.append(f"{'User' if message.get('role') == 'user' else 'Agent'}: {text}")
+                    found.append(text if text.startswith("[Compaction") else f"{speaker}: {text}")
                 case "tool_use":
                     found.append(f"Call {block.get('name')}: {msgspec.json.encode(block.get('input')).decode()}")
                 case "tool_result":
                     parts = block.get("content")
-                    shown = (
-                        parts
-                        if isinstance(parts, str)
-                        else "\n".join(str(part.get("text", "")) for part in cast("list[dict[str, Any]]", parts or []))
-                    )
-                    found.append(f"Result: {shown}")
+                    texts = [parts] if isinstance(parts, str) else [str(one.get("text", "")) for one in as_list(parts)]
+                    found.append("Result: " + "\n".join(texts))
                 case _:
                     pass
     return "\n\n".join(found)
@@ -165,17 +150,11 @@ def _context(compacted: dict[str, Any]) -> str:
 
 
 def _rendered(event: Event) -> str:
-    match event.kind:
-        case "typed":
-            return f"User: {event.text}"
-        case "said":
-            return f"Agent: {event.text}"
-        case "call":
-            return f"Call {event.name}: {msgspec.json.encode(dict(event.input)).decode()[:_MOST_OF_RESULT]}"
-        case "result":
-            return f"Result: {event.text[:_MOST_OF_RESULT]}"
-        case _:
-            return event.text
+    if event.kind == CALL:
+        return f"Call {event.name}: {msgspec.json.encode(dict(event.input)).decode()[:_MOST_OF_RESULT]}"
+    if event.kind == RESULT:
+        return f"Result: {event.text[:_MOST_OF_RESULT]}"
+    return {TYPED: "User: ", SAID: "Agent: "}.get(event.kind, "") + event.text
 
 
 def tail(events: Sequence[Event], room: int) -> str:
@@ -201,13 +180,8 @@ def tail_and_lines(events: Sequence[Event], room: int) -> str:
     """Returns the newest events, and in a quarter of the room lines from before them, those with the rarest names."""
     newest = tail(events, int(room * (1 - _SAMPLE_SHARE)))
     seen = set(newest.splitlines())
-    lines = [
-        line
-        for event in events
-        for line in _rendered(event).splitlines()
-        if line not in seen and len(line) <= _MOST_OF_LINE
-    ]
-    of_line = {line: names(line) for line in lines}
+    rendered = (line for event in events for line in _rendered(event).splitlines())
+    of_line = {line: names(line) for line in rendered if line not in seen and len(line) <= _MOST_OF_LINE}
     often = Counter(name for found in of_line.values() for name in found)
     ranked = sorted(of_line, key=lambda line: -sum(1 / often[name] for name in of_line[line]))
     left = room - len(newest) - 2

@@ -70,11 +70,8 @@ def _latest(runs: Sequence[Run], command: str) -> Run:
 def _check_said(page: Page, line: Line, purpose: str, run: Run, runs: Sequence[Run]) -> str:
     """Returns how a line says that the newest check of a purpose ended: of its command, or of all checks of the purpose
     ("all tests pass"), if no other one of them is open."""
-    still_open = [
-        each
-        for each in runs
-        if each.purpose == purpose and not each.passed and not each.mended and _latest(runs, each.command) is each
-    ]
+    failed = [each for each in runs if each.purpose == purpose and not each.passed and not each.mended]
+    still_open = [each for each in failed if _latest(runs, each.command) is each]
     for sentence in sentences(line.text):
         commands = [command for quoted in _CODE.findall(sentence) if (command := _only_command(quoted))]
         own = [command for command in commands if _is_run(command, run.command)]
@@ -117,7 +114,7 @@ def _is_run(quoted: str, command: str) -> bool:
 def _ended(text: str, page: Page, line: Line) -> str:
     """Returns how a check ended by the words after it: passed (also: failed, and was mended), failed, or nothing."""
     bare = _NO_PASS.sub(" ", text)
-    fails = re.search(rf"\b{_FAILS}\b|[❌✗]", _NO_FAIL.sub(lambda found: " " * len(found[0]), bare), re.IGNORECASE)
+    fails = re.search(rf"\b{_FAILS}\b|[❌✗]", _blanked(bare), re.IGNORECASE)
     passes = [*re.finditer(_PASSES, bare, re.IGNORECASE)]
     if not fails:
         return PASSED if passes else ""
@@ -125,6 +122,11 @@ def _ended(text: str, page: Page, line: Line) -> str:
         return PASSED
     rest = " ".join([bare[fails.end() :], *(child.text for child in page.entry(line)[1:] if not child.is_code)])
     return PASSED if re.search(_PASSES, rest, re.IGNORECASE) or _MENDED.search(rest) else FAILED
+
+
+def _blanked(text: str) -> str:
+    """Returns a text with blanks in place of what says that nothing failed."""
+    return _NO_FAIL.sub(lambda found: " " * len(found[0]), text)
 
 
 def _claimed_failed(page: Page, command: str) -> Line | None:
@@ -135,15 +137,9 @@ def _claimed_failed(page: Page, command: str) -> Line | None:
         whole = " ".join(each.text for each in page.entry(line))
         for quoted in re.finditer(r"`[^`]+`", line.text):
             after = line.text[quoted.end() :]
-            failure = re.search(
-                rf"\b{_FAILS}\b", _NO_FAIL.sub(lambda found: " " * len(found[0]), after[:40]), re.IGNORECASE
-            )
-            if (
-                _only_command(quoted[0]) != command
-                or not failure
-                or "`" in after[: failure.start()]
-                or _AGAIN.search(whole)
-            ):
+            failure = re.search(rf"\b{_FAILS}\b", _blanked(after[:40]), re.IGNORECASE)
+            is_meant = _only_command(quoted[0]) == command and not _AGAIN.search(whole)
+            if not is_meant or not failure or "`" in after[: failure.start()]:
                 continue
             rest = whole[quoted.end() + failure.end() :]
             if not re.search(_PASSES, rest, re.IGNORECASE) and not _MENDED.search(rest):
@@ -186,11 +182,8 @@ def _problem(page: Page, problem: Problem, signs: frozenset[str], others: Sequen
         if not (_TROUBLE.search(line.text) or any(_TROUBLE.search(label) for label in page.labels(line))):
             continue
         tail = line.text[start:]
-        fixes = [
-            text
-            for text in (tail, *(each.text for each in page.entry(line)[1:] if not each.is_code))
-            if _FIX.search(text)
-        ]
+        below = (each.text for each in page.entry(line)[1:] if not each.is_code)
+        fixes = [text for text in (tail, *below) if _FIX.search(text)]
         told = names(" ".join(fixes)) | {PurePosixPath(path).name for fix in fixes for path in _PATH.findall(fix)}
         if told & own:
             said.append(("its mend", line, place(page, line, "problem")))
@@ -233,8 +226,6 @@ def _commit(page: Page, truth: Truth) -> Iterator[Verdict]:
             if about:
                 said.append((last.sha, line, place(page, line, "commit")))
         elif _LAST.search(line.text):
-            named = [
-                each for each in truth.commits if each is not last and any(each.sha.startswith(sha[:7]) for sha in shas)
-            ]
-            said.extend((other.sha, line, FITS) for other in named)
+            others = (each for each in truth.commits if each is not last)
+            said += [(one.sha, line, FITS) for one in others if any(one.sha.startswith(sha[:7]) for sha in shas)]
     yield verdict(Kind.COMMIT, f"{last.sha} {last.subject}", last.sha, said)

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from benches.state_page import Line, Page, find_passage, find_whole, longest_order, words
 from benches.state_truth import Truth, Words
 from benches.state_verdicts import ABSENT, RIGHT, WRONG, Kind, Verdict
@@ -63,45 +65,41 @@ def judge_said(page: Page, truth: Truth) -> Iterator[Verdict]:
         wanted = words(message.text)
         if not wanted:
             continue
-        start, line = _standing(page, own, wanted, message.text)
+        start = _standing(page, own, wanted, message.text)
         if start is not None:
             at = page.lines[page.line_of[mine[start]]]
             found.append((message, Verdict(kind=kind, end=RIGHT, item=message.text, quote=at.text), at))
             continue
-        start, line = _standing(page, page.words, wanted, message.text)
+        start = _standing(page, page.words, wanted, message.text)
         if start is None:
             found.append((message, Verdict(kind=kind, end=ABSENT, item=message.text), None))
             continue
         line = page.lines[page.line_of[start]]
         speaker = speakers[line]
         end = RIGHT if speaker == "user" else WRONG if speaker == "other" and _BOUND < len(wanted) <= _LONG else ABSENT
-        found.append(
-            (
-                message,
-                Verdict(kind=kind, end=end, item=message.text, why=f"said by {speaker or 'nobody'}", quote=line.text),
-                line if end == RIGHT else None,
-            )
-        )
+        why = f"said by {speaker or 'nobody'}"
+        verdict = Verdict(kind=kind, end=end, item=message.text, why=why, quote=line.text)
+        found.append((message, verdict, line if end == RIGHT else None))
     yield from _ordered(found)
     yield from _overruled(page, truth, speakers)
 
 
-def _standing(page: Page, stream: Sequence[str], wanted: Sequence[str], text: str) -> tuple[int | None, Line | None]:
+def _standing(page: Page, stream: Sequence[str], wanted: Sequence[str], text: str) -> int | None:
     """Returns the first word's place in a stream of words where a message is as it is: a short one whole, a longer
     one in most of its sequences, a very long one at least in its beginning and its end."""
     if len(wanted) <= _SHORT:
         for start in find_whole(stream, wanted):
             if len(wanted) > _BOUND or _is_bound(page, text):
-                return start, None
-        return None, None
+                return start
+        return None
     passage = find_passage(stream, wanted)
     if passage.share >= (_MOST if len(wanted) <= _LONG else _MOST_LONG):
-        return passage.start, None
+        return passage.start
     if len(wanted) > _LONG:
         edges = find_passage(stream, wanted[:_EDGE]), find_passage(stream, wanted[-_EDGE:])
         if all(edge.share >= _MOST for edge in edges):
-            return edges[0].start, None
-    return None, None
+            return edges[0].start
+    return None
 
 
 def _is_bound(page: Page, text: str) -> bool:
@@ -126,11 +124,7 @@ def _ordered(found: Sequence[tuple[Words, Verdict, Line | None]]) -> Iterator[Ve
             continue
         wrong |= {at for place, at in enumerate(group) if place not in kept and numbers.count(numbers[place]) == 1}
     for at, (_, verdict, _) in enumerate(found):
-        yield (
-            Verdict(kind=verdict.kind, end=WRONG, item=verdict.item, why="out of order", quote=verdict.quote)
-            if at in wrong
-            else verdict
-        )
+        yield replace(verdict, end=WRONG, why="out of order") if at in wrong else verdict
 
 
 def _overruled(page: Page, truth: Truth, speakers: _Speakers) -> Iterator[Verdict]:
@@ -140,28 +134,19 @@ def _overruled(page: Page, truth: Truth, speakers: _Speakers) -> Iterator[Verdic
             continue
         refused = words(message.text)[:4]
         for line in page.lines:
-            size = len(words(line.text))
+            own = words(line.text)
             if (
-                line.is_code
-                or size < 8
-                or not _PROPOSES.search(line.text)
-                or speakers[line] == "user"
-                or not any(_DECIDED.search(label) for label in page.labels(line))
+                refused
+                and not line.is_code
+                and len(own) >= 8
+                and _PROPOSES.search(line.text)
+                and speakers[line] != "user"
+                and any(_DECIDED.search(label) for label in page.labels(line))
+                and find_passage(words(message.proposal), own).share >= 0.7
+                and not find_whole(own, refused)
             ):
-                continue
-            if (
-                find_passage(words(message.proposal), words(line.text)).share >= 0.7
-                and refused
-                and not find_whole(words(line.text), refused)
-            ):
-                yield Verdict(
-                    kind=Kind.REFUSAL,
-                    end=WRONG,
-                    item=message.text,
-                    why="what the user turned down, as decided",
-                    extra=True,
-                    quote=line.text,
-                )
+                why = "what the user turned down, as decided"
+                yield Verdict(kind=Kind.REFUSAL, end=WRONG, item=message.text, why=why, extra=True, quote=line.text)
                 break
 
 

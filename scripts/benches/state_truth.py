@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from benches import state_shell as shell
 from benches.state_page import names
@@ -217,11 +218,8 @@ def _file_call(folding: _Folding, call: Event, result: Event, path: str) -> None
             _edit(folding, call.line, inside, (old, new))
         file.seen |= names(str(result.of.get("originalFile") or ""))
     elif "content" in given and name not in ("read", "grep"):
-        made = (
-            result.of.get("type") == "create"
-            or "created successfully" in result.text
-            or (not is_known and not result.of)
-        )
+        made = result.of.get("type") == "create" or "created successfully" in result.text
+        made = made or (not is_known and not result.of)
         file.existed = (is_known and file.existed) or not made
         file.is_gone = False
         original = str(result.of.get("originalFile") or "")
@@ -264,9 +262,8 @@ def _patch(folding: _Folding, line: int, command: str) -> None:
 def _shell(folding: _Folding, call: Event, result: Event, command: str) -> None:
     for outcome in shell.outcomes(command, result.text, result.failed):
         if outcome.passed is not None and not result.refuses:
-            folding.runs.append(
-                Run(purpose=outcome.purpose, command=outcome.command, passed=outcome.passed, line=call.line)
-            )
+            run = Run(purpose=outcome.purpose, command=outcome.command, passed=outcome.passed, line=call.line)
+            folding.runs.append(run)
             if not outcome.passed:
                 lines = [each for each in result.text.splitlines() if _ERROR_LINE.search(each)]
                 folding.errors[len(folding.runs) - 1] = names("\n".join(lines))
@@ -291,11 +288,8 @@ def _leaves(folding: _Folding, text: str) -> bool:
         return True
     found = re.match(r"(?:cd|pushd)\s+(\S+)|git -C (\S+)", text)
     path = (found[1] or found[2] or "").strip("'\"") if found else ""
-    return (
-        path.startswith(("/", "~", ".."))
-        and path.rstrip("/") != folding.folder.rstrip("/")
-        and _inside(folding, path) is None
-    )
+    is_other = path.startswith(("/", "~", "..")) and path.rstrip("/") != folding.folder.rstrip("/")
+    return is_other and _inside(folding, path) is None
 
 
 _KEEPS_EDITS = re.compile(
@@ -347,30 +341,19 @@ def _settled(folding: _Folding) -> Truth:
     for at, run in enumerate(runs):
         after = next((later for later in runs[at + 1 :] if later.passed and _settles(later, run)), None)
         mended = not run.passed and after is not None
-        settled.append(Run(purpose=run.purpose, command=run.command, passed=run.passed, line=run.line, mended=mended))
-        newest = (
-            not any(
-                later.purpose == run.purpose and later.command == run.command
-                for later in runs[at + 1 : runs.index(after)]
-            )
-            if after
-            else False
-        )
-        if after is not None and mended and newest:
+        settled.append(replace(run, mended=mended))
+        if after is None or not mended:
+            continue
+        between = runs[at + 1 : runs.index(after)]
+        if not any((later.purpose, later.command) == (run.purpose, run.command) for later in between):
             mend = frozenset[str]().union(*(words for line, words in folding.mends if run.line <= line <= after.line))
             if mend and folding.errors.get(at):
                 problems.append(Problem(command=run.command, signs=folding.errors[at], mend=mend))
-    files = [
-        File(
-            path=path,
-            change=_change(file),
-            edited=frozenset(file.edited),
-            seen=frozenset(file.seen | file.edited),
-            is_gone=file.is_gone,
-        )
-        for path, file in folding.files.items()
-        if not file.is_unknown
-    ]
+    files: list[File] = []
+    for path, file in folding.files.items():
+        edited, seen = frozenset(file.edited), frozenset(file.seen | file.edited)
+        if not file.is_unknown:
+            files.append(File(path=path, change=_change(file), edited=edited, seen=seen, is_gone=file.is_gone))
     return Truth(
         words=tuple(folding.words),
         tasks=tuple(folding.tasks.values()),

@@ -114,12 +114,6 @@ def verdict(
             return Verdict(kind=kind, end=RIGHT, item=item, why=meant, quote=line.text)
     for _, line, where in said:
         if where == MISPLACED:
-            return Verdict(
-                kind=kind,
-                end=WRONG,
-                item=item,
-                why="stands under what it can't be said of",
-                quote=line.text,
-                extra=extra,
-            )
+            why = "stands under what it can't be said of"
+            return Verdict(kind=kind, end=WRONG, item=item, why=why, quote=line.text, extra=extra)
     return Verdict(kind=kind, end=ABSENT, item=item, why=meant)

@@ -249,12 +249,7 @@ def _done_to(page: Page, file: File, lines: Sequence[Line], files: Sequence[File
             if named & file.edited and place(page, line, "file") == FITS:
                 right = right or told
             elif is_entry and not named & file.seen and named & foreign:
-                return Verdict(
-                    kind=Kind.PARENT,
-                    end=WRONG,
-                    item=item,
-                    why=f"another file's: {', '.join(sorted(named & foreign)[:4])}",
-                    quote=told.text,
-                )
+                why = f"another file's: {', '.join(sorted(named & foreign)[:4])}"
+                return Verdict(kind=Kind.PARENT, end=WRONG, item=item, why=why, quote=told.text)
     end = RIGHT if right is not None else ABSENT
     return Verdict(kind=Kind.PARENT, end=end, item=item, quote=right.text if right else "")
