@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 
 from releasing.project import ROOT, read_project
 from site_pages.pages import Site, stage
-from site_pages.plots import write_plots
 
 # What Sphinx reads. Pages name headings of other pages as GitHub does.
 _SETTINGS = {
@@ -34,7 +33,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     project = read_project()
     with TemporaryDirectory(prefix="ullage-docs-") as folder:
         stage(Site(ROOT, Path(folder) / "pages", project.repository))
-        write_plots(ROOT, Path(folder) / "pages", project.repository)
         settings = {**_SETTINGS, "project": project.name.capitalize(), "html_title": project.name.capitalize()}
         lines = [f"{name} = {value!r}" for name, value in settings.items()]
         (Path(folder) / "conf.py").write_text("\n".join(lines), encoding="utf-8")

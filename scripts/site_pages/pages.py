@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from site_pages import plots
 from site_pages.agent_pages import agent_pages, write_agent_pages
 
 # The front page, and the others in the order of the navigation: its heading, the page's title in it, and the document.
@@ -91,10 +90,9 @@ def navigation() -> str:
 
 
 def _in_order() -> Iterable[tuple[str, str, str]]:
-    """Yields the pages in the order of the navigation: those on each agent before the first on editors,
-    and the plots."""
+    """Yields the pages in the order of the navigation: those on each agent before the first on editors."""
     before = next(at for at, (heading, _, _) in enumerate(PAGES) if heading == "In your editor")
-    yield from (*PAGES[:before], *agent_pages(), *PAGES[before:], (plots.HEADING, "Plots", plots.PAGE))
+    yield from (*PAGES[:before], *agent_pages(), *PAGES[before:])
 
 
 def _relinked(site: Site, document: str, broken: list[str], match: re.Match[str]) -> str:

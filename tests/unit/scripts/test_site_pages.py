@@ -10,7 +10,6 @@ from site_pages.__main__ import main
 from site_pages.agent_pages import page_of
 from site_pages.pages import FRONT, PAGES, Site, place, stage
 from site_pages.particulars import PARTICULARS
-from site_pages.plots import write_plots
 from support.documents import ROOT
 from ullage.agents.table import AGENTS, word_of
 
@@ -63,16 +62,6 @@ def test_a_page_names_the_folders_of_each_system_and_the_variables_that_move_the
     assert "of 200,000 tokens at 180,000" in codex
     assert "where its conversations are (macOS)" in cursor
     assert "~/Library/Application Support/cursor/chats/" in cursor
-
-
-@pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs matplotlib: ./scripts/docs gets it")
-def test_the_page_of_plots_has_a_picture_and_the_aims_of_each_bench_the_missed_ones_too(tmp_path: Path) -> None:
-    write_plots(ROOT, tmp_path, REPOSITORY)
-    page = (tmp_path / "plots.md").read_text(encoding="utf-8")
-    for name in re.findall(r"\]\((images/[^)]+)\)", page):
-        assert "<svg" in (tmp_path / name).read_text(encoding="utf-8")
-    assert "95th percentile, worst session | 0.0284 | <= 0.015 | **missed**" in page
-    assert "milliseconds" not in page
 
 
 def test_a_link_without_a_target_is_an_error_that_names_it(tmp_path: Path) -> None:
