@@ -2,7 +2,7 @@
 list of all conversations.
 
 A process of `ullage watch --json` follows made-up homes: with a thousand quiet conversations and one that continues,
-with two hundred that grow at once, and with one file of 200 MB, which it follows again after a restart. `ullage --all`
+and with one file of 200 MB, which it follows again after a restart. `ullage --all`
 lists three thousand conversations, cold and again, beside a script that reads their last figures.
 """
 
@@ -27,8 +27,6 @@ _RECORDS = 200
 _ALL = 3_000
 # How many of them have changed in the last hour where the idle follower looks at many, and the seconds since then.
 _LATELY, _AGE = 300, 600.0
-# Conversations that grow at once, and the turns that each of them gets, one after the other.
-_AT_ONCE, _TURNS = 200, 5
 # Bytes of a large conversation's file.
 _LARGE = 200 << 20
 # Messages of a large conversation from one compaction to the next, and the megabytes in which it is read.
@@ -43,7 +41,7 @@ _LARGE_PATIENCE = 600.0
 
 def run(_: Sequence[Path]) -> Report:
     """Runs the bench. The paths are not used: it follows files that it makes."""
-    return report_of("follow", [_measure(measure) for measure in (_one, _kinds, _idle, _many, _large, _scan)])
+    return report_of("follow", [_measure(measure) for measure in (_one, _kinds, _idle, _large, _scan)])
 
 
 def _measure(part: Callable[[Path], Part]) -> Part:
@@ -131,45 +129,6 @@ def _first_figure(home: Path) -> float:
     start = time.perf_counter()
     with watch(home) as (_, rows):
         return rows.get(timeout=PATIENCE)[0] - start
-
-
-def _many(home: Path) -> Part:
-    """Measures conversations that grow at once: from a turn's last write to the last conversation's row."""
-    folder = home / ".claude" / "projects" / "-home-user-live"
-    folder.mkdir(parents=True)
-    logs = [folder / f"{number:08d}-0000-0000-0000-000000000000.jsonl" for number in range(_AT_ONCE)]
-    for log in logs:
-        log.write_bytes(to_bytes(turn(0, name=log.stem)))
-    with watch(home) as (process, rows):
-        _until_all(rows, 1)
-        delays: list[float] = []
-        for number in range(2, 2 + 2 * _TURNS, 2):
-            for log in logs:
-                with log.open("ab") as file:
-                    file.write(to_bytes(turn(number, name=log.stem)))
-            written = time.perf_counter()
-            delays.append(_until_all(rows, number + 1) - written)
-        most = memory(process.pid, "VmHWM")
-    return [
-        {
-            "what": f"a turn in each of {_AT_ONCE} conversations to the last row",
-            "p50_ms": 1000 * percentile(delays, 0.5),
-            "p95_ms": 1000 * percentile(delays, 0.95),
-            "memory_mb": most,
-        }
-    ], []
-
-
-def _until_all(rows: Rows, messages: int) -> float:
-    """Waits until every conversation has so many messages. Returns the time of the last row."""
-    known: set[str] = set()
-    while True:
-        seen, row = rows.get(timeout=PATIENCE)
-        # A first figure comes before the messages are counted.
-        if row["messages"] is not None and row["messages"] >= messages:
-            known.add(row["path"])
-        if len(known) == _AT_ONCE:
-            return seen
 
 
 def _large(home: Path) -> Part:

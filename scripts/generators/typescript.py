@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import inspect as kinds
 
 from generators import wire
-from generators.names import constant, writable_agents
 from ullage.agents.machine import Machine
-from ullage.agents.table import AGENTS, agent_called
+from ullage.agents.table import AGENTS, agent_called, word_of
 from ullage.api.methods import METHODS, NOTIFICATIONS, PREFIXES, settings_schema
 from ullage.api.protocol import CLIENT_METHODS, CODES, AnyMethod, ClientMethod
 
@@ -122,7 +121,7 @@ def _inline(kind: kinds.StructType) -> str:
 def _method(method: AnyMethod) -> str:
     name, params = json.dumps(PREFIXES["lsp"] + method.name), method.params.__name__
     kind = f"NotificationMethod<{params}>" if method.notification else f"Method<{params}, {method.result.__name__}>"
-    return _comment(method.doc) + f"export const {constant(method.name)}: {kind} = {{ name: {name} }};\n"
+    return _comment(method.doc) + f"export const {_constant(method.name)}: {kind} = {{ name: {name} }};\n"
 
 
 def _client_method(method: ClientMethod) -> str:
@@ -132,17 +131,23 @@ def _client_method(method: ClientMethod) -> str:
     )
     return (
         _comment(f"{method.doc} Sent by the server.")
-        + f"export const {constant(method.name)}: {kind} = {{ name: {name} }};\n"
+        + f"export const {_constant(method.name)}: {kind} = {{ name: {name} }};\n"
     )
 
 
 def _notification(method: str) -> str:
     name, kind = json.dumps(PREFIXES["lsp"] + method), f"NotificationMethod<{NOTIFICATIONS[method].__name__}>"
-    return _comment("Sent by the server.") + f"export const {constant(method)}: {kind} = {{ name: {name} }};\n"
+    return _comment("Sent by the server.") + f"export const {_constant(method)}: {kind} = {{ name: {name} }};\n"
+
+
+def _constant(method: str) -> str:
+    """Spells `session/append` as `SessionAppend`, `session/request_permission` as `SessionRequestPermission` and
+    `context/givenBack` as `ContextGivenBack`."""
+    return "".join(part[:1].upper() + part[1:] for part in method.replace("_", "/").split("/"))
 
 
 def _method_names() -> str:
-    constants = "".join(f"  {constant(method.name)},\n" for method in METHODS)
+    constants = "".join(f"  {_constant(method.name)},\n" for method in METHODS)
     doc = _comment("The names of all methods that the server serves.")
     return f"{doc}export const methodNames: readonly string[] = [\n{constants}].map(({{ name }}) => name);\n"
 
@@ -191,7 +196,7 @@ def _agent_folders() -> str:
 
 def _writable_agents() -> str:
     """Returns the agents whose sessions can be written, for the commands that make one."""
-    agents = [(word, name, _settings_folders(word)) for word, name in writable_agents()]
+    agents = [(word_of(agent), agent.name, _settings_folders(word_of(agent))) for agent in AGENTS if agent.writer]
     lines = "".join(
         f"  {{ word: {json.dumps(word)}, agent: {json.dumps(name)}, folders: {json.dumps(folders)} }},\n"
         for word, name, folders in agents

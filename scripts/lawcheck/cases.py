@@ -1,16 +1,18 @@
 """Every way of making room as a case: how it is planned, and how small it must be able to make a context."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec import Struct
 
 from lawcheck import floors
-from lawcheck.fitted import fit
 from lawcheck.situation import Situation, plan_with_summary
+from support.workspace import LARGE_MODEL, CountingIds, FixedClock, build_test_workspace
 from ullage.edits.counted import Stamp
 from ullage.edits.drop import Keep, make_chain, plan_truncation
-from ullage.model.events import Edit
+from ullage.model.errors import CannotFit
+from ullage.model.events import ContextEdited, Edit, SessionCreated
 from ullage.model.settings import (
     RangeKeep,
     Selective,
@@ -20,6 +22,7 @@ from ullage.model.settings import (
     TokenBudget,
     TruncateRange,
 )
+from ullage.service.compact.by_hand import fit_budget
 from ullage.service.plan import CHEAP, LAST_RESORT, TRUNCATIONS, Rung, climb
 
 
@@ -63,6 +66,26 @@ def _truncate(strategies: Sequence[StrategySettings], situation: Situation) -> S
         relied=terms.relied,
     )
     return plan_truncation(situation.view, make_chain(strategies), situation.limit, keep, terms.new_stamp())
+
+
+def fit(situation: Situation) -> Sequence[Edit]:
+    """Goes the whole way through the service: fits a session in memory into a budget with the offline summary and, if
+    that is not enough, with the last rungs. Returns the edits that `fit_budget` records, or none if it refuses."""
+    return asyncio.run(_fit(situation))
+
+
+async def _fit(situation: Situation) -> Sequence[Edit]:
+    # Only the situation knows the tokens that are added to the messages.
+    budget = situation.limit - situation.view.fixed
+    workspace = build_test_workspace(FixedClock(), CountingIds())
+    session = workspace.adopt("s", [SessionCreated(model=LARGE_MODEL), *situation.events])
+    began = session.transcript.position
+    try:
+        await fit_budget(session, budget)
+    except CannotFit:
+        return ()
+    records = workspace.ports.store.read("s", began + 1)
+    return [record.event.edit for record in records if isinstance(record.event, ContextEdited)]
 
 
 _FLOORS = {"older messages": floors.of_whole_groups}
