@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+from generators import ROOT, settle
 from ullage import __version__
 from ullage.cli.arguments import COMMON
 from ullage.cli.command_line import build_parser, options_page
@@ -18,7 +19,6 @@ from ullage.cli.command_line import build_parser, options_page
 shtab = cast("Any", import_module("shtab"))
 manpage = cast("Any", import_module("argparse_manpage.manpage"))
 
-ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "server" / "ullage" / "cli" / "data"
 SHELLS = ("bash", "zsh", "fish")
 SESSIONS = "ullage --ids --limit 100 2>/dev/null"
@@ -115,17 +115,7 @@ def main() -> int:
     """Runs the script and returns its exit status: 1 if --check found drift."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--check", action="store_true", help="write nothing; name what has drifted")
-    check = arguments.parse_args().check
-    drifted = [
-        (path, text)
-        for path, text in outputs().items()
-        if not path.exists() or path.read_text(encoding="utf-8") != text
-    ]
-    for path, text in drifted:
-        print(f"{'drifted' if check else 'wrote'}: {path.relative_to(ROOT)}")
-        if not check:
-            path.write_text(text, encoding="utf-8")
-    return 1 if drifted and check else 0
+    return settle(outputs(), "gen_cli.py", check=arguments.parse_args().check)
 
 
 if __name__ == "__main__":

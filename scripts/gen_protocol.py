@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from generators import lua
+from generators import ROOT, lua, settle
 from generators.manifest import with_settings, with_texts, with_tools, with_version
 from generators.plugins import plugin_files
 from generators.typescript import typescript
@@ -32,7 +32,6 @@ from ullage.model.figure import Keeper, Nearness, ThresholdSource, WindowSource
 from ullage.model.updates import CompactionStatus, Level, Severity
 from ullage.model.usage import UsageSource
 
-ROOT = Path(__file__).resolve().parents[1]
 PROTOCOL = ROOT / "protocol"
 README, EXAMPLES = PROTOCOL / "README.md", PROTOCOL / "examples"
 VSCODE = ROOT / "editors" / "vscode"
@@ -78,16 +77,30 @@ def as_json(document: Mapping[str, Any]) -> str:
 def readme() -> str:
     """Returns the hand-written README with new tables."""
     methods = methods_document()
+    tables = {
+        "words": words_table(),
+        "methods": methods_table(methods["methods"]),
+        "types": types_table(),
+        "client methods": table(
+            ("method", "params", "result", "what it asks"),
+            [(f"`{m['name']}`", f"`{m['params']}`", f"`{m['result']}`", m["doc"]) for m in methods["clientMethods"]],
+        ),
+        "updates": table(
+            ("`sessionUpdate`", "type", "what it says"),
+            [(f"`{one['sessionUpdate']}`", f"`{one['type']}`", one["doc"]) for one in methods["updates"]],
+        ),
+        "notices": notices_table(),
+        "acp": acp_table(),
+        "errors": table(
+            ("code", "`data.kind`", "meaning"),
+            [(str(error["code"]), f"`{error['kind']}`", error["doc"]) for error in methods["errors"]],
+        ),
+        "settings": settings_table(settings_schema()["properties"]),
+    }
     text = README.read_text(encoding="utf-8")
-    text = with_region(text, "words", words_table())
-    text = with_region(text, "methods", methods_table(methods["methods"]))
-    text = with_region(text, "types", types_table())
-    text = with_region(text, "client methods", client_methods_table(methods["clientMethods"]))
-    text = with_region(text, "updates", updates_table(methods["updates"]))
-    text = with_region(text, "notices", notices_table())
-    text = with_region(text, "acp", acp_table())
-    text = with_region(text, "errors", errors_table(methods["errors"]))
-    return with_region(text, "settings", settings_table(settings_schema()["properties"]))
+    for name, content in tables.items():
+        text = with_region(text, name, content)
+    return text
 
 
 def with_region(text: str, name: str, content: str) -> str:
@@ -150,14 +163,7 @@ BRIEF = ("models", "agents", "continuing", "team")
 def methods_table(methods: Sequence[Mapping[str, Any]]) -> str:
     """Returns a table with one row per method: its params and result by their fields, and what it does."""
     types = schema_document()["$defs"]
-    rows = [
-        (
-            f"`{m['name']}`",
-            *_shapes(types, m),
-            _says(types, m),
-        )
-        for m in methods
-    ]
+    rows = [(f"`{m['name']}`", *_shapes(types, m), _says(types, m)) for m in methods]
     return table(("method", "params", "result", "what it does"), rows)
 
 
@@ -224,30 +230,12 @@ def _field(types: Mapping[str, Any], name: str, field: Mapping[str, Any], is_nee
     return f"{name}: {inner}[]" if inner in SHOWN_TYPES else name
 
 
-def client_methods_table(methods: Sequence[Mapping[str, Any]]) -> str:
-    """Returns a table with one row per request that the server makes."""
-    rows = [(f"`{m['name']}`", f"`{m['params']}`", f"`{m['result']}`", m["doc"]) for m in methods]
-    return table(("method", "params", "result", "what it asks"), rows)
-
-
-def updates_table(updates: Sequence[Mapping[str, Any]]) -> str:
-    """Returns a table with one row per update."""
-    rows = [(f"`{update['sessionUpdate']}`", f"`{update['type']}`", update["doc"]) for update in updates]
-    return table(("`sessionUpdate`", "type", "what it says"), rows)
-
-
 def notices_table() -> str:
     """Returns a table of the kinds of notices that have an example, with the text of the example."""
     examples = (json.loads(path.read_text("utf-8")) for path in sorted(EXAMPLES.glob("update.notice.*.json")))
     notices = (example["update"] for example in examples)
     rows = [(f"`{one['_meta']['ullage']['kind']}`", f"`{one['severity']}`", one["title"]) for one in notices]
     return table(("`_meta.ullage.kind`", "`severity`", "for example"), rows)
-
-
-def errors_table(errors: Sequence[Mapping[str, Any]]) -> str:
-    """Returns a table with one row per error class."""
-    rows = [(str(error["code"]), f"`{error['kind']}`", error["doc"]) for error in errors]
-    return table(("code", "`data.kind`", "meaning"), rows)
 
 
 def settings_table(settings: Mapping[str, Mapping[str, Any]]) -> str:
@@ -283,24 +271,12 @@ OUTPUTS: Mapping[Path, Callable[[], str]] = {
 }
 
 
-def drifted() -> list[Path]:
-    """Returns the files whose content differs from what would be written now."""
-    return [path for path, text in OUTPUTS.items() if not path.is_file() or path.read_text(encoding="utf-8") != text()]
-
-
 def main() -> int:
     """Runs the script and returns its exit status: 1 if --check found drift."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file has drifted")
-    check = parser.parse_args().check
-    for path in (changed := drifted()):
-        if check:
-            print(f"{path.relative_to(ROOT)} has drifted; run scripts/gen_protocol.py", file=sys.stderr)
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(OUTPUTS[path](), encoding="utf-8", newline="\n")
-            print(f"wrote {path.relative_to(ROOT)}")
-    return 1 if check and changed else 0
+    files = {path: text() for path, text in OUTPUTS.items()}
+    return settle(files, "gen_protocol.py", check=parser.parse_args().check)
 
 
 if __name__ == "__main__":

