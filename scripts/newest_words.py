@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.agents.tools import TOOLS
 
@@ -41,41 +42,23 @@ class Program(Struct, frozen=True, kw_only=True):
     is_compiled: bool = False
 
 
-_CLAUDE, _CODEX = "@anthropic-ai/claude-code-linux-x64", "@openai/codex"
+def _program(name: str, package: str, folder: str, variables: str, models: str = "") -> Program:
+    return Program(name=name, package=package, folders=(folder,), variables=variables, models=models)
+
+
+_CODEX = _program("codex", "@openai/codex", "codex", "CODEX", "gpt")
 PROGRAMS = (
-    Program(
-        name="claude-code",
-        package=_CLAUDE,
-        folders=("claude_code",),
-        variables="CLAUDE|ANTHROPIC|DISABLE",
-        models="claude",
-    ),
-    Program(
-        name="codex",
-        package=_CODEX,
-        suffix="-linux-x64",
-        folders=("codex",),
-        variables="CODEX",
-        models="gpt",
-        is_compiled=True,
-    ),
-    Program(
-        name="gemini-cli",
-        package="@google/gemini-cli",
-        folders=("gemini_cli",),
-        variables="GEMINI",
-        models="gemini",
-    ),
-    Program(name="opencode", package="opencode-linux-x64", folders=("opencode",), variables="OPENCODE"),
-    Program(name="qwen-code", package="@qwen-code/qwen-code", folders=("qwen_code",), variables="QWEN", models="qwen3"),
-    Program(name="copilot-cli", package="@github/copilot-linux-x64", folders=("copilot_cli",), variables="COPILOT"),
-    Program(name="pi", package="@earendil-works/pi-coding-agent", folders=("pi",), variables="PI"),
-    Program(
-        name="kimi-code", package="@moonshot-ai/kimi-code", folders=("kimi_code",), variables="KIMI", models="kimi"
-    ),
-    Program(name="cline", package="@cline/cli-linux-x64", folders=("cline",), variables="CLINE"),
-    Program(name="kilo-code", package="@kilocode/cli-linux-x64", folders=("opencode",), variables="KILO"),
-    Program(name="droid", package="@factory/cli-linux-x64", folders=("droid",), variables="FACTORY"),
+    _program("claude-code", "@anthropic-ai/claude-code-linux-x64", "claude_code", "CLAUDE|ANTHROPIC|DISABLE", "claude"),
+    replace(_CODEX, suffix="-linux-x64", is_compiled=True),
+    _program("gemini-cli", "@google/gemini-cli", "gemini_cli", "GEMINI", "gemini"),
+    _program("opencode", "opencode-linux-x64", "opencode", "OPENCODE"),
+    _program("qwen-code", "@qwen-code/qwen-code", "qwen_code", "QWEN", "qwen3"),
+    _program("copilot-cli", "@github/copilot-linux-x64", "copilot_cli", "COPILOT"),
+    _program("pi", "@earendil-works/pi-coding-agent", "pi", "PI"),
+    _program("kimi-code", "@moonshot-ai/kimi-code", "kimi_code", "KIMI", "kimi"),
+    _program("cline", "@cline/cli-linux-x64", "cline", "CLINE"),
+    _program("kilo-code", "@kilocode/cli-linux-x64", "opencode", "KILO"),
+    _program("droid", "@factory/cli-linux-x64", "droid", "FACTORY"),
     Program(name="crush", missing="@charmland/crush has no program in it: it is fetched when the package is installed"),
     Program(name="goose", missing="neither npm nor PyPI has it"),
 )
@@ -130,12 +113,14 @@ def plain(word: str) -> str:
 
 def literals(paths: Iterable[Path]) -> set[str]:
     """Returns the strings in Python files, whole and word by word, as `plain` returns them."""
-    found: set[str] = set()
+    return {plain(word) for value in _strings(paths) for word in (value, *re.findall(r"[\w$./-]+", value))}
+
+
+def _strings(paths: Iterable[Path]) -> Iterator[str]:
     for path in paths:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.update(map(plain, (node.value, *re.findall(r"[\w$./-]+", node.value))))
-    return found
+                yield node.value
 
 
 def judged(document: str) -> set[str]:
@@ -223,7 +208,8 @@ def models(text: bytes, prefix: str, known: frozenset[str]) -> set[str]:
 
 def unknown(program: Program, texts: Iterable[bytes], words: Words) -> dict[str, set[str]]:
     """Returns what is in the texts of a program and Ullage does not know, by kind."""
-    underscored = [word for word in _underscored(program) if len(word) > _COMMON] if program.is_compiled else []
+    own = {*_strings(sources_of(program))} if program.is_compiled else set[str]()
+    underscored = [word for word in own if len(word) > _COMMON and re.fullmatch(r"[a-z]+(_[a-z]+)+", word)]
     kinds: dict[str, Callable[[bytes], set[str]]] = {
         "records": lambda text: listed(text, words.own, words.known),
         "tools": lambda text: listed(text, words.tools, words.known),
@@ -239,13 +225,6 @@ def unknown(program: Program, texts: Iterable[bytes], words: Words) -> dict[str,
         for kind, find in kinds.items():
             found[kind] |= find(text)
     return found
-
-
-def _underscored(program: Program) -> set[str]:
-    paths = sources_of(program)
-    trees = (ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in paths)
-    values = (node.value for tree in trees for node in tree if isinstance(node, ast.Constant))
-    return {value for value in values if isinstance(value, str) and re.fullmatch(r"[a-z]+(_[a-z]+)+", value)}
 
 
 def fetch(program: Program, folder: Path) -> Path:

@@ -44,7 +44,7 @@ from ullage.service import imports
 from ullage.service.archive.export import provider_request
 from ullage.service.compact.by_hand import fit_budget
 from ullage.tokens.counter import get_counter
-from ullage.transcript.view import cut_points, groups
+from ullage.transcript.view import cut_points
 
 BUDGETS = (4_000, 8_000, 16_000, 32_000)
 CUTS, HEAD_FACTOR, FEWEST_ANCHORS = (0.3, 0.45, 0.6, 0.75, 0.9), 3, 5
@@ -224,20 +224,6 @@ def tail(messages: Sequence[Message], budget: int) -> list[Message]:
     return kept[::-1]
 
 
-def first_and_tail(messages: Sequence[Message], budget: int) -> list[Message]:
-    """Keeps everything up to the first user message, then the newest whole groups that fit."""
-    first = messages[: next((at + 1 for at, message in enumerate(messages) if message.role is Role.USER), 0)]
-    rest = messages[len(first) :]
-    room = budget - sum(map(COUNTER.count_message, first))
-    kept: list[Message] = []
-    for group in reversed(groups(rest)):
-        room -= sum(COUNTER.count_message(rest[i]) for i in group)
-        if room < 0:
-            break
-        kept[:0] = [rest[i] for i in group]
-    return [*first, *kept]
-
-
 def tail_and_lines(messages: Sequence[Message], budget: int) -> list[Message]:
     """Keeps the newest messages in three quarters of the budget, and quotes in the rest lines of the older ones: always
     the line with the most names per character that nothing chosen has yet, of equals the newer one."""
@@ -262,11 +248,7 @@ def tail_and_lines(messages: Sequence[Message], budget: int) -> list[Message]:
     return [Message(id="lines", role=Role.USER, content=(TextBlock(text=quoted),)), *kept]
 
 
-WAYS: dict[str, Callable[[Sequence[Message], int], list[Message]]] = {
-    "tail": tail,
-    "first + tail": first_and_tail,
-    BASELINE: tail_and_lines,
-}
+WAYS: dict[str, Callable[[Sequence[Message], int], list[Message]]] = {"tail": tail, BASELINE: tail_and_lines}
 
 
 def unpaired(messages: Sequence[Message], recorded: Sequence[Message]) -> int:

@@ -12,7 +12,6 @@ from benches.quality import (
     WAYS,
     carried,
     find_anchors,
-    first_and_tail,
     has,
     run,
     tail,
@@ -108,7 +107,6 @@ def test_a_part_of_a_longer_word_is_not_found() -> None:
 
 def test_each_way_keeps_to_the_budget() -> None:
     assert tail(BEFORE, SIZES[-1]) == [BEFORE[-1]]
-    assert first_and_tail(BEFORE, sum(SIZES) - 1) == [BEFORE[0], *BEFORE[4:]]
     assert unpaired(tail(BEFORE, SIZES[-1]), BEFORE) == 1
     assert unpaired(BEFORE, BEFORE) == 0
 
