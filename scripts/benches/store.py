@@ -1,18 +1,16 @@
-"""Measures what must not grow with a session: appending, opening, finding a message, a page, searching again; and the
-same store in PostgreSQL, on a server of its own with `fsync`.
+"""Measures the store in PostgreSQL, on a server of its own with `fsync`, and a page of a long context.
 
-Each figure has a floor of the same run: the same work on a session of 100 messages, a bare insert, or SQLite. The tests
-count the steps of the same work (`tests/unit/store/test_store_growth.py`). With `--long` there is also a search among a
-million messages in PostgreSQL (`search.py`), which takes about ten minutes and four GB of disk.
+Each figure has a floor of the same run: a bare insert, SQLite, or the same work on a session of 100 messages. What must
+not grow with a session in SQLite is held by a test, which counts its steps (`tests/unit/store/test_store_growth.py`).
+With `--long` there is also a search among a million messages (`search.py`), which takes about ten minutes and four GB
+of disk.
 """
 
 import asyncio
-import gc
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,25 +23,20 @@ from support.postgres_server import PostgresServer, programs, running_server
 from support.workspace import build_test_client
 from ullage.model.events import SessionCreated
 from ullage.service.conversation.conversation import Conversation, view_page
-from ullage.store import SqliteStore, open_store
+from ullage.store import open_store
 from ullage.store.postgres.postgres_store import open_postgres
 from ullage.store.table_store import TableStore
 from ullage.store.tables.connection import encode_event
 
-SMALL, LARGE = 100, 50_000
+SMALL = 100
 # Of a context, whose messages are counted as they come.
 LONG_CONTEXT = 10_000
 ROUNDS, PAGE = 400, 20
-# Of a session with a snapshot: the messages after it.
-_AFTER = 50
 # In PostgreSQL: the rounds, messages of long sessions, and sessions at once with the appends of each.
 _FEWER_ROUNDS, _LONG, _LONGEST = 200, 10_000, 100_000
 _SESSIONS, _APPENDS = 200, 10
 _TEXT = "The quick brown fox jumps over the lazy dog. " * 20
-# A larger file has deeper trees, and fewer of its pages are in SQLite's cache.
 _GROWTH_AIM = 1.5
-# The share of the first search, which indexes all messages.
-_AGAIN_AIM = 0.05
 # In PostgreSQL: an append, and opening compared with SQLite.
 _APPEND_AIM, _OPEN_AIM = 1.5, 2.0
 _INSERT = (
@@ -51,50 +44,14 @@ _INSERT = (
     "VALUES (%s, %s, 0, 'message_appended', %s, %s, %s)"
 )
 
-Work = Callable[[SqliteStore, int], object]
-
 
 def run(paths: Sequence[Path], *, is_long: bool = False) -> Report:
-    """Returns a row for each kind of work, in SQLite and then in PostgreSQL."""
-    with TemporaryDirectory() as folder, ExitStack() as opened:
-        small, large = (opened.enter_context(_filled(Path(folder) / f"{size}.db", size)) for size in (SMALL, LARGE))
-        parts = [
-            *(_growth(what, work, small, large) for what, work in WORK.items()),
-            _open_from_snapshot(small, large),
-            asyncio.run(_context_page()),
-            _search_again(large),
-        ]
-    return report_of("store", [*parts, *_in_postgres(paths, is_long=is_long)])
-
-
-def _append(store: SqliteStore, number: int) -> object:
-    return _append_to(store, LARGE if store.path.stem == str(LARGE) else SMALL, number)
+    """Returns a row for each kind of work."""
+    return report_of("store", [asyncio.run(_context_page()), *_in_postgres(paths, is_long=is_long)])
 
 
 def _append_to(store: TableStore, size: int, number: int) -> None:
     store.append("s", records(message(f"n{number}", _TEXT), start=size + 1 + number))
-
-
-WORK: dict[str, Work] = {
-    "append a message": _append,
-    "find a message by its id": lambda store, number: store.find_message("s", f"m{number % SMALL}"),
-    "look for a message that is not there": lambda store, number: store.find_message("s", f"x{number}"),
-    f"a page of {PAGE} messages": lambda store, number: store.read_messages("s", number % 80, number % 80 + PAGE),
-    "all edits": lambda store, _: store.read_edits("s"),
-}
-
-
-def _growth(what: str, work: Work, small: SqliteStore, large: SqliteStore) -> Part:
-    """Compares the medians of the same work on both stores, in turn."""
-    gc.collect()
-    floor, ours = in_turns(ROUNDS, lambda number: work(small, number), lambda number: work(large, number))
-    return compared(f"{what} of {LARGE:,}, floor: of {SMALL}", median(floor), median(ours), _GROWTH_AIM)
-
-
-def _open_from_snapshot(small: SqliteStore, large: SqliteStore) -> Part:
-    for store in (small, large):
-        store.save_snapshot("s", store.open("s").records[-1].position - _AFTER, b"state")
-    return _growth(f"open from a snapshot, {_AFTER} messages after it,", lambda store, _: store.open("s"), small, large)
 
 
 async def _context_page() -> Part:
@@ -115,19 +72,6 @@ async def _context(messages: int) -> Conversation:
     for start in range(0, messages, 500):
         await client.say(created["sessionId"], *(f"{at}: {_TEXT}" for at in range(start, min(start + 500, messages))))
     return client.workspace.open(created["sessionId"])
-
-
-def _search_again(store: SqliteStore) -> Part:
-    store.append("s", records(message("needle", "a walnut"), start=store.info("s").messages + 1))
-    first = seconds(lambda: store.search("walnut"))
-    again = median(seconds(lambda: store.search("walnut")) for _ in range(20))
-    return compared(f"search {LARGE:,} messages again, floor: the first search", first, again, _AGAIN_AIM)
-
-
-def _filled(path: Path, messages: int) -> SqliteStore:
-    store = open_store(path)
-    store.create("s", records(SessionCreated(), *(message(f"m{index}", _TEXT) for index in range(messages))))
-    return store
 
 
 # In PostgreSQL
