@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 
 from attacks.attack import Ground, Outcome, ullage
+from support.log_trees import to_bytes
+from support.session_log import JsonObject, line
 
 # A clipboard, a colour, a link, an erased screen, and text that runs from right to left.
 _HOSTILE = "\x1b]52;c;aGk=\x07\x1b[31m\x1b]8;;x\x1b\\X\x9b2J\u202e[red]abc[/x]\u2028\b"
@@ -26,7 +28,7 @@ def hostile_names(ground: Ground) -> Outcome:
     for module in _MODULES:
         (project / f"{module}.py").write_text("open('ran', 'w').close()\n", "utf-8")
     log = agents / f"{_SESSION}.jsonl"
-    log.write_text("".join(json.dumps(record) + "\n" for record in _records(project)), "utf-8")
+    log.write_bytes(to_bytes(_records(project)))
     broken = project / f"broken{_NAME}.jsonl"
     broken.write_text('{"a\x1b[31m": 1}\n', "utf-8")
     given = json.dumps({"session_id": _SESSION, "transcript_path": str(log), "model": {"display_name": _HOSTILE}})
@@ -42,7 +44,7 @@ def hostile_names(ground: Ground) -> Outcome:
     return Outcome(tried=len(commands), survived=survived, faults=tuple(faults))
 
 
-def _records(project: Path) -> list[dict[str, object]]:
+def _records(project: Path) -> list[JsonObject]:
     call = {"type": "tool_use", "id": "t", "name": _HOSTILE, "input": {"command": _HOSTILE, "description": _HOSTILE}}
     said: list[tuple[str, object]] = [
         ("user", f"Hello {_HOSTILE}"),
@@ -50,21 +52,11 @@ def _records(project: Path) -> list[dict[str, object]]:
         ("user", [{"type": "tool_result", "tool_use_id": "t", "content": f"FAILED {_HOSTILE}", "is_error": True}]),
         ("assistant", [{"type": "text", "text": f"Done. {_HOSTILE}"}]),
     ]
-    usage = {"input_tokens": 150_000, "output_tokens": 10}
+    facts = {"sessionId": _SESSION, "version": f"2.1.39{_HOSTILE}", "cwd": str(project), "gitBranch": _HOSTILE}
+    answer = {"model": f"claude{_HOSTILE}", "usage": {"input_tokens": 150_000, "output_tokens": 10}}
     return [
-        {
-            "type": role,
-            "uuid": f"u{number}",
-            "parentUuid": f"u{number - 1}" if number else None,
-            "sessionId": _SESSION,
-            "version": f"2.1.39{_HOSTILE}",
-            "cwd": str(project),
-            "gitBranch": _HOSTILE,
-            "timestamp": f"2026-01-01T00:00:{number:02d}.000Z",
-            "message": {"role": role, "content": content}
-            | ({"id": f"m{number}", "model": f"claude{_HOSTILE}", "usage": usage} if role == "assistant" else {}),
-        }
-        for number, (role, content) in enumerate(said)
+        line(role, f"u{n}", f"u{n - 1}" if n else None, content, **facts, **(answer if role == "assistant" else {}))
+        for n, (role, content) in enumerate(said)
     ]
 
 
