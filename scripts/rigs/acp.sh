@@ -8,11 +8,5 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 packages=(@agentclientprotocol/sdk@2.4.0 acpx@0.19.1)
 home=$rigs/acp
 
-install_acp() {
-  cd "$home"
-  echo '{"private": true}' >package.json
-  need "npm: ${packages[*]}" npm install --ignore-scripts --no-audit --no-fund "${packages[@]}"
-}
-
-once "$home/.ready" "${packages[*]}" install_acp
+once "$home/.ready" "${packages[*]}" npm_install "$home" --ignore-scripts "${packages[@]}"
 echo "$home/node_modules"

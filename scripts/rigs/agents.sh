@@ -19,19 +19,13 @@ package_of() {
   esac
 }
 
-install_agent() {
-  cd "$home/$1"
-  echo '{"private": true}' >package.json
-  need "npm: $2" npm install --no-audit --no-fund "$2"
-}
-
 # The agents need a newer Node.js than some systems have.
 PATH=$("$root/scripts/rigs/node.sh"):$PATH
 [ $# -gt 0 ] || set -- claude-agent-acp codex-acp opencode gemini qwen pi
 missing=()
 for agent in "$@"; do
   package=$(package_of "$agent")
-  if once "$home/$agent/.ready" "$package" install_agent "$agent" "$package"; then
+  if once "$home/$agent/.ready" "$package" npm_install "$home/$agent" "$package"; then
     printf '%s\t%s\n' "$agent" "$home/$agent/node_modules/.bin/$agent"
   else
     missing+=("$agent")

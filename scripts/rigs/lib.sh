@@ -26,6 +26,14 @@ once() {
   ) 9>"$stamp.lock"
 }
 
+# npm_install FOLDER WORD…: installs packages from npm into a folder of their own, with options of npm's before them.
+npm_install() {
+  cd "$1" || return 1
+  shift
+  echo '{"private": true}' >package.json
+  need "npm: $*" npm install --no-audit --no-fund "$@"
+}
+
 # checksum PATH…: of these files, committed or not. A file that was deleted has no line in it.
 checksum() {
   git -C "$root" ls-files -z --cached --others --exclude-standard "$@" |

@@ -8,18 +8,12 @@ package=@modelcontextprotocol/inspector@2.12.0
 schema=$(sed -n 's/.*"\$schema": *"\(https:[^"]*\)".*/\1/p' "$root/server.json")
 home=$rigs/mcp
 
-install_inspector() {
-  cd "$home"
-  echo '{"private": true}' >package.json
-  need "npm: $package" npm install --ignore-scripts --no-audit --no-fund "$package"
-}
-
 get_schema() {
   need "$schema" curl --fail --silent --show-error --location --output "$home/server.schema.json" "$schema"
 }
 
 PATH=$("$root/scripts/rigs/node.sh"):$PATH
-once "$home/.ready" "$package" install_inspector
+once "$home/.ready" "$package" npm_install "$home" --ignore-scripts "$package"
 # Not every network lets it through; its test is left out then.
 once "$home/.schema" "$schema" get_schema || say "The schema of server.json could not be fetched."
 echo "$home"

@@ -11,10 +11,8 @@ home=$rigs/node
 install_node() {
   say "Setting up Node.js in $home (about 200 MB, once)"
   need_apt npm nodejs npm || return 1
-  cd "$home"
-  echo '{"private": true}' >package.json
   # The system's npm may be old. It only installs npm and Node. Node's binary comes by an install script.
-  need "npm: ${packages[*]}" npm install --no-audit --no-fund "${packages[@]}"
+  npm_install "$home" "${packages[@]}"
 }
 
 once "$home/.ready" "${packages[*]}" install_node

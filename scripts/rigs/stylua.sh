@@ -7,14 +7,8 @@ package=@johnnymorganz/stylua@2.5.2
 home=$rigs/stylua
 folder=$root/editors/nvim
 
-get() {
-  cd "$home"
-  echo '{"private": true}' >package.json
-  need "npm: $package" npm install --no-audit --no-fund "$package"
-}
-
 case ${1:-} in
-  --get) command -v stylua >/dev/null || once "$home/.ready" "$package" get ;;
+  --get) command -v stylua >/dev/null || once "$home/.ready" "$package" npm_install "$home" "$package" ;;
   *)
     if command -v stylua >/dev/null; then
       exec stylua "$@" "$folder"

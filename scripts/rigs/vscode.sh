@@ -17,9 +17,7 @@ export PATH=$node:$PATH
 # are made here. The log files of the extension host are the exception: spdlog is built if there is a compiler.
 install_code_server() {
   say "Setting up VS Code in $home (about 500 MB, once)"
-  cd "$home"
-  echo '{"private": true}' >package.json
-  need "npm: $package" npm install --no-audit --no-fund --ignore-scripts "$package" || return 1
+  npm_install "$home" --ignore-scripts "$package" || return 1
   cd "$server/lib/vscode"
   need "npm: what the workbench needs" npm install --no-audit --no-fund --omit=dev --ignore-scripts || return 1
   ln -sfn code-linux.sh bin/remote-cli/code-server
