@@ -28,7 +28,6 @@ BENCHES = {name: name for name in _NAMED} | {
 
 # The bench that an option is of, and the option's help. `--files` is one more way to name paths.
 _OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
-    "sessions": ("quality", {"type": int, "help": "measure at most so many conversations"}),
     "embeddings": (
         "search-published",
         {"nargs": 2, "metavar": ("URL", "MODEL"), "help": "order what the words find by the embeddings of this server"},

@@ -79,15 +79,10 @@ class Score(Struct, frozen=True, kw_only=True):
     violations: int
 
 
-def run(paths: Sequence[Path], sessions: int | None = None) -> Report:
-    """Returns a row per budget and way. `sessions` takes so many conversations: those that their agent compacted before
-    the others, and the larger ones before the smaller."""
-    files = transcript_files(paths)
-    if sessions is not None:
-        sizes = {path: _size(read_file(path)) for path in files}
-        files = [path for path in files if path in sorted(files, key=lambda each: sizes[each])[:sessions]]
+def run(paths: Sequence[Path]) -> Report:
+    """Returns a row per budget and way."""
     with ProcessPoolExecutor(2) as pool:
-        measured = [each for many in pool.map(_measure, files) for each in many]
+        measured = [each for many in pool.map(_measure, transcript_files(paths)) for each in many]
     scores = [each for each in measured if isinstance(each, Score)]
     refused = Counter(each for each in measured if not isinstance(each, Score))
     rows = [
@@ -97,10 +92,6 @@ def run(paths: Sequence[Path], sessions: int | None = None) -> Report:
         if (own := [score for score in scores if (score.label, score.way) == (label, way)])
     ]
     return Report(bench="quality", rows=rows, aims=[*_aims(scores), *_names_aims(rows)])
-
-
-def _size(transcript: ImportedTranscript) -> tuple[int, int]:
-    return -len([*_compactions(transcript)]), -sum(map(COUNTER.count_message, _messages(transcript)))
 
 
 def _messages(transcript: ImportedTranscript) -> tuple[Message, ...]:

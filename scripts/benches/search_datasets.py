@@ -1,12 +1,11 @@
-"""Reads published sets of questions about long conversations: LoCoMo, BEAM and LongMemEval, from files that the user
-has. Each question names the messages that answer it.
+"""Reads published sets of questions about long conversations, LoCoMo and BEAM, from files that the user has. Each
+question names the messages that answer it.
 
 - LoCoMo (https://arxiv.org/abs/2402.17753): short turns of two friends. A file has ten conversations, or one.
 - BEAM (https://arxiv.org/abs/2510.27246): long answers of an assistant. A folder has `chat.json` and
   `probing_questions/probing_questions.json`.
-- LongMemEval (https://arxiv.org/abs/2410.10813): a haystack of sessions for each question.
 
-A conversation is one archive. Each of its sittings (LoCoMo's and LongMemEval's sessions, BEAM's batches) is a session.
+A conversation is one archive. Each of its sittings (LoCoMo's sessions, BEAM's batches) is a session.
 """
 
 import json
@@ -65,9 +64,7 @@ def _in_order(path: Path) -> list[tuple[int, str]]:
 def _conversations(content: Any) -> Iterator[Talk]:
     several = cast("list[dict[str, Any]]", content if isinstance(content, list) else [content])
     for one in several:
-        if "haystack_sessions" in one:
-            yield _longmemeval(one)
-        elif "qa" in one:
+        if "qa" in one:
             yield _locomo(one)
 
 
@@ -119,21 +116,6 @@ def _beam(file: Path) -> Talk:
         for one in ones
     ]
     return Talk(dataset="BEAM", sessions=sessions, questions=[one for one in questions if one.evidence])
-
-
-def _longmemeval(one: dict[str, Any]) -> Talk:
-    sessions: list[list[Turn]] = []
-    evidence: set[Place] = set()
-    for number, (date, said) in enumerate(zip(one["haystack_dates"], one["haystack_sessions"], strict=True)):
-        time = _milliseconds(re.sub(r" \(\w+\)", "", date), "%Y/%m/%d %H:%M")
-        turns: list[Turn] = []
-        for index, turn in enumerate(said):
-            turns.append(_turn(number, index, Role(turn["role"]), turn["content"], time + 60_000 * index))
-            if turn.get("has_answer"):
-                evidence.add((number, index))
-        sessions.append(turns)
-    asked = [Asked(one["question"], frozenset(evidence), one["question_type"])] if evidence else []
-    return Talk(dataset="LongMemEval", sessions=sessions, questions=asked)
 
 
 def _numbers(value: Any) -> Iterator[int]:
