@@ -71,6 +71,57 @@ T['a row says how long its prompt is kept, and what the next one costs then'] = 
   eq(rows.figures(read({ cache = { ['until'] = soon }, live = false })):find('warm', 1, true), nil)
 end
 
+T['the clock of a conversation has the words of the terminal'] = function()
+  local function at(seconds)
+    return (os.time() + seconds) * 1000
+  end
+  local until_ = at(570)
+  local known = read({
+    used = 310000,
+    idle = { at = at(300), setting = '"idleCompaction": false' },
+    cache = { ['until'] = until_, source = 'promised', tokens = 310000, warm = 0.21, cold = 1.9 },
+    moment = { at = 0, work = 'fix: rates', tokens = 14000, cost = 0.05 },
+    rate_limits = {
+      { name = '5h', percent = 42, ['until'] = at(60) },
+      { name = '7d', percent = 80 },
+      { name = 'past', percent = 9, ['until'] = at(-60) },
+      { name = 'odd' },
+    },
+  })
+  local function time(value)
+    return os.date('%H:%M', value / 1000)
+  end
+  eq(rows.clock(known), {
+    ('Idle: Claude Code compacts by itself at %s because it idles ("idleCompaction": false in its settings stops that)'):format(
+      time(known.idle.at)
+    ),
+    ('Cache: warm until %s; the next prompt costs $0.21, then $1.90'):format(time(until_)),
+    'Limits: 5h 42%, 7d 80% of what your subscription allows',
+    'Good moment: a new session begins with 14K in place of 310K; the next prompt costs $0.05 there, $0.21 here, in 9 min '
+      .. '$1.90: “fix: rates” is committed and nothing is open',
+  })
+  local cold = { ['until'] = at(-60), source = 'seen', tokens = 310000, warm = 0.21, cold = 1.9 }
+  known = read({ used = 310000, cache = cold, moment = { at = 0, work = 'w', tokens = 14000 } })
+  eq(rows.clock(known), {
+    'Cache: perhaps cold; the next prompt costs $1.90, in place of $0.21',
+    'Good moment: a new session begins with 14K in place of 310K: “w” is committed and nothing is open',
+  })
+  eq(
+    rows.clock(read({ cache = { ['until'] = at(-60), source = 'promised', tokens = 45000 } })),
+    { 'Cache: cold: 45K tokens' }
+  )
+  eq(rows.clock(read({ moment = { at = 0 }, rate_limits = 'all', idle = { at = at(-1), setting = 's' } })), {})
+end
+
+T['the limits are said once for each agent, as it said them last'] = function()
+  local function said(agent, percent, updated_at)
+    return row({ agent = agent, updated_at = updated_at, rate_limits = { { name = '5h', percent = percent } } })
+  end
+  local list = rows.read({ said('Codex', 7, 1), said('Claude Code', 42, 2), said('Claude Code', 41, 1), row() })
+  eq(rows.limits_of(list), 'Claude Code 5h 42%; Codex 5h 7%')
+  eq(rows.limits_of(rows.read({ row() })), '')
+end
+
 T['a warning says how near the compaction is'] = MiniTest.new_set({
   parametrize = {
     { { calls_left = { 1, 1 } }, 'Claude Code compacts in 1 call: 46 % full, compacts at 55 %.' },
@@ -92,8 +143,18 @@ T['rows that cannot be read are left out, and so are fields of a wrong type'] = 
   eq(rows.read('nothing'), {})
   eq(rows.read({ 3, {}, { session_id = 4 } }), {})
   local odd = rows.read({
-    { session_id = 's', used = 'many', calls_left = { 1 }, live = 'yes', warnings = { 3 }, nearness = 'odd' },
+    {
+      session_id = 's',
+      used = 'many',
+      calls_left = { 1 },
+      live = 'yes',
+      warnings = { 3 },
+      nearness = 'odd',
+      idle = 3,
+      rate_limits = 3,
+    },
   })[1]
+  eq({ odd.idle, odd.moment, odd.rate_limits }, { nil, nil, {} })
   eq({ odd.used, odd.calls_left, odd.live, odd.warnings, odd.nearness }, { nil, nil, false, {}, 'far' })
   eq(rows.figures(odd), '?')
 end

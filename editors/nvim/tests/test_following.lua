@@ -196,6 +196,55 @@ T['an imminent compaction is told once, and again after there was room'] = funct
   told('imminent', { calls_left = { 1, 2 } }, 'CC 46 %, 1 to 2 calls left', 2)
 end
 
+T['a compaction because it idles is told once, when it is near'] = function()
+  local later, soon = (os.time() + 3600) * 1000, (os.time() + 500) * 1000
+  local folder = start({ row({ idle = { at = later, setting = '"idle": false' } }) })
+  shows('CC 46 %')
+  eq(child.lua_get('_G.said'), {})
+  local time = os.date('%H:%M', soon / 1000)
+  for _, used in ipairs({ 94000, 96000 }) do
+    write({ row({ cwd = folder, used = used, idle = { at = soon, setting = '"idle": false' } }) })
+    shows(('CC %d %%, idle: compacts at %s'):format(used / 2000, time))
+  end
+  eq(child.lua_get('_G.said'), {
+    ('Claude Code compacts by itself at %s because it idles ("idle": false in its settings stops that); '):format(time)
+      .. 'before that: a prompt, /compact (:Ullage continue)',
+  })
+end
+
+T['a good moment is told once, after a silence, and neither late nor in quiet mode'] = function()
+  local function moment(seconds)
+    return { at = (os.time() - seconds) * 1000, work = 'fix: rates', tokens = 14000 }
+  end
+  local folder = start({ row({ moment = moment(5) }) })
+  local function told(used, seconds, times)
+    write({ row({ cwd = folder, used = used, moment = moment(seconds) }) })
+    shows(('CC %d %%'):format(used / 2000))
+    eq(#child.lua_get('_G.said'), times)
+  end
+  told(94000, 5, 0)
+  told(96000, 700, 0)
+  told(98000, 20, 1)
+  has(
+    '^Claude Code: good moment: a new session begins with 14K in place of 98K: “fix: rates” is committed and nothing is open',
+    child.lua_get('_G.said[1]')
+  )
+  child.lua("require('ullage').setup({ store = vim.env.ULLAGE_STORE, statusline = { quiet = true } })")
+  shows('')
+  write({ row({ cwd = folder, nearness = 'imminent', warnings = { 'It is near.' }, moment = moment(30) }) })
+  shows('CC 46 %, 20 to 31 calls left')
+  eq(#child.lua_get('_G.said'), 2)
+end
+
+T['the list says what is used of the limits, and a good moment'] = function()
+  local moment = { at = os.time() * 1000, work = 'fix: rates', tokens = 14000 }
+  start({ row({ rate_limits = { { name = '5h', percent = 42 }, { name = '7d', percent = 80 } }, moment = moment }) })
+  editor.answer(child, 99)
+  child.cmd('Ullage agents')
+  eq(child.lua_get('_G.asked[1].prompt'), 'Conversations of agents (limits: Claude Code 5h 42%, 7d 80%)')
+  has(', good moment for a new session · ', child.lua_get('_G.asked[1].items[1]'))
+end
+
 T["the follower's warnings are told once"] = function()
   local folder = start({ row({ warnings = { 'The threshold has changed.' } }) })
   shows('CC 46 %')

@@ -90,6 +90,14 @@ T['what is to be known of the threshold stands in whole lines before the convers
   })
 end
 
+T['what happens as time passes stands in whole lines after that'] = function()
+  local idle = { at = (os.time() + 60) * 1000, setting = '"idleCompaction": false' }
+  local shown = lines(60, { agent = 'Some Agent', idle = idle, rate_limits = { { name = '5h', percent = 42 } } })
+  eq(#shown, 8)
+  eq(shown[5], ('Idle: Some Agent compacts by itself at %s because it'):format(os.date('%H:%M', idle.at / 1000)))
+  eq(shown[7], 'Limits: 5h 42% of what your subscription allows')
+end
+
 T['a conversation that an agent has is marked as only read'] = function()
   local known = lines(140, { followed = { agent = 'Some Agent', path = '/a.jsonl' }, managed_by = 'agent' })
   eq(known[4], '120 active messages · 40 archived · only read · reported · g? for help')

@@ -56,7 +56,9 @@ local function choose_followed()
     if #list == 0 then
       notices.say('No agent has a conversation on this machine. It is listed here as soon as one writes to its files.')
     else
-      choose(list, 'Conversations of agents', followed_line, require('ullage.following.opening').open)
+      local limits = rows.limits_of(list)
+      local prompt = 'Conversations of agents' .. (limits ~= '' and (' (limits: %s)'):format(limits) or '')
+      choose(list, prompt, followed_line, require('ullage.following.opening').open)
     end
   end)
 end

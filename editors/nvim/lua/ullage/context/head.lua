@@ -258,19 +258,24 @@ local function wrapped(text, width)
   return lines
 end
 
----Returns the lines that say what speaks against the place of the compaction, or why none is known.
+---Returns the lines that say what speaks against the place of the compaction, or why none is known, and what happens as time
+---passes.
 ---@param figures ullage.Figures
 ---@return ullage.Row[]
 local function remarks(figures, width)
   local list = {}
-  local doubt = figures.window and figures.window.contradiction
-  local all = vim.list_extend(doubt and { { text = doubt } } or {}, figures.remarks or {})
-  for _, remark in ipairs(all) do
-    -- That an agent has no place of compaction is no reason to worry.
-    local group = remark.kind == 'no_threshold' and 'UllageMuted' or 'UllageWarn'
-    for _, line in ipairs(wrapped('Note: ' .. words.first_line(remark.text), width)) do
+  local function add(text, group)
+    for _, line in ipairs(wrapped(words.first_line(text), width)) do
       list[#list + 1] = row({ { line, group } })
     end
+  end
+  local doubt = figures.window and figures.window.contradiction
+  for _, remark in ipairs(vim.list_extend(doubt and { { text = doubt } } or {}, figures.remarks or {})) do
+    -- That an agent has no place of compaction is no reason to worry.
+    add('Note: ' .. remark.text, remark.kind == 'no_threshold' and 'UllageMuted' or 'UllageWarn')
+  end
+  for _, line in ipairs(require('ullage.following.rows').clock(figures)) do
+    add(line, 'UllageMuted')
   end
   return list
 end

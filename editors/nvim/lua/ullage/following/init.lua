@@ -65,32 +65,56 @@ function M.parts(list)
   return parts, GROUPS[urgent]
 end
 
----@type table<string, true> what was told, by session
+---@type table<string, true> what was told
 local told = {}
 
----Tells the user once that an agent will compact soon, and what else its follower has to tell. A conversation that got
----room again is told of again.
+---Tells a text, unless it was told.
+local function once(key, text, severity, hint)
+  if not told[key] then
+    told[key] = true
+    require('ullage.notices').say(text, severity, hint)
+  end
+end
+
+-- Milliseconds of silence after an answer, before which a turn may still run, and those in which a good moment is news.
+local SILENCE, NEWS = 15000, 600000
+
+---Tells once what is worth a look while there is time for it: that an agent will compact soon or because its conversation
+---idles, that now is a good moment for a new session, and what else its follower has to tell. A conversation that got room
+---again is told of again.
 ---@param row ullage.Followed
-local function warn(row)
-  local key = row.session_id
-  local nearness = row.nearness
+local function tell(row)
+  local id, agent, now = row.session_id, row.agent, os.time() * 1000
   for _, warning in ipairs(row.warnings) do
-    if not told[key .. warning] and not live_file.on_desktop then
-      told[key .. warning] = true
-      require('ullage.notices').say(('%s: %s'):format(row.agent, warning), 'warning', ' (:Ullage agents)')
+    if not live_file.on_desktop then
+      once(id .. warning, ('%s: %s'):format(agent, warning), 'warning', ' (:Ullage agents)')
     end
   end
-  if nearness == 'imminent' and not told[key] and (live_file.on_desktop or #row.warnings == 0) then
-    require('ullage.notices').say(rows.warning(row), 'warning', ' (:Ullage agents)')
+  if row.nearness == 'imminent' and (live_file.on_desktop or #row.warnings == 0) then
+    once(id, rows.warning(row), 'warning', ' (:Ullage agents)')
   end
-  told[key] = nearness == 'imminent' or told[key] and nearness == 'near' or nil
+  told[id] = row.nearness == 'imminent' or told[id] and row.nearness == 'near' or nil
+  if live_file.on_desktop or not row.live or require('ullage.config').get().statusline.quiet then
+    return
+  end
+  local left = row.idle and row.idle.at - now or 0
+  if left > 0 and left <= rows.AHEAD then
+    local instead = row.compact_command ~= '' and ', ' .. row.compact_command or ''
+    local text = ('%s %s; before that: a prompt%s'):format(agent, rows.idles(row.idle), instead)
+    once(('%s idle %d'):format(id, row.idle.at), text, 'info', ' (:Ullage continue)')
+  end
+  local since = row.moment and row.used and now - (row.moment.at > 0 and row.moment.at or row.updated_at)
+  if since and since >= SILENCE and since < SILENCE + NEWS then
+    local text = ('%s: good moment: %s'):format(agent, rows.good_moment(row))
+    once(('%s moment %d'):format(id, row.moment.at), text, 'info', ' (:Ullage continue)')
+  end
 end
 
 ---Finds the rows of this place again, and publishes `followed`.
 local function refresh()
   M.shown, M.of, M.newest = rows.choose(M.all(), terminals.place())
   for _, row in ipairs(M.shown) do
-    warn(row)
+    tell(row)
   end
   events.emit('followed')
 end

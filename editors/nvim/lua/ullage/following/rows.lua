@@ -4,6 +4,9 @@ local words = require('ullage.words')
 
 local M = {}
 
+-- Milliseconds before a compaction because a conversation idles in which it is announced: time enough to come back.
+M.AHEAD = 600000
+
 ---A conversation that is followed. A field that is not known is nil.
 ---@class ullage.Followed
 ---@field session_id string
@@ -22,7 +25,9 @@ local M = {}
 ---@field compacts_at_source? string
 ---@field calls_left? integer[] the smallest and the largest number that is likely
 ---@field idle? { at: integer, setting: string } a compaction because the conversation idles: Unix milliseconds
----@field cache? { until: integer, source: string, cold?: number } the provider's cache of the last prompt
+---@field cache? { until: integer, source: string, tokens: integer, warm?: number, cold?: number } the last prompt's
+---@field moment? { at: integer, work: string, tokens: integer, cost?: number } now is a good one for a new session
+---@field rate_limits { name: string, percent: integer, until?: integer }[] of the user's subscription
 ---@field nearness 'far'|'near'|'imminent' how near the agent's compaction is; `far` if that is not known
 ---@field updated_at integer Unix milliseconds
 ---@field process_id? integer
@@ -30,7 +35,7 @@ local M = {}
 ---@field compact_command string what the user types in the agent to compact the conversation; empty if not known
 ---@field takes_focus boolean whether words about what to keep may follow it
 
--- The fields that are not texts or whose absence means something, by the types they must have.
+-- The types that fields must have, and those that are '' if they are not known.
 local TYPES = {
   used = 'number',
   window = 'number',
@@ -44,13 +49,20 @@ local TYPES = {
   compacts_at_source = 'string',
   agent_session_id = 'string',
 }
-local NEARNESSES = { near = 'near', imminent = 'imminent' }
 local TEXTS = { 'agent', 'agent_short', 'title', 'cwd', 'path', 'compact_command' }
 
----Returns the smallest and the largest number of calls, or nil if they are not two numbers.
-local function calls(value)
-  local is_range = type(value) == 'table' and type(value[1]) == 'number' and type(value[2]) == 'number'
-  return is_range and { value[1], value[2] } or nil
+---Returns a table whose fields are numbers, or nil.
+local function with_numbers(value, ...)
+  local fits = type(value) == 'table'
+    and vim.iter({ ... }):all(function(field)
+      return type(value[field]) == 'number'
+    end)
+  return fits and value or nil
+end
+
+---Returns the elements of a list for which `fits` holds; none of what is no list.
+local function only(list, fits)
+  return vim.tbl_filter(fits, type(list) == 'table' and list or {})
 end
 
 ---Returns a row without fields of a wrong type, or nil if it names no session.
@@ -60,28 +72,26 @@ local function checked(given)
   if type(given) ~= 'table' or type(given.session_id) ~= 'string' then
     return nil
   end
-  local row = { session_id = given.session_id, calls_left = calls(given.calls_left) }
+  local row = { session_id = given.session_id, calls_left = with_numbers(given.calls_left, 1, 2) }
   for name, kind in pairs(TYPES) do
     row[name] = type(given[name]) == kind and given[name] or nil
   end
   for _, name in ipairs(TEXTS) do
     row[name] = type(given[name]) == 'string' and given[name] or ''
   end
-  local idle = given.idle
-  row.idle = type(idle) == 'table' and type(idle.at) == 'number' and idle or nil
-  local cache = given.cache
-  row.cache = type(cache) == 'table' and type(cache['until']) == 'number' and cache or nil
-  row.live, row.updated_at = row.live or false, row.updated_at or 0
-  row.takes_focus = row.takes_focus or false
-  row.nearness = NEARNESSES[given.nearness] or 'far'
+  row.idle, row.cache = with_numbers(given.idle, 'at'), with_numbers(given.cache, 'until')
+  row.moment = with_numbers(given.moment, 'at', 'tokens')
+  row.rate_limits = only(given.rate_limits, function(limit)
+    return with_numbers(limit, 'percent') ~= nil
+  end)
+  row.warnings = only(given.warnings, function(warning)
+    return type(warning) == 'string'
+  end)
+  row.live, row.updated_at, row.takes_focus = row.live or false, row.updated_at or 0, row.takes_focus or false
+  row.nearness = (given.nearness == 'near' or given.nearness == 'imminent') and given.nearness or 'far'
   -- A file that an older version writes has no short names.
   row.agent_short = row.agent_short ~= '' and row.agent_short or row.agent ~= '' and row.agent or '?'
-  row.warnings = vim.tbl_filter(function(warning)
-    return type(warning) == 'string'
-  end, type(given.warnings) == 'table' and given.warnings or {})
-  if row.window and row.window <= 0 then
-    row.window = nil
-  end
+  row.window = row.window ~= 0 and row.window or nil
   return row
 end
 
@@ -137,12 +147,24 @@ function M.briefest(row)
   return ('%s %s'):format(row.agent_short, M.figure(row))
 end
 
+local function now()
+  return os.time() * 1000
+end
+
+local function clock(at)
+  return os.date('%H:%M', math.floor(at / 1000))
+end
+
+local function dollars(amount)
+  return (amount >= 0.005 or amount == 0) and ('$%.2f'):format(amount) or 'under $0.01'
+end
+
 ---Returns how long the provider still keeps the last prompt, in the fewest words: `warm 23 min`, or `cold`; nil if nothing
 ---is known. A provider that promises nothing may keep it longer.
 ---@param row ullage.Followed
 local function warm(row)
   local cache = row.live and row.cache
-  local left = cache and cache['until'] - os.time() * 1000
+  local left = cache and cache['until'] - now()
   if left and left > 0 then
     return ('warm %d min'):format(math.max(1, math.floor(left / 60000)))
   end
@@ -154,10 +176,92 @@ end
 local function warm_and_cost(row)
   local text = warm(row)
   local cold = text and row.cache.cold
-  if type(cold) == 'number' and cold >= 0.005 then
-    return ('%s%s$%.2f'):format(text, text == 'cold' and ': ' or ', then ', cold)
+  return cold and cold >= 0.005 and ('%s%s%s'):format(text, text == 'cold' and ': ' or ', then ', dollars(cold)) or text
+end
+
+---Returns until when the last prompt is kept and what the next one costs.
+local function next_prompt(cache)
+  local is_warm, promised = now() < cache['until'], cache.source == 'promised'
+  local kept = is_warm and ('warm %suntil %s'):format(promised and '' or 'at least ', clock(cache['until']))
+    or promised and 'cold'
+    or 'perhaps cold'
+  if not (cache.warm and cache.cold) then
+    return ('%s: %s tokens'):format(kept, words.short(cache.tokens or 0))
   end
-  return text
+  local costs = is_warm and { cache.warm, 'then', cache.cold } or { cache.cold, 'in place of', cache.warm }
+  return ('%s; the next prompt costs %s, %s %s'):format(kept, dollars(costs[1]), costs[2], dollars(costs[3]))
+end
+
+---Returns what a new session costs beside this one, and which piece of work has ended.
+---@param known ullage.Followed|ullage.Figures
+function M.good_moment(known)
+  local moment, cache = known.moment, known.cache
+  local text = ('a new session begins with %s in place of %s'):format(
+    words.short(moment.tokens),
+    words.short(known.used)
+  )
+  local left = cache and cache['until'] - now() or 0
+  local here = cache and (left > 0 and cache.warm or left <= 0 and cache.cold) or nil
+  if moment.cost and here then
+    local costs = ('%s; the next prompt costs %s there, %s here'):format(text, dollars(moment.cost), dollars(here))
+    local cold = left > 0 and cache.cold
+    text = cold and ('%s, in %d min %s'):format(costs, math.max(1, math.floor(left / 60000)), dollars(cold)) or costs
+  end
+  return ('%s: “%s” is committed and nothing is open'):format(text, moment.work)
+end
+
+---Returns the words for a compaction that the agent makes because the conversation idles.
+---@param idle { at: integer, setting: string }
+function M.idles(idle)
+  return ('compacts by itself at %s because it idles (%s in its settings stops that)'):format(
+    clock(idle.at),
+    idle.setting
+  )
+end
+
+---Returns how much of the limits of the user's subscription is used, `5h 42%, 7d 80%`; empty if nothing is known of the
+---present times.
+---@param limits { name: string, percent: integer, until?: integer }[]
+function M.limits(limits)
+  local present = only(limits, function(limit)
+    return not limit['until'] or now() < limit['until']
+  end)
+  return table.concat(
+    vim.tbl_map(function(limit)
+      return ('%s %d%%'):format(limit.name, limit.percent)
+    end, present),
+    ', '
+  )
+end
+
+---Returns what each agent said last of its limits: `Claude Code 5h 42%, 7d 80%`.
+---@param list ullage.Followed[]
+function M.limits_of(list)
+  local newest, parts = {}, {}
+  for _, row in ipairs(list) do
+    local known = newest[row.agent]
+    if M.limits(row.rate_limits) ~= '' and (not known or known.updated_at < row.updated_at) then
+      newest[row.agent] = row
+    end
+  end
+  for agent, row in vim.spairs(newest) do
+    parts[#parts + 1] = ('%s %s'):format(agent, M.limits(row.rate_limits))
+  end
+  return table.concat(parts, '; ')
+end
+
+---Returns what happens as time passes, a line each, in the words of `ullage context`.
+---@param known ullage.Figures
+---@return string[]
+function M.clock(known)
+  local limits, lines = M.limits(known.rate_limits), {}
+  if known.idle and known.idle.at > now() then
+    lines[1] = ('Idle: %s %s'):format(known.agent or 'its agent', M.idles(known.idle))
+  end
+  lines[#lines + 1] = known.cache and 'Cache: ' .. next_prompt(known.cache)
+  lines[#lines + 1] = limits ~= '' and ('Limits: %s of what your subscription allows'):format(limits) or nil
+  lines[#lines + 1] = known.moment and 'Good moment: ' .. M.good_moment(known) or nil
+  return lines
 end
 
 ---Returns a row's part of the statusline: `CC 46 %`, `CC 62 %, 2 to 4 calls left`.
@@ -170,6 +274,8 @@ function M.brief(row)
     return ('%s, %s'):format(text, words.ago(row.updated_at))
   end
   local parts = { text, distance or nil }
+  local idle = row.live and row.idle and row.idle.at - now() or 0
+  parts[#parts + 1] = idle > 0 and idle <= M.AHEAD and 'idle: compacts at ' .. clock(row.idle.at) or nil
   parts[#parts + 1] = warm(row)
   return table.concat(parts, ', ')
 end
@@ -185,8 +291,8 @@ function M.figures(row)
       or row.used and ('%s%s of ?'):format(about, words.short(row.used))
       or '?',
   }
-  if row.live and row.idle and row.idle.at > os.time() * 1000 then
-    parts[#parts + 1] = ('compacts by itself at %s because it idles'):format(os.date('%H:%M', row.idle.at / 1000))
+  if row.live and row.idle and row.idle.at > now() then
+    parts[#parts + 1] = ('compacts by itself at %s because it idles'):format(clock(row.idle.at))
   end
   if row.compacts_at then
     local at = row.window and ('%d %%'):format(words.percent(row.compacts_at, row.window))
@@ -195,6 +301,7 @@ function M.figures(row)
   end
   parts[#parts + 1] = row.live and M.distance(row) or nil
   parts[#parts + 1] = warm_and_cost(row)
+  parts[#parts + 1] = row.live and row.moment and 'good moment for a new session' or nil
   return table.concat(parts, ', ')
 end
 
@@ -257,21 +364,14 @@ end
 ---@field runs? fun(process_id: integer): boolean whether a process runs in the current buffer's terminal
 ---@field terminal_folder? string the folder of the current buffer's terminal
 
----@param list ullage.Followed[]
----@param wanted fun(row: ullage.Followed): boolean
-local function only(list, wanted)
-  return vim.tbl_filter(wanted, list)
-end
-
 -- Milliseconds after which a conversation that has ended is history, and no longer news for a statusline.
 local NEWS = 24 * 60 * 60 * 1000
 
 ---Whether something happened in a conversation within a day.
 ---@param updated_at integer Unix milliseconds
----@param now? integer Unix milliseconds
 ---@return boolean
-function M.is_news(updated_at, now)
-  return (now or os.time() * 1000) - updated_at < NEWS
+function M.is_news(updated_at)
+  return now() - updated_at < NEWS
 end
 
 ---Returns the rows that are shown in this place: those of the current terminal, else the live ones of the folder, else
