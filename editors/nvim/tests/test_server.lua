@@ -47,7 +47,7 @@ end
 T['a server that keeps crashing is not restarted, and the reason is shown'] = function()
   child = editor.start({ bare = true })
   child.lua([[
-    require('ullage').setup({ cmd = { 'false' }, recovery = { attempts = 1 } })
+    require('ullage').setup({ cmd = { 'false' } })
     require('ullage').start()
   ]])
   editor.wait(child, "require('ullage.client').state == 'stopped'")

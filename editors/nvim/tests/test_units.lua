@@ -82,7 +82,7 @@ T['faults'] = MiniTest.new_set({
     { { cmd = 'ullage' }, 'cmd must be a list of texts' },
     { { cmd = {} }, 'cmd must be a list of texts' },
     { { context = 3 }, 'context must be a table, not 3' },
-    { { recovery = { attempts = -1 } }, 'recovery.attempts must be a number of at least 0' },
+    { { statusline = { start = 1 } }, 'statusline.start must be a boolean, not 1' },
     { 'on', 'the options must be a table, not "on"' },
   },
 })

@@ -9,6 +9,8 @@ local M = {}
 local NAME = 'ullage'
 -- Milliseconds. The first restart seems immediate; each further one waits twice as long.
 local FIRST_WAIT = 200
+-- A server that ends more often than so many times in so many milliseconds is not restarted for ever.
+local CRASHES, SPAN = 4, 180000
 
 ---@alias ullage.ServerState 'off'|'starting'|'running'|'stopped'
 
@@ -55,12 +57,12 @@ local function on_init(client)
 end
 
 local function after_crash(how)
-  local recovery, now = require('ullage.config').get().recovery, vim.uv.now()
+  local now = vim.uv.now()
   crashes = vim.tbl_filter(function(time)
-    return now - time <= recovery.seconds * 1000
+    return now - time <= SPAN
   end, crashes)
   crashes[#crashes + 1] = now
-  if #crashes > recovery.attempts then
+  if #crashes > CRASHES then
     local text = 'it ended %d times (%s); see :Ullage log; any :Ullage command starts it again'
     become('stopped', text:format(#crashes, how))
     flush(errors.new('ServerStopped', "Ullage's server does not stay up: " .. M.reason))

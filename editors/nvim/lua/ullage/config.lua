@@ -9,9 +9,8 @@ local M = {}
 ---@field follow? boolean follow the conversations of this machine's coding agents; default: as answered in `:Ullage agents`
 ---@field settings? ullage.Settings the server's settings, see |ullage-settings|
 ---@field context? { open?: 'vsplit'|'split'|'tab'|'current', keys?: boolean } where buffers open; the conversation's keys
----@field statusline? { done_seconds?: number, start?: boolean, quiet?: boolean } see |ullage-options|
+---@field statusline? { start?: boolean, quiet?: boolean } see |ullage-options|
 ---@field notices? { level?: 'info'|'warning'|'error'|'off' } the lowest level that is shown
----@field recovery? { attempts?: integer, seconds?: number } crashes after which the server is not restarted
 
 ---@type ullage.Options
 local DEFAULTS = {
@@ -19,22 +18,19 @@ local DEFAULTS = {
   -- Only settings that differ from the server's own defaults are sent.
   settings = {},
   context = { open = 'vsplit', keys = true },
-  statusline = { done_seconds = 6, start = true, quiet = false },
+  statusline = { start = true, quiet = false },
   notices = { level = 'info' },
-  -- As in other editors' language clients, a server that keeps failing is not restarted for ever.
-  recovery = { attempts = 4, seconds = 180 },
 }
 
--- What each option must be: a type, a number of at least this one, one of some words, or a table of options.
+-- What each option must be: a type, one of some words, or a table of options.
 M.RULES = {
   cmd = 'command',
   store = 'string',
   resume = 'boolean',
   follow = 'boolean',
   context = { open = { 'vsplit', 'split', 'tab', 'current' }, keys = 'boolean' },
-  statusline = { done_seconds = 0, start = 'boolean', quiet = 'boolean' },
+  statusline = { start = 'boolean', quiet = 'boolean' },
   notices = { level = { 'info', 'warning', 'error', 'off' } },
-  recovery = { attempts = 0, seconds = 1 },
   -- The server checks what is in it, and says what it refuses.
   settings = 'table',
 }
@@ -44,20 +40,14 @@ local current
 ---@type ullage.Options?
 local given
 
-local function is_text(value)
-  return type(value) == 'string'
-end
-
 ---Returns what a value must be and is not, or nil.
----@param rule string|number|string[]
+---@param rule string|string[]
 local function lacking(value, rule)
   if rule == 'command' then
-    local fits = type(value) == 'table' and #value > 0 and vim.iter(value):all(is_text)
+    local fits = type(value) == 'table' and type(value[1]) == 'string'
     return not fits and 'a list of texts like { "ullage", "lsp" }' or nil
   elseif type(rule) == 'string' then
     return type(value) ~= rule and 'a ' .. rule or nil
-  elseif type(rule) == 'number' then
-    return (type(value) ~= 'number' or value < rule) and ('a number of at least %d'):format(rule) or nil
   end
   return not vim.tbl_contains(rule, value) and ("one of '%s'"):format(table.concat(rule, "', '")) or nil
 end

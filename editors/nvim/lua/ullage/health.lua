@@ -5,40 +5,34 @@ local health = vim.health
 
 local function check_editor()
   health.start('ullage: Neovim')
-  if vim.fn.has('nvim-0.11') == 1 then
-    health.ok('Neovim ' .. tostring(vim.version()))
-  else
-    health.error('Neovim 0.11 or newer is needed', { 'Update Neovim.' })
-  end
+  health.ok('Neovim ' .. tostring(vim.version()))
   local faults = require('ullage.config').faults()
-  if #faults == 0 then
-    health.ok('options are in order')
-  end
   for _, fault in ipairs(faults) do
     health.error(fault, { 'Correct it in setup() or vim.g.ullage; :help ullage-options lists them.' })
+  end
+  if #faults == 0 then
+    health.ok('options are in order')
   end
   return #faults == 0
 end
 
----Returns what a program prints, or nil if it does not run.
+---Returns what a program prints, or an empty text if it does not run.
 local function version(cmd)
   local fine, result = pcall(function()
     return vim.system({ cmd[1], '--version' }, { text = true, timeout = 10000 }):wait()
   end)
-  return fine and result.code == 0 and vim.trim(result.stdout) or nil
+  return fine and result.code == 0 and (' (%s)'):format(vim.trim(result.stdout)) or ''
 end
 
 local function check_server()
   health.start('ullage: 1. Server found')
-  local found, missing = require('ullage.server').find()
+  local server, client = require('ullage.server'), require('ullage.client')
+  local found, missing = server.find()
   if missing then
-    health.error(missing.message, { require('ullage.server').REMEDY, 'Then any :Ullage command starts it.' })
+    health.error(missing.message, { server.REMEDY, 'Then any :Ullage command starts it.' })
     return
   end
-  local client = require('ullage.client')
-  local printed = version(found.cmd)
-  local suffix = printed and (' (' .. printed .. ')') or ''
-  health.ok(('%s, from %s%s'):format(table.concat(found.cmd, ' '), found.from, suffix))
+  health.ok(('%s, from %s%s'):format(table.concat(found.cmd, ' '), found.from, version(found.cmd)))
   if client.state == 'running' then
     local ours = (client.get().server_capabilities.experimental or {}).ullage
     health.ok('running' .. (ours and (', version ' .. ours.version) or ''))
@@ -51,10 +45,10 @@ end
 
 local function check_session()
   health.start('ullage: 2. Import a conversation')
-  local session = require('ullage.session')
-  if session.active then
-    local title = require('ullage.words').plain(session.active.title)
-    health.ok(('active: %s'):format(title ~= '' and title or session.active.id))
+  local active = require('ullage.session').active
+  if active then
+    local title = require('ullage.words').plain(active.title)
+    health.ok(('active: %s'):format(title ~= '' and title or active.id))
   else
     health.info(
       ':Ullage import lists those that coding agents keep on this machine; :Ullage import {file} takes any transcript'
@@ -67,9 +61,8 @@ local function check_statusline()
   local used = vim.o.statusline:find('ullage', 1, true) or vim.o.winbar:find('ullage', 1, true)
   if used or package.loaded['lualine.components.ullage'] then
     local text = require('ullage').status()
-    health.ok(
-      text ~= '' and 'it shows: ' .. text or 'it is set up; it shows nothing, because no conversation is live here'
-    )
+    local none = 'it is set up; it shows nothing, because no conversation is live here'
+    health.ok(text ~= '' and 'it shows: ' .. text or none)
   else
     health.info("lualine: sections = { lualine_x = { 'ullage' } }")
     health.info([[without it: vim.o.statusline = "%f %=%{%v:lua.require'ullage'.statusline()%}"]])
@@ -80,20 +73,15 @@ local function check_compaction()
   health.start('ullage: 4. Compact it, undo it')
   local figures, owner = require('ullage.session').figures, require('ullage.following').owner()
   if figures and owner then
-    health.info(
-      ('%s has the conversation, so it is only read; :Ullage continue goes on in a new session'):format(owner)
-    )
+    local text = '%s has the conversation, so it is only read; :Ullage continue goes on in a new session'
+    health.info(text:format(owner))
   elseif figures and figures.compactions > 0 then
     health.ok(('%d compaction(s) in force; :Ullage undo takes the last one back'):format(figures.compactions))
   elseif figures and not figures.size then
-    health.warn(
-      ('the window of %s is not known, so nothing is compacted by itself'):format(
-        figures.model ~= '' and figures.model or 'the model'
-      ),
-      {
-        ('Set it in setup(): settings = { models = { ["%s"] = { window = 200000 } } }'):format(figures.model),
-      }
-    )
+    local model = figures.model ~= '' and figures.model or 'the model'
+    health.warn(('the window of %s is not known, so nothing is compacted by itself'):format(model), {
+      ('Set it in setup(): settings = { models = { ["%s"] = { window = 200000 } } }'):format(figures.model),
+    })
   else
     health.info(':Ullage context shows it, :Ullage compact makes room, :Ullage undo takes that back')
   end
@@ -103,13 +91,13 @@ local function check_agents()
   health.start("ullage: 5. Agents' conversations")
   local live_file, consent = require('ullage.following.live_file'), require('ullage.following.consent').given()
   live_file.look()
-  local count = require('ullage.words').count(#live_file.rows, 'conversation')
   if live_file.is_written() then
+    local count = require('ullage.words').count(#live_file.rows, 'conversation')
     health.ok(('process %d follows %s and writes %s'):format(live_file.writer, count, live_file.path()))
-  elseif consent == false then
-    health.info('not followed, as you wished; :Ullage agents on follows them')
   elseif consent then
     health.info("not followed yet; this Neovim's server follows them when the statusline is drawn")
+  elseif consent == false then
+    health.info('not followed, as you wished; :Ullage agents on follows them')
   else
     health.info('not followed; :Ullage agents asks whether to, and lists them')
   end

@@ -16,39 +16,23 @@ function M.write(text, ...)
   end
 end
 
----@return string[]
-function M.lines()
-  return vim.deepcopy(lines)
-end
-
----Returns the lines that the server wrote to standard error, from Neovim's own log of language servers.
----@param program string
----@return string[]
-function M.server_lines(program)
-  local file = io.open(vim.lsp.log.get_filename(), 'r')
-  if not file then
-    return {}
-  end
-  -- Only the end is read, because the log may be huge.
-  local size = file:seek('end')
-  file:seek('set', math.max(0, size - 200000))
-  local found = {}
-  for line in file:lines() do
+---Returns the lines that the server wrote to standard error, from the end of Neovim's own log of language servers.
+local function server_lines(program)
+  local path, found = vim.lsp.log.get_filename(), {}
+  for _, line in ipairs(vim.uv.fs_stat(path) and vim.fn.readfile(path, '', -KEPT) or {}) do
     local text = line:find(program, 1, true) and line:match('"stderr"%s+"(.*)"')
     if text then
       vim.list_extend(found, vim.split(text:gsub('\\t', '  '):gsub('\\n$', ''), '\\n', { plain = true }))
     end
   end
-  file:close()
   return found
 end
 
 ---`:Ullage log`
 function M.show()
   local found = require('ullage.server').find()
-  local shown = vim.list_extend({ 'Events', '' }, M.lines())
-  vim.list_extend(shown, { '', 'Server', '' })
-  vim.list_extend(shown, M.server_lines(found and found.cmd[1] or 'ullage'))
+  local shown = vim.list_extend({ 'Events', '' }, lines)
+  vim.list_extend(shown, { '', 'Server', '', unpack(server_lines(found and found.cmd[1] or 'ullage')) })
   vim.cmd('botright split')
   vim.api.nvim_win_set_buf(0, require('ullage.window').scratch('ullage://log', shown))
 end

@@ -55,11 +55,11 @@ local function choose_followed()
     local list = following.listed()
     if #list == 0 then
       notices.say('No agent has a conversation on this machine. It is listed here as soon as one writes to its files.')
-    else
-      local limits = rows.limits_of(list)
-      local prompt = 'Conversations of agents' .. (limits ~= '' and (' (limits: %s)'):format(limits) or '')
-      choose(list, prompt, followed_line, require('ullage.following.opening').open)
+      return
     end
+    local limits = rows.limits_of(list)
+    local prompt = 'Conversations of agents' .. (limits ~= '' and (' (limits: %s)'):format(limits) or '')
+    choose(list, prompt, followed_line, require('ullage.following.opening').open)
   end)
 end
 
@@ -67,16 +67,16 @@ end
 local STEP, PATIENCE = 200, 3000
 
 ---Calls `work` once no more rows have come for a moment, after following has begun.
----@param waited? integer milliseconds
+---@param work fun()
+---@param waited integer milliseconds
 ---@param before? integer rows
 local function once_found(work, waited, before)
   local count = #following.all()
-  if count > 0 and count == before or (waited or 0) >= PATIENCE then
-    work()
-    return
+  if count > 0 and count == before or waited >= PATIENCE then
+    return work()
   end
   vim.defer_fn(function()
-    once_found(work, (waited or 0) + STEP, count)
+    once_found(work, waited + STEP, count)
   end, STEP)
 end
 
@@ -88,7 +88,7 @@ local function answered(error, answer, wires)
   elseif wires then
     require('ullage.wiring').propose('agents/wire', {}, 'runs Ullage already.')
   elseif answer then
-    once_found(choose_followed)
+    once_found(choose_followed, 0)
   else
     notices.say("This Neovim does not follow agents' conversations. :Ullage agents on changes that.")
   end

@@ -17,11 +17,6 @@ function M.as_paste(text)
   return ('\27[200~%s\27[201~'):format((plain:gsub('\n', '\r')))
 end
 
----Types a text of several lines into a terminal, and does not press Enter.
-local function paste(buffer, text)
-  vim.api.nvim_chan_send(vim.bo[buffer].channel, M.as_paste(text))
-end
-
 ---The kinds in the order of the list, each with its noun and its heading.
 M.KINDS = {
   { 'said', 'message', 'What you said' },
@@ -117,11 +112,10 @@ end
 ---@param brief string
 function M.copy(brief)
   if brief == '' then
-    notices.say('Nothing was left out that could be copied.')
-    return
+    return notices.say('Nothing was left out that could be copied.')
   end
-  local where = notices.copy(brief)
-  notices.say(('Copied %s%s.'):format(words.count(select(2, brief:gsub('\n', '\n')) + 1, 'line'), where))
+  local count = words.count(select(2, brief:gsub('\n', '\n')) + 1, 'line')
+  notices.say(('Copied %s%s.'):format(count, notices.copy(brief)))
 end
 
 ---Puts the brief into the terminal in which the active session's agent runs. The user reads it, and presses Enter.
@@ -134,7 +128,7 @@ function M.send(brief)
   elseif not buffer then
     notices.say('The agent runs in no terminal of this Neovim. y copies it.')
   else
-    paste(buffer, brief)
+    vim.api.nvim_chan_send(vim.bo[buffer].channel, M.as_paste(brief))
     notices.say(('Put into the terminal of %s. Nothing is sent before you press Enter there.'):format(row.agent))
   end
 end

@@ -6,29 +6,24 @@ local words = require('ullage.words')
 
 local M = {}
 
----Calls Neovim's own handler, which keeps the client's ring and fires |LspProgress|.
-local function send(token, value)
-  local ours = client.get()
-  if ours then
-    local context = { client_id = ours.id, method = '$/progress' }
-    vim.lsp.handlers['$/progress'](nil, { token = 'ullage ' .. token, value = value }, context)
-  end
-end
-
 local ENDS = { completed = 'done', failed = 'failed', cancelled = 'cancelled' }
 
 function M.setup()
   events.on('compaction', function(what, running)
-    if not running then
+    local ours = client.get()
+    if not running or not ours then
       return
-    elseif what == 'in_progress' then
-      local message = words.count(running.messages, 'message')
-      send(running.id, { kind = 'begin', title = 'Compacting', message = message, cancellable = true })
-    elseif what == 'chunk' then
-      send(running.id, { kind = 'report', message = words.grouped(#running.text) .. ' characters of summary' })
-    else
-      send(running.id, { kind = 'end', message = ENDS[what] })
     end
+    local value = { kind = 'end', message = ENDS[what] }
+    if what == 'in_progress' then
+      local message = words.count(running.messages, 'message')
+      value = { kind = 'begin', title = 'Compacting', message = message, cancellable = true }
+    elseif what == 'chunk' then
+      value = { kind = 'report', message = words.grouped(#running.text) .. ' characters of summary' }
+    end
+    -- Neovim's own handler keeps the client's ring and fires |LspProgress|.
+    local context = { client_id = ours.id, method = '$/progress' }
+    vim.lsp.handlers['$/progress'](nil, { token = 'ullage ' .. running.id, value = value }, context)
   end)
 end
 

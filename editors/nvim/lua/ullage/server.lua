@@ -8,36 +8,28 @@ M.REMEDY = 'Install it with `pipx install ".[all]"` or `uv tool install ".[all]"
 ---@field cmd string[]
 ---@field from string where it was found
 
----@return ullage.ServerCommand
-local function candidate()
-  local config = require('ullage.config').get()
-  if config.cmd then
-    return { cmd = vim.deepcopy(config.cmd), from = 'option cmd' }
-  end
-  local named = vim.env.ULLAGE_SERVER
-  if named and named ~= '' then
-    return { cmd = { vim.fs.normalize(named), 'lsp' }, from = '$ULLAGE_SERVER' }
-  end
-  return { cmd = { 'ullage', 'lsp' }, from = 'PATH' }
-end
-
----Returns the command to start, or why there is none.
 ---Whether a store is in a PostgreSQL database, not in a file.
 ---@param store string
----@return boolean
 function M.is_address(store)
   return vim.startswith(store, 'postgresql://') or vim.startswith(store, 'postgres://')
 end
 
+---Returns the command to start, or why there is none.
 ---@return ullage.ServerCommand?
 ---@return ullage.Error?
 function M.find()
-  local found = candidate()
+  local config, named = require('ullage.config').get(), vim.env.ULLAGE_SERVER
+  local found = { cmd = { 'ullage', 'lsp' }, from = 'PATH' }
+  if config.cmd then
+    found = { cmd = vim.deepcopy(config.cmd), from = 'option cmd' }
+  elseif named and named ~= '' then
+    found = { cmd = { vim.fs.normalize(named), 'lsp' }, from = '$ULLAGE_SERVER' }
+  end
   if vim.fn.executable(found.cmd[1]) == 0 then
     local text = ("Ullage's server was not found: %s (%s) cannot be run. %s"):format(found.cmd[1], found.from, M.REMEDY)
     return nil, require('ullage.errors').new('ServerNotFound', text)
   end
-  local store = require('ullage.config').get().store
+  local store = config.store
   if store then
     vim.list_extend(found.cmd, { '--store', M.is_address(store) and store or vim.fs.normalize(store) })
   end

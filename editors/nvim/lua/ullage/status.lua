@@ -21,24 +21,18 @@ local function usage_text(figures)
   return ('ctx %s%d%% %s/%s'):format(about, figures.percent, words.short(figures.used), words.short(figures.size))
 end
 
----@param running ullage.Running
-local function compacting_text(running)
-  local written = #running.text > 0 and (' %s characters'):format(words.short(#running.text)) or ''
-  return 'ctx compacting…' .. written
-end
-
-local function just_done()
-  local span = require('ullage.config').get().statusline.done_seconds * 1000
-  return session.done and vim.uv.now() - session.done.at < span
-end
+-- Milliseconds for which `✓ 164K → 31K` stays.
+local DONE = 6000
 
 ---Returns what the server is busy with, or nil.
 ---@return string? text
 ---@return string? group
 local function busy()
-  if session.running then
-    return compacting_text(session.running), 'UllageBusy'
-  elseif session.figures and just_done() then
+  local running = session.running
+  if running then
+    local written = #running.text > 0 and (' %s characters'):format(words.short(#running.text)) or ''
+    return 'ctx compacting…' .. written, 'UllageBusy'
+  elseif session.figures and session.done and vim.uv.now() - session.done.at < DONE then
     return '✓ ' .. words.shrinking(session.done.before, session.done.after), 'UllageDone'
   end
 end
@@ -115,25 +109,23 @@ function M.data()
   })
 end
 
-local function announce()
-  vim.api.nvim_exec_autocmds('User', { pattern = 'UllageUsage', modeline = false, data = M.data() })
-end
-
-local function tell()
-  refresh()
-  announce()
-end
-
----The place changes with each window that is entered, and its text seldom.
-local function tell_if_changed()
-  if refresh() then
-    announce()
+---Publishes the data of the autocommand; `only_changes` if the place is new, which it is often, and its text seldom.
+local function tell(only_changes)
+  if refresh() or not only_changes then
+    vim.api.nvim_exec_autocmds('User', { pattern = 'UllageUsage', modeline = false, data = M.data() })
   end
 end
 
+local function tell_if_changed()
+  tell(true)
+end
+
 function M.setup()
-  events.on('usage', tell)
-  events.on('server', tell)
+  local function always()
+    tell(false)
+  end
+  events.on('usage', always)
+  events.on('server', always)
   events.on('followed', tell_if_changed)
   events.on('session', tell_if_changed)
   events.on('compaction', function(what)
@@ -141,9 +133,9 @@ function M.setup()
       refresh()
       return
     end
-    tell()
+    always()
     if what == 'completed' then
-      vim.defer_fn(refresh, require('ullage.config').get().statusline.done_seconds * 1000 + 10)
+      vim.defer_fn(refresh, DONE + 10)
     end
   end)
 end

@@ -59,47 +59,33 @@ function M.message_lines(message)
   return vim.list_extend({ head(message), close, windows.line({ { '' } }) }, body(message.text))
 end
 
----Opens a whole message, below the list.
----@param hit ullage.TeamHitRow
-local function open(hit)
-  local params = { sessionId = hit.sessionId, index = hit.index }
-  require('ullage.client').call('team/open', params, function(message)
-    local name = ('%s/%s/%d'):format(NAME, message.sessionId, message.index + 1)
-    windows.show_list(name, M.message_lines(message), {}, {})
-  end)
-end
-
----Opens the list, below.
+---Opens the list, below. <CR> opens a whole message, below the list.
 ---@param query string
 ---@param result ullage.TeamSearchResult
 function M.show(query, result)
   local lines = M.lines(query, result)
-  windows.show_list(NAME, lines, {}, {
-    ['<CR>'] = {
-      'open the whole message',
-      function(number)
-        if lines[number].hit then
-          open(lines[number].hit)
-        end
-      end,
-    },
-  })
+  local function open(number)
+    local hit = lines[number].hit
+    if hit then
+      require('ullage.client').call('team/open', { sessionId = hit.sessionId, index = hit.index }, function(message)
+        local name = ('%s/%s/%d'):format(NAME, message.sessionId, message.index + 1)
+        windows.show_list(name, M.message_lines(message), {}, {})
+      end)
+    end
+  end
+  windows.show_list(NAME, lines, {}, { ['<CR>'] = { 'open the whole message', open } })
 end
 
 ---`:Ullage! search`
----@param words_typed string
-function M.search(words_typed)
-  require('ullage.client').request('team/search', { query = words_typed, limit = 20 }, function(error, result)
+function M.search(query)
+  require('ullage.client').request('team/search', { query = query, limit = 20 }, function(error, result)
     if error and error.message:find('--archive', 1, true) then
       -- No archive is named. The server's words are for its command line.
       notices.say('No team’s archive is set. Set it in setup(): settings = { search = { teamArchive = … } }')
-      return
-    elseif notices.failed(error) then
-      return
-    elseif #result.hits == 0 then
-      notices.say(('The team’s archive has nothing about “%s”.'):format(words_typed))
-    else
-      M.show(words_typed, result)
+    elseif not notices.failed(error) and #result.hits == 0 then
+      notices.say(('The team’s archive has nothing about “%s”.'):format(query))
+    elseif not error then
+      M.show(query, result)
     end
   end)
 end

@@ -28,12 +28,6 @@ function M.lines(result)
   return list
 end
 
----Returns the names of agents: `Claude Code, Codex`.
----@param agents ullage.WiredAgent[]
-local function names(agents)
-  return table.concat(words.pluck(agents, 'agent'), ', ')
-end
-
 ---Returns what a change that was made has changed, and what the user has to do now.
 ---@param result ullage.WiringResult
 ---@return string
@@ -56,25 +50,13 @@ end
 local function nothing(result, unchanged)
   local parts, same = {}, {}
   for _, agent in ipairs(result.agents) do
-    if agent.failed then
-      parts[#parts + 1] = ('%s: %s'):format(agent.agent, table.concat(agent.notes, ' '))
-    else
-      same[#same + 1] = agent
-    end
+    local text = agent.failed and ('%s: %s'):format(agent.agent, table.concat(agent.notes, ' '))
+    table.insert(text and parts or same, text or agent.agent)
   end
   if #same > 0 then
-    table.insert(parts, 1, ('%s: %s'):format(names(same), unchanged))
+    table.insert(parts, 1, ('%s: %s'):format(table.concat(same, ', '), unchanged))
   end
-  local none = 'No agent that can run Ullage is on this machine.'
-  notices.say(#parts == 0 and none or table.concat(parts, ' '))
-end
-
----Says whether a file would change.
----@param result ullage.WiringResult
-local function changes(result)
-  return vim.iter(result.agents):any(function(agent)
-    return #agent.files > 0
-  end)
+  notices.say(#parts == 0 and 'No agent that can run Ullage is on this machine.' or table.concat(parts, ' '))
 end
 
 ---Shows what a method would change, and makes the change if the user accepts it.
@@ -84,9 +66,11 @@ end
 function M.propose(method, params, unchanged)
   local dry = vim.tbl_extend('error', params, { dryRun = true })
   client.call(method, dry, function(result)
-    if not changes(result) then
-      nothing(result, unchanged)
-      return
+    local changes = vim.iter(result.agents):any(function(agent)
+      return #agent.files > 0
+    end)
+    if not changes then
+      return nothing(result, unchanged)
     end
     local function accept(close)
       local shown = vim.tbl_extend('error', params, { previewId = result.previewId })

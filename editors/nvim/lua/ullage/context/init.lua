@@ -77,8 +77,11 @@ local function listen()
   end)
   vim.api.nvim_create_autocmd({ 'WinResized', 'VimResized', 'BufWinEnter', 'WinClosed' }, {
     group = vim.api.nvim_create_augroup('ullage.context', {}),
+    -- The lines of windows that have another width are broken again.
     callback = vim.schedule_wrap(function()
-      M.resize()
+      if is_shown() and view:measure() then
+        loader:show()
+      end
     end),
   })
   events.on('edited', function()
@@ -138,13 +141,6 @@ local function make()
       view, loader = nil, nil
     end,
   })
-end
-
----Breaks the conversation again when its windows have another width.
-function M.resize()
-  if is_shown() and view:measure() then
-    loader:show()
-  end
 end
 
 local heard = false

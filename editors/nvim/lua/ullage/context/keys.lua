@@ -88,12 +88,10 @@ local function biggest(view)
     return
   end
   local window = vim.api.nvim_get_current_win()
-  local options = {
-    prompt = 'The biggest parts',
-    format_item = function(row)
-      return ('%6s  %s'):format(row.right, vim.trim(row.text))
-    end,
-  }
+  local function label(row)
+    return ('%6s  %s'):format(row.right, vim.trim(row.text))
+  end
+  local options = { prompt = 'The biggest parts', format_item = label }
   vim.ui.select(vim.list_slice(list, 1, BIGGEST), options, function(row)
     local at = row and view:row_of(row.item)
     if at then

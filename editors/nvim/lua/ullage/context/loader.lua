@@ -9,7 +9,7 @@ local M = {}
 ---@class ullage.Loader
 ---@field view ullage.View
 ---@field builder? ullage.Builder nil until the conversation is loaded
----@field known { active: integer, archived: integer, compactions: integer, used: integer }
+---@field known integer[] messages in the context, archived ones, compactions, and tokens
 ---@field context_total? integer length of the model's context when it was last requested
 ---@field ended? { number: integer, readers: integer[] } the compaction that has just ended, and the windows that show it
 ---@field round integer answers of an earlier round are dropped
@@ -20,30 +20,24 @@ Loader.__index = Loader
 ---@param view ullage.View
 ---@return ullage.Loader
 function M.new(view)
-  return setmetatable({ view = view, round = 0, known = {}, asked = {} }, Loader)
-end
-
-local function triggers(edits)
-  local by_time = {}
-  for _, edit in ipairs(edits or {}) do
-    if edit.kind == 'compaction' then
-      by_time[edit.timestamp] = edit
-    end
-  end
-  return by_time
+  return setmetatable({ view = view, round = 0, known = { 0 }, asked = {} }, Loader)
 end
 
 ---@param loaded { transcript?: table, shown?: table, edits?: table[] }
 function Loader:build(loaded)
-  local shown
-  if loaded.shown then
-    shown = {}
-    for _, entry in ipairs(loaded.shown.entries) do
-      shown[entry.message.id] = entry
+  local shown, by_time = loaded.shown and {}, {}
+  for _, entry in ipairs(loaded.shown and loaded.shown.entries or {}) do
+    shown[entry.message.id] = entry
+  end
+  for _, edit in ipairs(loaded.edits or {}) do
+    if edit.kind == 'compaction' then
+      by_time[edit.timestamp] = edit
     end
   end
-  local builder, by_time = items.builder(shown), triggers(loaded.edits)
+  local builder = items.builder(shown)
+  self.builder, self.next_index = builder, 0
   for _, entry in ipairs(loaded.transcript.entries) do
+    self.next_index = entry.inserted and self.next_index or math.max(self.next_index, entry.index + 1)
     for _, item in ipairs(builder:add(entry)) do
       local edit = item.kind == 'marker' and by_time[item.block.timestamp]
       item.trigger = edit and edit.trigger
@@ -54,18 +48,6 @@ function Loader:build(loaded)
       item.tokens = seen and seen.tokens or item.tokens
     end
   end
-  self.builder = builder
-  self.next_index = #loaded.transcript.entries > 0 and self:last_index(loaded.transcript.entries) + 1 or 0
-end
-
-function Loader:last_index(entries)
-  local last = -1
-  for number = #entries, math.max(1, #entries - 1), -1 do
-    if not entries[number].inserted then
-      last = math.max(last, entries[number].index)
-    end
-  end
-  return last
 end
 
 ---Opens the marker of the compaction that has just ended, whose summary was read while it was written.
@@ -116,13 +98,7 @@ end
 
 ---@param figures ullage.Figures
 local function facts(figures)
-  return figures
-    and {
-      active = figures.active,
-      archived = figures.archived,
-      compactions = figures.compactions,
-      used = figures.used,
-    }
+  return figures and { figures.active, figures.archived, figures.compactions, figures.used }
 end
 
 ---Returns a text that changes with every edit that is made, undone or redone.
@@ -244,14 +220,13 @@ function Loader:follow(figures)
   if not self.builder or not figures or vim.deep_equal(before, now) then
     return
   end
-  local grown = now.active > (before.active or 0)
-  local same_past = now.archived == before.archived and now.compactions == before.compactions
+  local has_same_past = now[2] == before[2] and now[3] == before[3]
   self.known = now
-  if grown and same_past and self.context_total then
+  if has_same_past and now[1] > before[1] and self.context_total then
     self:append()
     -- An agent is given something back just before it goes on.
     self:find_given_back()
-  elseif not same_past or now.active ~= before.active then
+  elseif not has_same_past or now[1] ~= before[1] then
     self:reload()
     return
   end

@@ -234,6 +234,10 @@ function M.details(item, width)
   return rows
 end
 
+-- A stretch of archived messages joins the one before it if one of them has so few messages, and so few items stand
+-- between them. Otherwise a compaction that keeps the user's messages would fill screens with stretches of one message.
+local SHORT, BETWEEN = 3, 2
+
 ---@class ullage.Stretch archived items that follow each other, as positions in the list
 ---@field first integer
 ---@field last integer
@@ -243,51 +247,39 @@ end
 ---@param list ullage.Item[]
 ---@return ullage.Stretch[]
 local function stretches(list)
-  local found, current = {}, nil
-  for position, item in ipairs(list) do
-    if not item.archived then
-      current = nil
-    elseif current then
-      current.last, current.count = position, current.count + (item.messages or 0)
+  local found, gap = {}, nil
+  -- A stretch is added at its end, because its length decides whether it joins the one before it.
+  local function add(stretch)
+    local before = found[#found]
+    local is_near = before and not gap.marker and stretch.first - before.last - 1 <= BETWEEN
+    if is_near and math.min(before.latest, stretch.count) <= SHORT then
+      before.last, before.count, before.kept = stretch.last, before.count + stretch.count, before.kept + gap.kept
+      before.latest = stretch.count
     else
-      current = { first = position, last = position, count = item.messages or 0, kept = 0 }
-      found[#found + 1] = current
+      stretch.latest = stretch.count
+      found[#found + 1] = stretch
     end
+    gap = { kept = 0 }
+  end
+  local current
+  for position, item in ipairs(list) do
+    local messages = item.messages or 0
+    if item.archived then
+      current = current or { first = position, count = 0, kept = 0 }
+      current.last, current.count = position, current.count + messages
+    else
+      if current then
+        add(current)
+        current = nil
+      end
+      gap = gap or { kept = 0 }
+      gap.kept, gap.marker = gap.kept + messages, gap.marker or item.kind == 'marker'
+    end
+  end
+  if current then
+    add(current)
   end
   return found
-end
-
--- A stretch of so few messages is joined with its neighbour if so few items stand between them. Otherwise a compaction
--- that keeps the user's messages would fill screens with stretches of one message.
-local SHORT, BETWEEN = 3, 2
-
----Returns the messages of the items between two stretches, or nil if the stretches are to stay apart.
-local function between(list, first, last)
-  local kept = 0
-  for position = first, last do
-    if last - first >= BETWEEN or list[position].kind == 'marker' then
-      return nil
-    end
-    kept = kept + (list[position].messages or 0)
-  end
-  return kept
-end
-
----@param list ullage.Item[]
----@return ullage.Stretch[]
-local function joined(list)
-  local groups, last = {}, 0
-  for _, stretch in ipairs(stretches(list)) do
-    local group = groups[#groups]
-    local kept = group and math.min(last, stretch.count) <= SHORT and between(list, group.last + 1, stretch.first - 1)
-    if kept then
-      group.last, group.count, group.kept = stretch.last, group.count + stretch.count, group.kept + kept
-    else
-      groups[#groups + 1] = stretch
-    end
-    last = stretch.count
-  end
-  return groups
 end
 
 ---Returns the rows of a whole conversation. Archived stretches get a line of their own, under which they are folded.
@@ -296,7 +288,7 @@ end
 ---@param width integer cells of the window
 ---@return ullage.Row[]
 function M.build(list, is_open, width)
-  local rows, groups = {}, joined(list)
+  local rows, groups = {}, stretches(list)
   local next_group = 1
   for position, item in ipairs(list) do
     local group = groups[next_group]

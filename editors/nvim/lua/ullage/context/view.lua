@@ -134,16 +134,13 @@ function View:show_head(active, figures)
   end
   if count ~= #new then
     -- A remark has come or gone.
-    self:splice(1, count, new)
-    return
+    return self:splice(1, count, new)
   end
   for number, row in ipairs(new) do
-    local old = self.rows[number]
-    if not old or old.text ~= row.text then
-      self:splice(number, old and 1 or 0, { row })
-    else
-      self.rows[number] = row
+    if self.rows[number].text ~= row.text then
+      self:splice(number, 1, { row })
     end
+    self.rows[number] = row
   end
 end
 
@@ -201,15 +198,13 @@ function View:toggle(at)
   while self.rows[at].kind == 'detail' do
     at = at - 1
   end
-  local count, new = 1, {}
+  local count = 1
   while self.rows[at + count] and self.rows[at + count].kind == 'detail' do
     count = count + 1
   end
   self.open[item.key] = not self.open[item.key] or nil
-  if self.open[item.key] then
-    new = rows.details(item, self.width)
-  end
-  table.insert(new, 1, rows.of(item, self.open[item.key], self.width))
+  local new = { rows.of(item, self.open[item.key], self.width) }
+  vim.list_extend(new, self.open[item.key] and rows.details(item, self.width) or {})
   self:splice(at, count, new)
   return at
 end
@@ -260,7 +255,7 @@ function View:begin_live(running)
   return at
 end
 
----Adds a piece of the summary.
+---Adds a piece of the summary: extends the last line, and adds new ones.
 ---@param text string
 function View:write_live(text)
   local live = self.live
@@ -270,7 +265,12 @@ function View:write_live(text)
     live.item.waiting = false
     self:splice(live.row, 1, { rows.of(live.item, false, self.width) })
   end
-  self:grow(live, text)
+  local pieces, redone = vim.split(live.tail .. text, '\n', { plain = true }), math.min(live.count, 1)
+  local new = vim.tbl_map(function(piece)
+    return rows.detail(piece, live.item)
+  end, pieces)
+  self:splice(live.row + 1 + live.count - redone, redone, new)
+  live.count, live.tail = live.count - redone + #new, pieces[#pieces]
 end
 
 ---Returns the windows whose cursor is on the summary that is being written.
@@ -281,18 +281,6 @@ function View:live_readers()
     local line = vim.api.nvim_win_get_cursor(window)[1]
     return live ~= nil and line >= live.row and line <= live.row + live.count
   end, vim.fn.win_findbuf(self.buffer))
-end
-
----Extends the last line, and adds new ones.
----@param live ullage.Growing
----@param text string
-function View:grow(live, text)
-  local pieces, redone = vim.split(live.tail .. text, '\n', { plain = true }), math.min(live.count, 1)
-  local new = vim.tbl_map(function(piece)
-    return rows.detail(piece, live.item)
-  end, pieces)
-  self:splice(live.row + 1 + live.count - redone, redone, new)
-  live.count, live.tail = live.count - redone + #new, pieces[#pieces]
 end
 
 ---Draws an item's line again.

@@ -134,21 +134,6 @@ function M.start()
   end
 end
 
-local suspended = false
-
----Nobody sees the statusline of a Neovim that is suspended.
-local function suspend()
-  suspended = live_file.is_started()
-  live_file.stop()
-end
-
-local function resume()
-  if suspended then
-    suspended = false
-    M.start()
-  end
-end
-
 ---Returns the row of a session, if it is followed.
 ---@param session_id? string
 ---@return ullage.Followed?
@@ -227,9 +212,23 @@ function M.setup()
   local group = vim.api.nvim_create_augroup('ullage.following', {})
   local moves = { 'BufEnter', 'WinEnter', 'TermOpen', 'TermClose', 'DirChanged', 'VimResized', 'WinResized' }
   vim.api.nvim_create_autocmd(moves, { group = group, callback = refresh_soon })
-  vim.api.nvim_create_autocmd('VimSuspend', { group = group, callback = suspend })
-  vim.api.nvim_create_autocmd('VimResume', { group = group, callback = resume })
-  vim.api.nvim_create_autocmd('VimLeavePre', { group = group, callback = live_file.stop })
+  -- Nobody sees the statusline of a Neovim that is suspended.
+  local was_started = false
+  vim.api.nvim_create_autocmd({ 'VimSuspend', 'VimLeavePre' }, {
+    group = group,
+    callback = function()
+      was_started = live_file.is_started()
+      live_file.stop()
+    end,
+  })
+  vim.api.nvim_create_autocmd('VimResume', {
+    group = group,
+    callback = function()
+      if was_started then
+        M.start()
+      end
+    end,
+  })
 end
 
 return M

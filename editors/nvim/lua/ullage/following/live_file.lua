@@ -20,6 +20,8 @@ local timer, watcher, watched
 local seen
 ---@type integer? the minute of the last look
 local seen_minute
+---@type boolean whether the file was kept up to date at the last look
+local was_written = false
 
 ---Returns a file in the user's data folder, as Python's platformdirs names it.
 local function in_data_folder(name)
@@ -68,16 +70,17 @@ function M.is_written()
   return M.writer ~= nil and is_running(M.writer)
 end
 
----Takes the rows of the file's text; none if the text cannot be read or is of a newer version.
-local function take(text)
-  local fine, value = pcall(vim.json.decode, text, { luanil = { object = true } })
-  if not fine or type(value) ~= 'table' or value.version ~= VERSION then
-    M.rows, M.writer = {}, nil
-    return
+---Reads the file; none of its rows are known if it cannot be read or is of a newer version.
+local function read(path)
+  local file = io.open(path, 'rb')
+  local fine, value = pcall(vim.json.decode, file and file:read('*a') or '', { luanil = { object = true } })
+  if file then
+    file:close()
   end
-  M.rows = rows.read(value.sessions)
-  M.writer = type(value.follower) == 'number' and value.follower or nil
-  M.on_desktop = value.desktop == true
+  local known = fine and type(value) == 'table' and value.version == VERSION and value or {}
+  M.rows = rows.read(known.sessions)
+  M.writer = type(known.follower) == 'number' and known.follower or nil
+  M.on_desktop = known.desktop == true
 end
 
 ---Marks the rows whose process has ended: live no more, whatever the file says. Returns whether any was live.
@@ -91,18 +94,6 @@ local function bury()
   return buried
 end
 
-local function read(path)
-  local file = io.open(path, 'rb')
-  local text = file and file:read('*a')
-  if file then
-    file:close()
-  end
-  return text
-end
-
----@type boolean whether the file was kept up to date at the last look
-local was_written = false
-
 ---Reads the file if it is another one than before, and publishes `following` if anything has changed: the rows, or
 ---whether a process keeps them up to date.
 function M.look()
@@ -113,7 +104,7 @@ function M.look()
   local changed = identity ~= seen
   if changed then
     seen = identity
-    take(status and read(path) or '')
+    read(path)
   end
   local is_written = M.is_written()
   -- Ages are shown in minutes, and what is a day old is shown no more.
@@ -136,24 +127,18 @@ end
 
 ---Watches the file's folder, because the file is replaced at every change. Where that cannot be done, the timer does.
 local function watch()
-  local path = M.path()
-  local folder, name = vim.fs.dirname(path), vim.fs.basename(path)
+  local folder, name = vim.fs.dirname(M.path()), vim.fs.basename(M.path())
   if watched == folder or not vim.uv.fs_stat(folder) then
     return
   end
   unwatch()
-  watcher = vim.uv.new_fs_event()
-  local started = watcher
-    and watcher:start(folder, {}, function(error, changed)
-      if not error and (changed == nil or changed == name) then
-        look_soon()
-      end
-    end)
   watched = folder
-  if not started then
-    unwatch()
-    watched = folder
-  end
+  watcher = vim.uv.new_fs_event()
+  watcher:start(folder, {}, function(error, changed)
+    if not error and (changed == nil or changed == name) then
+      look_soon()
+    end
+  end)
 end
 
 ---Begins to look at the file, unless that has begun. Something that shows its rows calls this.
@@ -161,19 +146,15 @@ function M.start()
   if timer then
     return
   end
+  local function look()
+    if timer then
+      watch()
+      M.look()
+    end
+  end
   timer = vim.uv.new_timer()
-  timer:start(
-    INTERVAL,
-    INTERVAL,
-    vim.schedule_wrap(function()
-      if timer then
-        watch()
-        M.look()
-      end
-    end)
-  )
-  watch()
-  M.look()
+  timer:start(INTERVAL, INTERVAL, vim.schedule_wrap(look))
+  look()
 end
 
 ---Ends what `start` has begun: nothing shows the rows any more.

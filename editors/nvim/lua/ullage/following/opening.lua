@@ -40,18 +40,19 @@ end
 ---Shows the current conversation: that of the agent in the current terminal, else the active session, else the first one
 ---that the statusline shows.
 function M.current()
-  if not following.default() then
-    require('ullage.context').open()
-    return
-  end
-  session.settled(function()
+  local function show()
     local row = following.in_terminal() or not session.active and following.default() or nil
     if row and not (session.active and session.active.id == row.session_id) then
       M.open(row)
     else
       require('ullage.context').open()
     end
-  end)
+  end
+  if following.default() then
+    session.settled(show)
+  else
+    show()
+  end
 end
 
 return M

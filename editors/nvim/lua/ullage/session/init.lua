@@ -56,9 +56,10 @@ function M.read(wire)
   local figures = words.in_snake_case(meta)
   figures.used, figures.size, figures.cost = wire.used, wire.size, wire.cost
   if not wire.used then
-    figures.used = vim.iter(meta.breakdown):fold(0, function(sum, _, tokens)
-      return sum + tokens
-    end)
+    figures.used = 0
+    for _, tokens in pairs(meta.breakdown) do
+      figures.used = figures.used + tokens
+    end
   end
   figures.percent = wire.size and (meta.percent or words.percent(figures.used, wire.size)) or nil
   figures.compact_at = meta.threshold and meta.threshold.tokens or meta.compactAt
@@ -178,9 +179,8 @@ function M.take(params)
   end
 end
 
----Handles what was kept for the session that has become the active one, and forgets the rest.
----@return boolean in_doubt there were figures: they and the answer's can overtake each other, so neither are known to be
----the newer ones
+---Handles what was kept for the session that has become the active one, and forgets the rest. If there are figures in it, or
+---more than was kept, they and the answer's can overtake each other, so that neither are known to be the newer ones.
 local function catch_up()
   local missed = early[M.active.id] or {}
   early = {}
@@ -189,7 +189,9 @@ local function catch_up()
     in_doubt = in_doubt or update._meta and update._meta.ullage.breakdown ~= nil
     TAKE[update.sessionUpdate](update)
   end
-  return in_doubt
+  if in_doubt then
+    M.refresh()
+  end
 end
 
 ---Makes a session the active one. `result` is a `SessionResult` of the wire.
@@ -200,9 +202,7 @@ function M.activate(result)
   M.figures, M.idle = M.read(result.usage), result.sessionId == old_id
   events.emit('session', M.active)
   events.emit('usage', M.figures)
-  if catch_up() then
-    M.refresh()
-  end
+  catch_up()
 end
 
 ---Has no active session any more, if it was this one: it is no longer there.
@@ -322,39 +322,29 @@ function M.ensure(work)
   end)
 end
 
----Returns the first session that no agent is known to have.
----@param list ullage.ListedSession[]
-local function own(list)
-  local following = require('ullage.following')
-  require('ullage.following.live_file').look()
-  for _, entry in ipairs(list) do
-    if not following.row(entry.sessionId) then
-      return entry
-    end
-  end
-end
-
 ---Opens the session to continue with: the same one after a crash, the folder's last one of its own at a first start.
 local function resume()
   if M.active then
-    choose_by('session/load', { sessionId = M.active.id }, choices.resumed, choices.in_force())
+    return choose_by('session/load', { sessionId = M.active.id }, choices.resumed, choices.in_force())
   elseif not require('ullage.config').get().resume then
-    choices.resumed()
-  else
-    client.request('session/list', { cwd = vim.uv.cwd() }, function(error, result)
-      local last = not error and not M.active and own(result.sessions)
-      if last then
-        local is_news = require('ullage.following.rows').is_news(require('ullage.lists').milliseconds(last.updatedAt))
-        old_id = not is_news and last.sessionId or nil
-        choose_by('session/load', { sessionId = last.sessionId }, function()
-          old_id = nil
-          choices.resumed()
-        end, 0)
-      else
-        choices.resumed()
-      end
-    end)
+    return choices.resumed()
   end
+  client.request('session/list', { cwd = vim.uv.cwd() }, function(error, result)
+    local following = require('ullage.following')
+    require('ullage.following.live_file').look()
+    local last = vim.iter(error and {} or result.sessions):find(function(entry)
+      return not M.active and not following.row(entry.sessionId)
+    end)
+    if not last then
+      return choices.resumed()
+    end
+    local is_news = require('ullage.following.rows').is_news(require('ullage.lists').milliseconds(last.updatedAt))
+    old_id = not is_news and last.sessionId or nil
+    choose_by('session/load', { sessionId = last.sessionId }, function()
+      old_id = nil
+      choices.resumed()
+    end, 0)
+  end)
 end
 
 events.on('ready', resume)
