@@ -131,7 +131,6 @@ end
 
 ---Returns settings as they are sent. Empty tables are left out: they mean the default, and Lua cannot distinguish
 ---`{}` from `[]`.
----@param settings table
 function M.on_wire(settings)
   local out = vim.empty_dict()
   for key, value in pairs(settings) do
@@ -176,7 +175,6 @@ end
 ---Sends a request, and starts the server first if needed. The callback is always called once, with an `ullage.Error`
 ---or a result.
 ---@param method string without the prefix: `context/get`
----@param params table
 ---@param callback? fun(error: ullage.Error?, result: any)
 ---@return fun() cancel
 function M.request(method, params, callback)
@@ -207,8 +205,6 @@ function M.request(method, params, callback)
 end
 
 ---Sends a request. `use` gets the result; a failure is shown.
----@param method string
----@param params table
 ---@param use fun(result: any)
 ---@return fun() cancel
 function M.call(method, params, use)
@@ -216,8 +212,6 @@ function M.call(method, params, use)
 end
 
 ---Sends a request and waits a moment for the result. Only for completion.
----@param method string
----@param params table
 ---@return any result nil if it did not come in time
 function M.ask(method, params)
   -- Milliseconds. With a longer wait <Tab> would feel slow.

@@ -159,9 +159,6 @@ function M.run(call)
 end
 
 ---@param lead string the word under the cursor
----@param line string
----@param position integer
----@return string[]
 function M.complete(lead, line, position)
   local name, words = line:sub(1, position):match('Ullage!?%s+(%S+)%s+(.*)$')
   local candidates = not name and M.NAMES

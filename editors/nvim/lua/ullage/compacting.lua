@@ -14,7 +14,6 @@ local PAUSE = 300
 ---Returns what the user types in the agent to compact a conversation, or nil if that is not known.
 ---@param row ullage.Followed
 ---@param focus string what the summary must keep
----@return string?
 function M.command(row, focus)
   if row.compact_command == '' then
     return nil

@@ -77,8 +77,6 @@ local function user_options()
 end
 
 ---Returns the faults of options, in the order of their paths; of the user's own without an argument.
----@param options? any
----@return string[]
 function M.faults(options)
   local faults = {}
   judge('the options', options == nil and user_options() or options, M.RULES, faults)

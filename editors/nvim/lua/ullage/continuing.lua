@@ -61,7 +61,6 @@ end
 
 ---Returns what a new session will be, as Markdown.
 ---@param planned ullage.ContinuingResult
----@return string[]
 function M.lines(planned)
   local list = {
     ('# A new session of %s'):format(planned.agent),

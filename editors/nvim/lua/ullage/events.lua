@@ -5,7 +5,6 @@ local M = {}
 ---@type table<string, function[]>
 local listeners = {}
 
----@param name string
 ---@param listener function
 ---@return fun() off
 function M.on(name, listener)
@@ -19,8 +18,6 @@ function M.on(name, listener)
 end
 
 ---Returns a function that calls `work` once for all its calls in one turn of the loop.
----@param work fun()
----@return fun()
 function M.once_a_turn(work)
   local is_due = false
   return function()
@@ -35,8 +32,6 @@ function M.once_a_turn(work)
 end
 
 ---Calls all listeners in the order in which they were added.
----@param name string
----@param ... any
 function M.emit(name, ...)
   for _, listener in ipairs(listeners[name] or {}) do
     listener(...)

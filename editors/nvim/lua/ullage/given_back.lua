@@ -11,7 +11,6 @@ local asked = {}
 ---Finds the line about what was left out for each opened marker that has none. `again` asks also where an answer is awaited
 ---or has failed.
 ---@param view ullage.View
----@param again? boolean
 function M.find_left_out(view, again)
   if next(view.open) == nil or not lost.is_asked_for() then
     return
@@ -36,7 +35,6 @@ end
 
 ---Returns the receipt of a compaction: `Given back: 1,204 tokens, 2 hours ago`.
 ---@param rows ullage.GivenBackRow[] what was given back after it, the oldest first; at least one
----@return string
 function M.line(rows)
   local last = rows[#rows]
   local times = #rows > 1 and (' (%d times)'):format(#rows) or ''

@@ -6,8 +6,6 @@ local KEPT = 500
 ---@type string[]
 local lines = {}
 
----@param text string
----@param ... any
 function M.write(text, ...)
   local line = select('#', ...) > 0 and text:format(...) or text
   lines[#lines + 1] = ('%s  %s'):format(os.date('%H:%M:%S'), (line:gsub('\n', ' ')))

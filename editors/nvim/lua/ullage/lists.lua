@@ -67,7 +67,6 @@ end
 local STEP, PATIENCE = 200, 3000
 
 ---Calls `work` once no more rows have come for a moment, after following has begun.
----@param work fun()
 ---@param waited integer milliseconds
 ---@param before? integer rows
 local function once_found(work, waited, before)
@@ -128,7 +127,6 @@ local function import(params)
 end
 
 ---`:Ullage import`: imports a file, or one of those that agents keep on this machine.
----@param path string
 function M.import(path)
   if path ~= '' then
     import({ path = paths.full(path) })
@@ -156,8 +154,6 @@ function M.import(path)
 end
 
 ---Converts ISO 8601 as the server writes it (UTC) to Unix milliseconds.
----@param iso string
----@return integer
 function M.milliseconds(iso)
   local year, month, day, hour, minute, second = iso:match('^(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)')
   local utc = os.time({ year = year, month = month, day = day, hour = hour, min = minute, sec = second, isdst = false })
@@ -166,7 +162,6 @@ function M.milliseconds(iso)
 end
 
 ---@param entry ullage.ListedSession
----@return string
 function M.session_line(entry)
   local title = words.plain(entry.title)
   local is_active = session.active and session.active.id == entry.sessionId
@@ -180,7 +175,6 @@ local function load(id)
 end
 
 ---`:Ullage switch`: makes a stored session the active one. The list begins with those of the folder.
----@param id string
 function M.switch(id)
   if id ~= '' then
     load(id)
@@ -205,7 +199,6 @@ function M.switch(id)
 end
 
 ---Returns the ids of all sessions, for completion.
----@return string[]
 function M.ids()
   local result = client.ask('session/list', {}) or { sessions = {} }
   return words.pluck(result.sessions, 'sessionId')

@@ -9,8 +9,6 @@ local M = {}
 
 ---Returns a text as a terminal hands over what is pasted: between two marks, so that the agent takes a line break for a
 ---part of the text and not for Enter. Control characters are left out: one could end the paste early.
----@param text string
----@return string
 function M.as_paste(text)
   -- Those of two bytes (U+0080 to U+009F) as well: a terminal may take U+009B for the beginning of a mark.
   local plain = text:gsub('\r\n', '\n'):gsub('[%z\1-\8\11-\31\127]', ''):gsub('\194[\128-\159]', '')
@@ -52,7 +50,6 @@ end
 
 ---Returns `Left out: 3 messages, 1 file; still missing: 1 file`, or why there is no list.
 ---@param result ullage.LostResult
----@return string
 function M.line(result)
   if not result.readable then
     return 'The summary is encrypted, so nobody but its provider knows what it leaves out.'
@@ -67,28 +64,23 @@ end
 
 ---Whether the active session is an agent's conversation, or was taken over from one. What Ullage itself archives is not
 ---lost.
----@return boolean
 function M.is_asked_for()
   local figures = session.figures
   return figures ~= nil and (figures.followed ~= nil or (figures.agent or '') ~= '')
 end
 
 ---Returns the line of a compaction, or nil until it was found.
----@param edit_id? string
----@return string?
 function M.known_line(edit_id)
   local result = edit_id and known[key_of(edit_id)]
   return result and M.line(result)
 end
 
 ---Has it found again: a hook has given something back since.
----@param edit_id string
 function M.forget(edit_id)
   known[key_of(edit_id)] = nil
 end
 
 ---Finds what a compaction left out. `edit_id` is nil for the last one in force.
----@param edit_id? string
 ---@param use fun(result: ullage.LostResult)
 function M.find(edit_id, use)
   local kept = edit_id and known[key_of(edit_id)]
@@ -109,7 +101,6 @@ function M.find(edit_id, use)
   end)
 end
 
----@param brief string
 function M.copy(brief)
   if brief == '' then
     return notices.say('Nothing was left out that could be copied.')
@@ -119,7 +110,6 @@ function M.copy(brief)
 end
 
 ---Puts the brief into the terminal in which the active session's agent runs. The user reads it, and presses Enter.
----@param brief string
 function M.send(brief)
   local row = session.active and require('ullage.following').row(session.active.id)
   local buffer = row and row.process_id and require('ullage.following.terminals').of(row.process_id)

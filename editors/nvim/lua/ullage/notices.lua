@@ -21,8 +21,6 @@ local function is_builtin(func)
 end
 
 ---Shows a text whatever the options say.
----@param text string
----@param hint string
 ---@param level integer of `vim.log.levels`
 function M.show(text, hint, level)
   if not is_builtin(vim.notify) then
@@ -38,7 +36,6 @@ function M.show(text, hint, level)
   vim.notify(words.fit(line, room - vim.fn.strdisplaywidth(hint)) .. hint, level)
 end
 
----@param text string
 ---@param severity? 'info'|'warning'|'error'
 ---@param hint? string says what can be done, at the end
 function M.say(text, severity, hint)
@@ -50,7 +47,6 @@ function M.say(text, severity, hint)
   end
 end
 
----@param text string
 function M.error(text)
   M.say(text, 'error')
 end
@@ -110,9 +106,6 @@ function M.setup()
 end
 
 ---Asks the user, and goes on only after a yes.
----@param prompt string
----@param yes string
----@param go fun()
 function M.confirm(prompt, yes, go)
   vim.ui.select({ yes, 'Leave it' }, { prompt = prompt }, function(choice)
     if choice == yes then
@@ -123,8 +116,6 @@ end
 
 ---Copies a text into the unnamed register and, if there is one, into the system's clipboard. Returns a remark for the
 ---user, empty if all is as expected.
----@param text string
----@return string
 function M.copy(text)
   vim.fn.setreg('"', text)
   -- Without a provider for the system's clipboard, the unnamed register is all there is.

@@ -3,8 +3,6 @@
 local M = {}
 
 ---Returns the full path of what a user has typed. `%` and `#` are the files of buffers, with modifiers such as `%:r`.
----@param typed string
----@return string
 function M.full(typed)
   local is_buffer = typed:find('^[%%#]%d*$') or typed:find('^[%%#]%d*:[%a~.:]+$')
   local path = is_buffer and vim.fn.expand(typed) or vim.fs.normalize(typed, { expand_env = not vim.uv.fs_stat(typed) })
@@ -12,8 +10,6 @@ function M.full(typed)
 end
 
 ---Returns the names of files that begin as the user has typed. There are none after a backtick.
----@param lead string
----@return string[]
 function M.complete(lead)
   return lead:find('`', 1, true) and {} or vim.fn.getcompletion(lead, 'file')
 end

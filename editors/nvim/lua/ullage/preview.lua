@@ -11,7 +11,6 @@ local SCISSORS = '------------------------ >8 ------------------------'
 
 ---Returns the lines of the buffer.
 ---@param result ullage.CompactResult
----@return string[]
 function M.lines(result)
   local lines = vim.split(result.summary, '\n', { plain = true })
   local tokens = 0
@@ -30,8 +29,6 @@ function M.lines(result)
 end
 
 ---Returns the summary in the lines of the buffer, or nil if the scissors are not there.
----@param lines string[]
----@return string?
 function M.summary(lines)
   for number, line in ipairs(lines) do
     if line == SCISSORS then
@@ -70,7 +67,6 @@ local function request(id, focus)
 end
 
 ---Requests a preview and opens it. The session stays the same if another one becomes active meanwhile.
----@param focus string
 function M.open(focus)
   session.current(function()
     if session.active then

@@ -9,7 +9,6 @@ M.REMEDY = 'Install it with `pipx install ".[all]"` or `uv tool install ".[all]"
 ---@field from string where it was found
 
 ---Whether a store is in a PostgreSQL database, not in a file.
----@param store string
 function M.is_address(store)
   return vim.startswith(store, 'postgresql://') or vim.startswith(store, 'postgres://')
 end

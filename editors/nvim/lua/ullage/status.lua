@@ -96,7 +96,6 @@ local function refresh()
 end
 
 ---Returns the data of the `User UllageUsage` autocommand.
----@return table
 function M.data()
   local active = session.active or {}
   return vim.tbl_extend('force', session.figures or {}, {
@@ -141,7 +140,6 @@ function M.setup()
 end
 
 ---Returns the text in the levels' colours, for 'statusline' with `%{%…%}`. A normal text has the bar's own colours.
----@return string
 function M.coloured()
   local parts = vim.tbl_map(function(part)
     local text = (part[1]:gsub('%%', '%%%%'))

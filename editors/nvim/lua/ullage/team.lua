@@ -31,7 +31,6 @@ local function body(text)
 end
 
 ---Returns the lines of the list: for each hit whose it is, from which folder and conversation, then the text.
----@param query string
 ---@param result ullage.TeamSearchResult
 ---@return ullage.TeamLine[]
 function M.lines(query, result)
@@ -60,7 +59,6 @@ function M.message_lines(message)
 end
 
 ---Opens the list, below. <CR> opens a whole message, below the list.
----@param query string
 ---@param result ullage.TeamSearchResult
 function M.show(query, result)
   local lines = M.lines(query, result)

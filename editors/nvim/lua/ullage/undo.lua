@@ -43,7 +43,6 @@ local function revert(method, params)
 end
 
 ---`:Ullage undo`: stops what runs, a compaction or the preparing of a new session; or else asks, then undoes an edit: the named one, or the last.
----@param id? string
 function M.ask(id)
   id = id ~= '' and id or nil
   if require('ullage.waiting').cancel() then
@@ -86,7 +85,6 @@ end
 
 ---`:Ullage forget`: removes a conversation from all that Ullage keeps, after a question that says what goes and what
 ---stays: the named session, or the current one.
----@param id string
 function M.forget(id)
   local following = require('ullage.following')
   local current = following.current()
@@ -111,7 +109,6 @@ function M.forget(id)
 end
 
 ---Returns the ids of the edits in force, for completion.
----@return string[]
 function M.ids()
   local active = session.active
   local result = active and require('ullage.client').ask('context/history', { sessionId = active.id }) or { edits = {} }

@@ -8,7 +8,6 @@ local PATIENCE = 400
 local running
 
 ---Cancels what the user waits for. Returns false if nothing that can be cancelled runs.
----@return boolean
 function M.cancel()
   local cancel = running
   running = nil
@@ -19,7 +18,6 @@ function M.cancel()
 end
 
 ---Shows a line on the command line after a moment.
----@param text string
 ---@param cancel? fun() cancels what is waited for
 ---@return fun() ends takes the line away; to be called once the answer is there
 function M.begin(text, cancel)

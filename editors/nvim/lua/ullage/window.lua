@@ -10,7 +10,6 @@ local OPENERS = { vsplit = 'vsplit', split = 'botright split', tab = 'tab split'
 local NARROWEST = 40
 
 ---Opens a window as the option `context.open` says, and shows the buffer in it.
----@param buffer integer
 function M.show(buffer)
   local open = require('ullage.config').get().context.open
   if open == 'vsplit' and vim.api.nvim_win_get_width(0) < 2 * NARROWEST + 1 then
@@ -32,8 +31,6 @@ end
 ---Returns a buffer with lines that cannot be changed, and that is gone with its window. `q` closes that. A buffer of the
 ---same name is replaced.
 ---@param name string? `ullage://…`
----@param lines string[]
----@param is_listed? boolean
 ---@return integer buffer
 function M.scratch(name, lines, is_listed)
   local old = name and vim.fn.bufnr('^' .. name .. '$') or -1

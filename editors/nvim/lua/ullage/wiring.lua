@@ -12,7 +12,6 @@ end
 ---Returns a change of agents' settings as the lines of a difference, empty if there is nothing to change. Notes of agents
 ---whose settings can't be changed are among them.
 ---@param result ullage.WiringResult
----@return string[]
 function M.lines(result)
   local list = {}
   for _, agent in ipairs(result.agents) do
@@ -30,7 +29,6 @@ end
 
 ---Returns what a change that was made has changed, and what the user has to do now.
 ---@param result ullage.WiringResult
----@return string
 function M.done(result)
   local parts = {}
   for _, agent in ipairs(result.agents) do
@@ -91,7 +89,6 @@ end
 
 ---Returns the names in commands of the agents that a method would change, for completion.
 ---@param method 'agents/wire'|'agents/unwire'
----@return string[]
 function M.words(method)
   local result = client.ask(method, { dryRun = true })
   return words.pluck(result and result.agents or {}, 'word')

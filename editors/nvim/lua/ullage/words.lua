@@ -10,8 +10,6 @@ local function trimmed(number)
 end
 
 ---Formats tokens where there is little room: `950`, `4.2K`, `58K`, `1.2M`.
----@param tokens integer
----@return string
 function M.short(tokens)
   if tokens < 1000 then
     return tostring(round(tokens))
@@ -25,55 +23,36 @@ end
 
 ---Formats a cost: `$0.042`, `$12.30`; other currencies by their names.
 ---@param cost ullage.Cost
----@return string
 function M.money(cost)
   local digits = (cost.amount < 1 and '%.3f' or '%.2f'):format(cost.amount)
   return cost.currency == 'USD' and '$' .. digits or digits .. ' ' .. cost.currency
 end
 
----@param before integer
----@param after integer
----@return string
 function M.shrinking(before, after)
   return ('%s → %s'):format(M.short(before), M.short(after))
 end
 
----@param part integer
----@param whole integer
----@return integer
 function M.percent(part, whole)
   return round(100 * part / whole)
 end
 
 ---Formats a number as `12,345`.
----@param number integer
----@return string
 function M.grouped(number)
   local text = tostring(round(number)):reverse():gsub('(%d%d%d)', '%1,'):reverse()
   return (text:gsub('^,', ''))
 end
 
----@param count integer
----@param noun string
----@return string
 function M.count(count, noun)
   return ('%s %s%s'):format(M.grouped(count), noun, count == 1 and '' or 's')
 end
 
 ---Formats a range of model calls: `2 to 4 calls`.
----@param low integer
----@param high integer
----@return string
 function M.calls(low, high)
   return low == high and M.count(low, 'call') or ('%s to %s'):format(M.grouped(low), M.count(high, 'call'))
 end
 
 ---Formats the model calls that are likely to be left until a compaction, or until the window is full if there will be
 ---none: `2 to 4 calls left`.
----@param low integer
----@param high integer
----@param compacts boolean
----@return string
 function M.calls_left(low, high, compacts)
   if high <= 0 then
     return compacts and 'compacts with the next call' or 'no room for the next call'
@@ -84,9 +63,7 @@ end
 local UNITS = { { 86400, 'day' }, { 3600, 'hour' }, { 60, 'minute' } }
 
 ---Returns `2 hours ago` for a time in Unix milliseconds.
----@param timestamp integer
 ---@param now? integer Unix seconds
----@return string
 function M.ago(timestamp, now)
   local seconds = (now or os.time()) - math.floor(timestamp / 1000)
   for _, unit in ipairs(UNITS) do
@@ -97,9 +74,6 @@ function M.ago(timestamp, now)
   return seconds < 5 and 'just now' or (seconds .. ' s ago')
 end
 
----@param text string
----@param cells integer
----@return string
 function M.fit(text, cells)
   if vim.fn.strdisplaywidth(text) <= cells then
     return text
@@ -108,8 +82,6 @@ function M.fit(text, cells)
 end
 
 ---Returns the first line that is not blank, without blanks around it and without a terminal's colours.
----@param text string
----@return string
 function M.first_line(text)
   local line = text:match('%S[^\n]*') or ''
   return (line:gsub('\27%[[%d;?]*%a', ''):gsub('%s+$', ''):gsub('%c', ' '))
@@ -117,8 +89,6 @@ end
 
 ---Returns a text's first line as a user would write it: a command that an agent keeps in tags is `/name arguments`, and
 ---what the agent's program wrote around it is left out. Empty if only the program's marks are left.
----@param text string
----@return string
 function M.plain(text)
   local name = text:match('<command%-name>%s*/?([^<]*)') or text:match('^%s*<command%-message>%s*/?([^<…]*)')
   if name and name ~= '' then
@@ -134,8 +104,6 @@ end
 
 ---Returns the number by which users name a message, `#41`. Users count from 1, as in every list, summary and command; the
 ---wire has the index, from 0.
----@param index integer
----@return string
 function M.number(index)
   return '#' .. (index + 1)
 end
@@ -152,8 +120,6 @@ function M.in_snake_case(wire)
 end
 
 ---Returns one field of each element of a list.
----@param list table[]
----@param field string
 ---@return any[]
 function M.pluck(list, field)
   return vim.tbl_map(function(each)

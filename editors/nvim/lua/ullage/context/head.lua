@@ -190,7 +190,6 @@ end
 
 ---Returns how the figures are known, and as of when. The time is the transcript's own.
 ---@param figures ullage.Figures
----@return string
 function M.source(figures)
   local time = figures.as_of or figures.reported_at
   if figures.source == 'reported' then

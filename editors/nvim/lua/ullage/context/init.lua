@@ -30,7 +30,6 @@ local function is_shown()
 end
 
 ---Loads the conversation again, if the buffer is shown.
----@param done? fun()
 function M.reload(done)
   if is_shown() then
     loader:reload(done)
@@ -180,7 +179,6 @@ function M.watch()
 end
 
 ---Whether the current window shows the conversation.
----@return boolean
 function M.is_current()
   return view ~= nil and vim.api.nvim_get_current_buf() == view.buffer
 end
@@ -220,14 +218,12 @@ end
 
 ---Returns the lines of the quickfix list of a search: the hits without the buffer's name, which is the same for all.
 ---@param info { id: integer, start_idx: integer, end_idx: integer }
----@return string[]
 function M.hit_lines(info)
   local list = vim.fn.getqflist({ id = info.id, items = 1 }).items
   return words.pluck(vim.list_slice(list, info.start_idx, info.end_idx), 'text')
 end
 
 ---Puts the hits of a search into a quickfix list with places in the conversation, and goes to the first one.
----@param query string
 ---@param found ullage.SearchResult
 function M.show_hits(query, found)
   M.open(function()
@@ -257,7 +253,6 @@ function M.show_hits(query, found)
 end
 
 ---`:Ullage search`
----@param query string
 function M.search(query)
   session.call('context/search', { query = query, limit = 50 }, function(result)
     local notices = require('ullage.notices')

@@ -55,8 +55,6 @@ local READ = {
 }
 
 ---Returns the text of a tool's result.
----@param block table
----@return string
 function M.result_text(block)
   local parts = {}
   for _, part in ipairs(block.content or {}) do
@@ -103,8 +101,6 @@ local function telling(input)
 end
 
 ---Returns the whole text of a message, without tool calls.
----@param message table
----@return string
 function M.text_of(message)
   local parts = {}
   for _, block in ipairs(message.content) do
@@ -117,8 +113,6 @@ function M.text_of(message)
 end
 
 ---Returns the thinking of a message.
----@param message table
----@return string
 function M.thinking_of(message)
   local parts = {}
   for _, block in ipairs(message.content) do
@@ -128,8 +122,6 @@ function M.thinking_of(message)
 end
 
 ---Returns one line by which the user recognises the message.
----@param message table
----@return string
 function M.line_of(message)
   local text = M.text_of(message)
   if text ~= '' then
@@ -199,8 +191,6 @@ function Builder:is_cleared(entry, index, block)
 end
 
 ---@param entry ullage.Entry
----@param index integer
----@param block table
 ---@return ullage.Item touched
 function Builder:add_result(entry, index, block)
   local call = self.calls[block.tool_use_id]
@@ -216,7 +206,6 @@ function Builder:add_result(entry, index, block)
 end
 
 ---@param entry ullage.Entry
----@param block table
 function Builder:add_call(entry, block)
   local call = item(entry, 'tool', block.id)
   call.block = block
@@ -299,7 +288,6 @@ end
 ---Returns the whole content of an item as lines, to be read in place.
 ---@param of ullage.Item
 ---@param shown? boolean the row's text fits into the window
----@return string[]
 function M.details(of, shown)
   local parts
   if of.kind == 'marker' then
@@ -318,8 +306,6 @@ function M.details(of, shown)
 end
 
 ---Returns a marker's ledger: what happened to files, and how commands ended.
----@param ledger table
----@return string
 function M.ledger(ledger)
   local lines = {}
   for _, file in ipairs(ledger.files or {}) do

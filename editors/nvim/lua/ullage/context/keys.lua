@@ -142,7 +142,6 @@ end
 ---Returns the row of a message, or of the call that shows it if it is a tool's result.
 ---@param view ullage.View
 ---@param index integer of the message
----@return integer?
 function M.row_of_index(view, index)
   local found
   for at, row in ipairs(view.rows) do

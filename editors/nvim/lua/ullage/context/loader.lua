@@ -120,7 +120,6 @@ function Loader:find_given_back()
 end
 
 ---Loads the whole conversation. `done` is called once it is shown.
----@param done? fun()
 function Loader:reload(done)
   self.round = self.round + 1
   local round, loaded = self.round, {}
@@ -160,7 +159,6 @@ function Loader:reload(done)
 end
 
 ---Sends a request of which one at a time is under way, and once more after its answer if it was asked for meanwhile.
----@param method string
 ---@param params fun(): table
 ---@param take fun(result: table)
 function Loader:ask(method, params, take)

@@ -14,7 +14,6 @@ local FIND, OLDER = {}, {}
 ---Lets the user choose one of some messages, or what else the list offers.
 ---@param list table[] messages or hits of a search, and `FIND` and `OLDER`
 ---@param older integer how many messages are older than these
----@param prompt string
 ---@param on_choice fun(choice?: table)
 local function choose(list, older, prompt, on_choice)
   local function label(item)
@@ -57,7 +56,6 @@ end
 ---Lets the user choose a message of a whole conversation, archived or not: the newest ones first, page by page, or by a
 ---number or words.
 ---@param id string of the session
----@param prompt string
 ---@param use fun(message_id: string)
 function M.any(id, prompt, use)
   local function decide(choice)

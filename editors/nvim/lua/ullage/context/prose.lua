@@ -9,8 +9,6 @@ local M = {}
 ---@field url? string what the part links to
 
 ---Returns a line without characters that a buffer cannot show as they are.
----@param line string
----@return string
 function M.printable(line)
   return (line:gsub('\27%[[%d;?]*%a', ''):gsub('\t', '    '):gsub('%c', ' '))
 end
@@ -28,7 +26,6 @@ local function address(node, text)
 end
 
 ---Returns the coloured parts of each line of a Markdown text. Where Neovim has no parser there are none.
----@param lines string[]
 ---@return ullage.Span[][]
 function M.markdown(lines)
   local text, spans = table.concat(lines, '\n'), {}

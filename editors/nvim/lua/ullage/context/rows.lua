@@ -28,7 +28,6 @@ local ROLE_WIDTH = 11
 
 ---Joins pieces into a line with its spans.
 ---@param pieces ullage.LinePiece[]
----@return string
 ---@return ullage.Span[]
 ---@return integer? marked the byte after which the text is Markdown
 function M.join(pieces)
@@ -145,7 +144,6 @@ function PIECES.live(item)
 end
 
 ---@param item ullage.Item
----@param is_open? boolean
 ---@param width? integer cells of the window
 ---@return ullage.Row
 function M.of(item, is_open, width)
@@ -170,7 +168,6 @@ end
 local INDENT = '    '
 
 ---Returns a row of an opened text.
----@param line string
 ---@param item ullage.Item
 ---@param spans? ullage.Span[]
 ---@return ullage.Row

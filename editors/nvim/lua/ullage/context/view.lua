@@ -26,7 +26,6 @@ View.__index = View
 ---@type table<integer, ullage.View>
 M.by_buffer = {}
 
----@param buffer integer
 ---@return ullage.View
 function M.new(buffer)
   local view = setmetatable({ buffer = buffer, rows = {}, open = {}, width = WIDTH }, View)
@@ -53,7 +52,6 @@ end
 
 ---@param first integer 0-based
 ---@param last integer exclusive
----@param lines string[]
 function View:write(first, last, lines)
   vim.bo[self.buffer].modifiable = true
   vim.api.nvim_buf_set_lines(self.buffer, first, last, false, lines)
@@ -71,8 +69,6 @@ local function place(list)
 end
 
 ---Replaces `count` rows from `at` (1-based) on by `new`.
----@param at integer
----@param count integer
 ---@param new ullage.Row[]
 function View:splice(at, count, new)
   local total, shift = #self.rows, #new - count
@@ -145,7 +141,6 @@ function View:show_head(active, figures)
 end
 
 ---Runs `change`. Windows with the cursor on the last line stay on the last line.
----@param change fun()
 function View:following(change)
   local last, followers = vim.api.nvim_buf_line_count(self.buffer), {}
   for _, window in ipairs(vim.fn.win_findbuf(self.buffer)) do
@@ -187,8 +182,6 @@ function View:add(touched)
 end
 
 ---Opens or closes the content of a row. Returns the number of the item's row.
----@param at integer
----@return integer?
 function View:toggle(at)
   local row = self.rows[at]
   local item = row and row.item
@@ -221,7 +214,6 @@ end
 
 ---Returns where a compaction that archives so many messages will put its marker: after them. Leading messages do not
 ---count.
----@param messages integer
 ---@return integer row
 function View:cut(messages)
   local seen, ids = 0, {}
@@ -256,7 +248,6 @@ function View:begin_live(running)
 end
 
 ---Adds a piece of the summary: extends the last line, and adds new ones.
----@param text string
 function View:write_live(text)
   local live = self.live
   if not live then
@@ -274,7 +265,6 @@ function View:write_live(text)
 end
 
 ---Returns the windows whose cursor is on the summary that is being written.
----@return integer[]
 function View:live_readers()
   local live = self.live
   return vim.tbl_filter(function(window)
@@ -293,7 +283,6 @@ function View:renew(item)
 end
 
 ---The 'foldexpr' of the context buffer.
----@return string
 function M.fold_level()
   local view = M.by_buffer[vim.api.nvim_get_current_buf()]
   local row = view and view.rows[vim.v.lnum]

@@ -43,7 +43,6 @@ local function path()
 end
 
 ---Returns the user's consent: the option, or the answer that was given in an earlier Neovim; nil if there is neither.
----@return boolean?
 function M.given()
   local option = require('ullage.config').get().follow
   if option ~= nil then
@@ -106,7 +105,6 @@ local function finish(callback)
 end
 
 ---Takes the user's answer, and begins or ends following.
----@param answer boolean
 ---@param callback fun(error: ullage.Error?)
 function M.answer(answer, callback)
   keep(answer)
@@ -138,7 +136,6 @@ end
 M.keeping = nil
 
 ---Asks whether conversations are kept, unless that was answered, then calls `done`. A list that is closed is no answer.
----@param done fun()
 function M.ask_to_keep(done)
   local asked = M.keeping
   if not asked then

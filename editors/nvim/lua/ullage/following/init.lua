@@ -135,7 +135,6 @@ function M.start()
 end
 
 ---Returns the row of a session, if it is followed.
----@param session_id? string
 ---@return ullage.Followed?
 function M.row(session_id)
   for _, row in ipairs(M.all()) do
@@ -187,7 +186,6 @@ function M.current()
 end
 
 ---Returns the agent that has the active session's conversation, or nil if a change is made here and seen by the model.
----@return string?
 function M.owner()
   local session = require('ullage.session')
   local followed = session.figures and session.figures.followed

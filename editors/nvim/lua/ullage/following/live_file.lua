@@ -53,7 +53,6 @@ local function store()
   return vim.fn.fnamemodify(vim.fs.normalize(chosen), ':p')
 end
 
----@return string
 function M.path()
   return store() .. '.live.json'
 end
@@ -65,7 +64,6 @@ local function is_running(process_id)
 end
 
 ---Whether a process follows the conversations, so that their figures are kept up to date.
----@return boolean
 function M.is_written()
   return M.writer ~= nil and is_running(M.writer)
 end
@@ -168,7 +166,6 @@ function M.stop()
 end
 
 ---Whether the file is looked at.
----@return boolean
 function M.is_started()
   return timer ~= nil
 end

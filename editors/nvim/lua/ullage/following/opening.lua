@@ -9,7 +9,6 @@ local M = {}
 ---Makes a conversation the active session. It grows on the screen if this Neovim's server follows as well: of several
 ---processes that do, one reads the agents' files, and the others what that one has stored.
 ---@param row ullage.Followed
----@param done fun()
 function M.load(row, done)
   local function load(fault)
     if notices.failed(fault) then

@@ -96,7 +96,6 @@ local function checked(given)
 end
 
 ---Returns the rows that can be read.
----@param list any
 ---@return ullage.Followed[]
 function M.read(list)
   local rows = {}
@@ -107,7 +106,6 @@ function M.read(list)
 end
 
 ---Returns rows of the wire, whose names are in camel case.
----@param list table[]
 ---@return ullage.Followed[]
 function M.read_wire(list)
   return M.read(vim.tbl_map(words.in_snake_case, list))
@@ -115,14 +113,12 @@ end
 
 ---Returns how full the window is, as a whole percentage, or nil if that is not known.
 ---@param row ullage.Followed
----@return integer?
 function M.percent(row)
   return row.used and row.window and words.percent(row.used, row.window) or nil
 end
 
 ---Returns `46 %`, `~46 %`, `58K` if the window is not known, or `?`.
 ---@param row ullage.Followed
----@return string
 function M.figure(row)
   if not row.used then
     return '?'
@@ -134,7 +130,6 @@ end
 
 ---Returns `2 to 4 calls left`, or nil if that is not known.
 ---@param row ullage.Followed
----@return string?
 function M.distance(row)
   local range = row.calls_left
   return range and words.calls_left(range[1], range[2], row.compacts_at ~= nil) or nil
@@ -142,7 +137,6 @@ end
 
 ---Returns a row's part of a narrow statusline: `CC 46 %`.
 ---@param row ullage.Followed
----@return string
 function M.briefest(row)
   return ('%s %s'):format(row.agent_short, M.figure(row))
 end
@@ -252,7 +246,6 @@ end
 
 ---Returns what happens as time passes, a line each, in the words of `ullage context`.
 ---@param known ullage.Figures
----@return string[]
 function M.clock(known)
   local limits, lines = M.limits(known.rate_limits), {}
   if known.idle and known.idle.at > now() then
@@ -266,7 +259,6 @@ end
 
 ---Returns a row's part of the statusline: `CC 46 %`, `CC 62 %, 2 to 4 calls left`.
 ---@param row ullage.Followed
----@return string
 function M.brief(row)
   local text = M.briefest(row)
   local distance = row.nearness ~= 'far' and M.distance(row)
@@ -282,7 +274,6 @@ end
 
 ---Returns `46 % of 200K, compacts at 84 %, 20 to 31 calls left`, with `?` for what is not known.
 ---@param row ullage.Followed
----@return string
 function M.figures(row)
   local percent = M.percent(row)
   local about = row.used_source == 'reported' and '' or '~'
@@ -307,7 +298,6 @@ end
 
 ---Returns the sentence that warns of an agent's compaction.
 ---@param row ullage.Followed
----@return string
 function M.warning(row)
   if not row.compacts_at then
     local distance = M.distance(row)
@@ -325,7 +315,6 @@ function M.warning(row)
 end
 
 ---@param row ullage.Followed
----@return string
 function M.title(row)
   local title = words.plain(row.title)
   return title ~= '' and title or vim.fs.basename(row.path ~= '' and row.path or row.session_id)
@@ -348,9 +337,6 @@ end
 local HOME = vim.uv.os_homedir()
 
 ---Whether a path is the folder, or in it. In the home folder and in the root everything would be.
----@param path string
----@param folder string
----@return boolean
 function M.is_in(path, folder)
   if path == folder then
     return path ~= ''
@@ -369,7 +355,6 @@ local NEWS = 24 * 60 * 60 * 1000
 
 ---Whether something happened in a conversation within a day.
 ---@param updated_at integer Unix milliseconds
----@return boolean
 function M.is_news(updated_at)
   return now() - updated_at < NEWS
 end

@@ -5,10 +5,7 @@ local M = {}
 local DEEPEST = 8
 
 ---Whether a process is another one, or was started by it or by one of its descendants.
----@param process_id integer
----@param ancestor integer
 ---@param deepest? integer generations
----@return boolean
 function M.descends(process_id, ancestor, deepest)
   deepest = deepest or DEEPEST
   return process_id == ancestor
@@ -19,8 +16,6 @@ function M.descends(process_id, ancestor, deepest)
 end
 
 ---Returns the process of a buffer's terminal, or nil if the buffer has none or its job has ended.
----@param buffer integer
----@return integer?
 function M.job(buffer)
   if not vim.api.nvim_buf_is_valid(buffer) or vim.bo[buffer].buftype ~= 'terminal' then
     return nil
@@ -30,8 +25,6 @@ function M.job(buffer)
 end
 
 ---Returns the folder of a terminal: where its job is now if the system says so, else where it was started.
----@param buffer integer
----@return string?
 function M.folder(buffer)
   local job = M.job(buffer)
   local now = job and vim.uv.fs_readlink(('/proc/%d/cwd'):format(job))
@@ -40,7 +33,6 @@ function M.folder(buffer)
 end
 
 ---Returns the terminal in which a process runs, or nil if it runs in none of this Neovim.
----@param process_id integer
 ---@return integer? buffer
 function M.of(process_id)
   for _, buffer in ipairs(vim.api.nvim_list_bufs()) do

@@ -28,7 +28,6 @@ end
 
 ---Calls `work` when it is known which session is the active one: at once, or after the answers to choices that were
 ---made before. Starts the server if needed.
----@param work fun()
 function M.settled(work)
   if #waiting == 0 and is_settled() then
     return work()
@@ -62,7 +61,6 @@ function M.begin(open, number)
 end
 
 ---Returns the number of the choice that is in force.
----@return integer
 function M.in_force()
   return in_force
 end

@@ -49,7 +49,6 @@ local old_id
 ---@field cost? ullage.Cost nil if a price is not known
 
 ---Converts figures of the wire: `used` and `size` next to `_meta.ullage`.
----@param wire table
 ---@return ullage.Figures
 function M.read(wire)
   local meta = wire._meta.ullage
@@ -195,7 +194,6 @@ local function catch_up()
 end
 
 ---Makes a session the active one. `result` is a `SessionResult` of the wire.
----@param result table
 function M.activate(result)
   M.active = { id = result.sessionId, title = result.title }
   M.running, M.done = nil, nil
@@ -206,7 +204,6 @@ function M.activate(result)
 end
 
 ---Has no active session any more, if it was this one: it is no longer there.
----@param id string
 function M.leave(id)
   if M.active and M.active.id == id then
     M.active, M.figures, M.running, M.done = nil, nil, nil, nil
@@ -219,7 +216,6 @@ M.settled = choices.settled
 
 ---Calls `work` once the conversation is open that a command is about: the active session, or without one the conversation
 ---of an agent that the statusline shows, or the folder's newest.
----@param work fun()
 function M.current(work)
   M.settled(function()
     local row = not M.active and require('ullage.following').default()
@@ -239,8 +235,6 @@ end
 
 ---Sends a request about the conversation that `current` opens. Without one the callback gets an error that says how to
 ---begin.
----@param method string
----@param params table
 ---@param callback fun(error: ullage.Error?, result: any)
 ---@return fun() cancel
 function M.request(method, params, callback)
@@ -266,8 +260,6 @@ function M.request(method, params, callback)
 end
 
 ---Sends a request like `request`. `use` gets the result; a failure is shown.
----@param method string
----@param params table
 ---@param use fun(result: any)
 ---@return fun() cancel
 function M.call(method, params, use)
@@ -302,7 +294,6 @@ function M.import(params, callback)
 end
 
 ---Makes a stored session the active one.
----@param id string
 ---@param callback? fun(error: ullage.Error?, result: any)
 function M.load(id, callback)
   choose_by('session/load', { sessionId = id }, callback)
