@@ -8,6 +8,7 @@ const [home, folder, mode] = process.argv.slice(2);
 const stylua = createRequire(path.join(home, 'package.json'))('@johnnymorganz/stylua');
 const ENUMS = {
   call_parentheses: stylua.CallParenType,
+  collapse_simple_statement: stylua.CollapseSimpleStatement,
   indent_type: stylua.IndentType,
   line_endings: stylua.LineEndings,
   quote_style: stylua.QuoteStyle,

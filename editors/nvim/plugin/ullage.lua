@@ -1,7 +1,5 @@
 -- No other file of the plugin is loaded before it is used.
-if vim.g.loaded_ullage then
-  return
-end
+if vim.g.loaded_ullage then return end
 vim.g.loaded_ullage = 1
 
 if vim.fn.has('nvim-0.11') == 0 then
@@ -9,15 +7,11 @@ if vim.fn.has('nvim-0.11') == 0 then
   return
 end
 
-vim.api.nvim_create_user_command('Ullage', function(call)
-  require('ullage.command').run(call)
-end, {
+vim.api.nvim_create_user_command('Ullage', function(call) require('ullage.command').run(call) end, {
   bang = true,
   nargs = '*',
   desc = 'Conversations with models: see, compact, undo, continue',
-  complete = function(...)
-    return require('ullage.command').complete(...)
-  end,
+  complete = function(...) return require('ullage.command').complete(...) end,
 })
 
 -- A mapping for each subcommand that is often used, for example `<Plug>(ullage-context)`.

@@ -46,15 +46,11 @@ end
 
 ---Returns a field of `ullage.session` in the child: `figures.used`.
 ---@param field string
-function M.session(field)
-  return current.lua_get(("require('ullage.session').%s"):format(field))
-end
+function M.session(field) return current.lua_get(("require('ullage.session').%s"):format(field)) end
 
 ---Fails unless the text contains the Lua pattern.
 function M.has(pattern, text)
-  if not text:find(pattern) then
-    error(('“%s” has no %s'):format(text, pattern), 2)
-  end
+  if not text:find(pattern) then error(('“%s” has no %s'):format(text, pattern), 2) end
 end
 
 ---Waits until a Lua expression is true in the child.
@@ -66,9 +62,7 @@ function M.wait(child, expression)
 end
 
 ---Waits until there is a notification that contains `text`.
-function M.wait_said(child, text)
-  M.wait(child, ('table.concat(_G.said, "\\n"):find(%q, 1, true) ~= nil'):format(text))
-end
+function M.wait_said(child, text) M.wait(child, ('table.concat(_G.said, "\\n"):find(%q, 1, true) ~= nil'):format(text)) end
 
 ---Kills the server of the child.
 function M.kill_server(child)
@@ -89,20 +83,14 @@ function M.answer(child, number)
   ]]):format(number, number))
 end
 
-function M.status(child)
-  return child.lua_get("require('ullage').status()")
-end
+function M.status(child) return child.lua_get("require('ullage').status()") end
 
-function M.lines(child)
-  return child.api.nvim_buf_get_lines(0, 0, -1, false)
-end
+function M.lines(child) return child.api.nvim_buf_get_lines(0, 0, -1, false) end
 
 ---Returns the 1-based number of the first line that contains `text`.
 function M.line_with(child, text)
   for number, line in ipairs(M.lines(child)) do
-    if line:find(text, 1, true) then
-      return number
-    end
+    if line:find(text, 1, true) then return number end
   end
   error(('no line has “%s”:\n%s'):format(text, table.concat(M.lines(child), '\n')), 2)
 end

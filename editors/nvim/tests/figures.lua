@@ -12,16 +12,12 @@ vim.cmd('runtime plugin/ullage.lua')
 local PATIENCE = 60000
 
 local said = {}
-vim.notify = function(text)
-  said[#said + 1] = text
-end
+vim.notify = function(text) said[#said + 1] = text end
 
 ---Returns the notification that ends an import.
 local function ending()
   for _, text in ipairs(said) do
-    if text:find('^Imported ') then
-      return text
-    end
+    if text:find('^Imported ') then return text end
   end
 end
 

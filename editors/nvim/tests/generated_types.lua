@@ -10,9 +10,7 @@ local DECODERS = {
   ['null as nil'] = { luanil = { object = true } },
 }
 
-local function read(path, options)
-  return vim.json.decode(table.concat(vim.fn.readfile(path), '\n'), options or {})
-end
+local function read(path, options) return vim.json.decode(table.concat(vim.fn.readfile(path), '\n'), options or {}) end
 
 ---Returns the class of every example by its name, from `methods.json`.
 local function class_names()
@@ -45,9 +43,7 @@ local function examples(pattern, options)
   local found = {}
   for path in vim.fs.dir(ROOT .. '/protocol/examples') do
     local name = path:match('^(.*)%.json$')
-    if name and name:find(pattern) then
-      found[name] = read(ROOT .. '/protocol/examples/' .. path, options)
-    end
+    if name and name:find(pattern) then found[name] = read(ROOT .. '/protocol/examples/' .. path, options) end
   end
   assert(next(found), 'no example is called ' .. pattern)
   return found

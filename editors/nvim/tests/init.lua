@@ -6,9 +6,7 @@ vim.opt.runtimepath:prepend(vim.fs.dirname(here))
 vim.opt.runtimepath:append(vim.env.ULLAGE_PLUGINS .. '/neovim-mini.test')
 vim.opt.runtimepath:append(vim.env.ULLAGE_PLUGINS .. '/nvim-lualine')
 vim.o.laststatus = 3
-if not vim.env.ULLAGE_BARE then
-  vim.o.statusline = "%f%=%{%v:lua.require'ullage'.statusline()%} "
-end
+if not vim.env.ULLAGE_BARE then vim.o.statusline = "%f%=%{%v:lua.require'ullage'.statusline()%} " end
 vim.o.swapfile = false
 local window = tonumber(vim.env.ULLAGE_WINDOW)
 vim.g.ullage = {

@@ -7,26 +7,18 @@ require('ullage').setup(vim.tbl_extend('force', vim.g.ullage, { notices = { leve
 local ROUNDS = 100
 local PATIENCE = 60000
 
-local function milliseconds(since)
-  return (vim.uv.hrtime() - since) / 1e6
-end
+local function milliseconds(since) return (vim.uv.hrtime() - since) / 1e6 end
 
-local function wait(condition)
-  assert(vim.wait(PATIENCE, condition, 1), 'waited in vain')
-end
+local function wait(condition) assert(vim.wait(PATIENCE, condition, 1), 'waited in vain') end
 
-local function rounded(time)
-  return math.floor(time * 1000 + 0.5) / 1000
-end
+local function rounded(time) return math.floor(time * 1000 + 0.5) / 1000 end
 
 local function median(list)
   table.sort(list)
   return rounded(list[math.ceil(#list / 2)])
 end
 
-local function drawn()
-  return vim.api.nvim_eval_statusline(vim.o.statusline, {}).str
-end
+local function drawn() return vim.api.nvim_eval_statusline(vim.o.statusline, {}).str end
 
 ---Each message is large enough to change the figure that is shown.
 local function append_to_statusline()
@@ -34,9 +26,7 @@ local function append_to_statusline()
   for round = 1, ROUNDS do
     local before, start = drawn(), vim.uv.hrtime()
     require('ullage').append({ { role = 'user', content = ('word '):rep(1200) } })
-    wait(function()
-      return drawn() ~= before
-    end)
+    wait(function() return drawn() ~= before end)
     times[round] = rounded(milliseconds(start))
     assert(require('ullage.session').figures.used >= round * 1200, 'a figure of an earlier message')
   end
@@ -76,9 +66,7 @@ require('ullage').new_session({ model = 'claude-sonnet-4-5' }, function(error)
   assert(not error, tostring(error))
   ready = true
 end)
-wait(function()
-  return ready
-end)
+wait(function() return ready end)
 local latency = append_to_statusline()
 local small, large = update(100), update(10000)
 io.stdout:write(vim.json.encode({

@@ -9,13 +9,9 @@ end
 require('mini.test').setup()
 MiniTest.run({
   collect = {
-    find_files = function()
-      return files
-    end,
+    find_files = function() return files end,
     -- ULLAGE_CASE: runs only the cases whose name contains it.
-    filter_cases = function(case)
-      return table.concat(case.desc, ' '):find(vim.env.ULLAGE_CASE or '', 1, true) ~= nil
-    end,
+    filter_cases = function(case) return table.concat(case.desc, ' '):find(vim.env.ULLAGE_CASE or '', 1, true) ~= nil end,
   },
   execute = { reporter = MiniTest.gen_reporter.stdout({ quit_on_finish = true }) },
 })

@@ -175,9 +175,8 @@ T['Markdown is rendered, copied as it was written, and its links open'] = functi
   child.cmd('redraw')
   -- On the screen the marks are hidden.
   local line = child.lua_get('vim.fn.screenpos(0, vim.fn.line("."), 1).row')
-  local drawn = table.concat(vim.tbl_map(function(column)
-    return child.fn.screenstring(line, column)
-  end, vim.fn.range(1, 60)))
+  local drawn =
+    table.concat(vim.tbl_map(function(column) return child.fn.screenstring(line, column) end, vim.fn.range(1, 60)))
   has('^    All done, see the notes and words.lua%. *$', drawn)
   child.lua('vim.ui.open = function(path) _G.opened = path end')
   child.fn.search('notes')

@@ -14,18 +14,14 @@ local T = MiniTest.new_set({
   hooks = {
     pre_case = function()
       for name in pairs(package.loaded) do
-        if name:find('^ullage') then
-          package.loaded[name] = nil
-        end
+        if name:find('^ullage') then package.loaded[name] = nil end
       end
       asked = {}
       client = require('ullage.client')
       client.start = function() end
       client.request = function(method, params, callback)
         local request = { method = method, params = params }
-        function request.answer(result, error)
-          callback(error, result)
-        end
+        function request.answer(result, error) callback(error, result) end
         asked[#asked + 1] = request
         return function() end
       end
@@ -40,24 +36,18 @@ local function usage(used, size)
   return { used = used, size = size or 1000, _meta = { ullage = meta } }
 end
 
-local function opened(id, used)
-  return { sessionId = id, title = id, cwd = '/', usage = usage(used or 1) }
-end
+local function opened(id, used) return { sessionId = id, title = id, cwd = '/', usage = usage(used or 1) } end
 
 ---Returns the oldest request of the method that has no answer yet, and removes it.
 local function take(method)
   for number, request in ipairs(asked) do
-    if request.method == method then
-      return table.remove(asked, number)
-    end
+    if request.method == method then return table.remove(asked, number) end
   end
   error(('%s was not requested; there are %s'):format(method, vim.inspect(asked)), 2)
 end
 
 local function methods()
-  return vim.tbl_map(function(request)
-    return request.method
-  end, asked)
+  return vim.tbl_map(function(request) return request.method end, asked)
 end
 
 ---The server is up. The client publishes this before it sends what has waited.
@@ -81,9 +71,7 @@ local function answer_in(order)
     local there = vim.tbl_contains(methods(), method)
     -- Once the new session is active, the old one is not asked for.
     eq({ method, there or method == 'session/load' }, { method, true })
-    if there then
-      take(method).answer(ANSWERS[method])
-    end
+    if there then take(method).answer(ANSWERS[method]) end
   end
 end
 
@@ -168,9 +156,7 @@ end
 
 T['without a server whatever waits is told why'] = function()
   local told
-  api.append({ { role = 'user', content = 'first' } }, nil, function(error)
-    told = error
-  end)
+  api.append({ { role = 'user', content = 'first' } }, nil, function(error) told = error end)
   client.state, client.reason = 'stopped', 'not found'
   require('ullage.events').emit('server', 'stopped', 'not found')
   eq({ told.kind, told.message }, { 'ServerStopped', 'not found' })
@@ -214,9 +200,7 @@ T['a conversation is forgotten after one question, which says what goes and that
     prompts[#prompts + 1] = options.prompt
     use(choice)
   end
-  require('ullage.notices').say = function(text)
-    said[#said + 1] = text
-  end
+  require('ullage.notices').say = function(text) said[#said + 1] = text end
   require('ullage.following').row = function(id)
     return id == 's1' and { session_id = id, agent = 'Claude Code', title = 'fix-login', path = '/home/ada/x.jsonl' }
       or nil

@@ -9,9 +9,7 @@ local child
 local T = editor.set()
 
 local function labels(choices, entry)
-  return vim.tbl_map(function(way)
-    return way.label
-  end, continuing.ways(choices, '', entry))
+  return vim.tbl_map(function(way) return way.label end, continuing.ways(choices, '', entry))
 end
 
 ---Starts a child that has a conversation, and a server that answers with the examples. `command` resumes the session.

@@ -6,9 +6,7 @@ local eq = MiniTest.expect.equality
 
 local T = editor.set()
 
-local function read(fields)
-  return rows.read({ row(fields) })[1]
-end
+local function read(fields) return rows.read({ row(fields) })[1] end
 
 T['a row has its figure in words'] = MiniTest.new_set({
   parametrize = {
@@ -72,9 +70,7 @@ T['a row says how long its prompt is kept, and what the next one costs then'] = 
 end
 
 T['the clock of a conversation has the words of the terminal'] = function()
-  local function at(seconds)
-    return (os.time() + seconds) * 1000
-  end
+  local function at(seconds) return (os.time() + seconds) * 1000 end
   local until_ = at(570)
   local known = read({
     used = 310000,
@@ -88,9 +84,7 @@ T['the clock of a conversation has the words of the terminal'] = function()
       { name = 'odd' },
     },
   })
-  local function time(value)
-    return os.date('%H:%M', value / 1000)
-  end
+  local function time(value) return os.date('%H:%M', value / 1000) end
   eq(rows.clock(known), {
     ('Idle: Claude Code compacts by itself at %s because it idles ("idleCompaction": false in its settings stops that)'):format(
       time(known.idle.at)
@@ -172,9 +166,7 @@ end
 ---Returns the ids of the rows that are shown, and what they are.
 local function chosen(list, place)
   local found, of = rows.choose(rows.read(list), place)
-  return vim.tbl_map(function(each)
-    return each.session_id
-  end, found), of
+  return vim.tbl_map(function(each) return each.session_id end, found), of
 end
 
 T["the terminal's conversation is shown, else the folder's live ones, else its newest"] = function()
@@ -188,9 +180,7 @@ T["the terminal's conversation is shown, else the folder's live ones, else its n
     row({ session_id = 'gone', live = false, cwd = '/past' }),
     row({ session_id = 'older', live = false, cwd = '/past', updated_at = 5 }),
   }
-  local function runs(process_id)
-    return process_id == 7
-  end
+  local function runs(process_id) return process_id == 7 end
   local function found(place)
     local ids, of = chosen(list, place)
     return { of, unpack(ids) }

@@ -92,9 +92,7 @@ end
 
 T['a change is shown, and so is that the agent has ended'] = function()
   local process = vim.system({ 'sleep', '600' })
-  MiniTest.finally(function()
-    process:kill('sigkill')
-  end)
+  MiniTest.finally(function() process:kill('sigkill') end)
   local folder = start({ row({ process_id = process.pid }) })
   shows('CC 46 %')
   local imminent = { calls_left = { 1, 2 }, nearness = 'imminent' }
@@ -213,9 +211,7 @@ T['a compaction because it idles is told once, when it is near'] = function()
 end
 
 T['a good moment is told once, after a silence, and neither late nor in quiet mode'] = function()
-  local function moment(seconds)
-    return { at = (os.time() - seconds) * 1000, work = 'fix: rates', tokens = 14000 }
-  end
+  local function moment(seconds) return { at = (os.time() - seconds) * 1000, work = 'fix: rates', tokens = 14000 } end
   local folder = start({ row({ moment = moment(5) }) })
   local function told(used, seconds, times)
     write({ row({ cwd = folder, used = used, moment = moment(seconds) }) })

@@ -16,18 +16,17 @@ end
 local function examples(pattern)
   local cases = {}
   for name in vim.fs.dir(FOLDER) do
-    if name:find(pattern) then
-      cases[#cases + 1] = { name }
-    end
+    if name:find(pattern) then cases[#cases + 1] = { name } end
   end
   return cases
 end
 
 ---Whether the protocol has a method, or a notification of the server.
 local function is_known(name)
-  return vim.iter({ DOCUMENT.methods, DOCUMENT.clientMethods, DOCUMENT.notifications }):flatten():any(function(each)
-    return each.name == name
-  end)
+  return vim
+    .iter({ DOCUMENT.methods, DOCUMENT.clientMethods, DOCUMENT.notifications })
+    :flatten()
+    :any(function(each) return each.name == name end)
 end
 
 local T = MiniTest.new_set()
@@ -53,9 +52,7 @@ local function take(params)
   session.running =
     { id = params.update.compactionId, text = '', number = 1, messages = 1, before = 1, trigger = 'manual' }
   local noticed
-  local off = require('ullage.events').on('notice', function(notice)
-    noticed = notice
-  end)
+  local off = require('ullage.events').on('notice', function(notice) noticed = notice end)
   session.take(params)
   off()
   return noticed
@@ -185,9 +182,7 @@ local CHECKS = {
     end
   end,
   lost = function(result)
-    local lines = vim.tbl_map(function(line)
-      return line.text
-    end, require('ullage.lost').lines(result))
+    local lines = vim.tbl_map(function(line) return line.text end, require('ullage.lost').lines(result))
     eq(lines[1], 'Left out: 1 problem, 1 agent text')
     for _, entry in ipairs(result.entries) do
       local shown = table.concat(lines, '\n'):find(entry.text, 1, true)
@@ -210,9 +205,7 @@ local CHECKS = {
     end
   end,
   ways = function(result)
-    local labels = vim.tbl_map(function(way)
-      return way.label
-    end, require('ullage.continuing').ways(result, '', nil))
+    local labels = vim.tbl_map(function(way) return way.label end, require('ullage.continuing').ways(result, '', nil))
     eq(labels, {
       'Claude Code: compacted by Ullage',
       'Claude Code: as it was before its compaction',
@@ -248,9 +241,7 @@ set('results', '%.result%.', function(name)
   local result, check = read(name), CHECKS[RESULTS[method]]
   local is_read = check ~= nil or READ_ELSEWHERE[method] ~= nil or vim.tbl_contains(UNREAD, method)
   eq({ method, is_read }, { method, true })
-  if check then
-    check(result)
-  end
+  if check then check(result) end
 end)
 
 T['a change of what is followed is taken'] = function()
@@ -258,9 +249,7 @@ T['a change of what is followed is taken'] = function()
   MiniTest.finally(served.forget)
   eq(#params.rows > 0, true)
   served.take(params)
-  local ids = vim.tbl_map(function(row)
-    return row.session_id
-  end, served.with({}))
+  local ids = vim.tbl_map(function(row) return row.session_id end, served.with({}))
   for _, row in ipairs(params.rows) do
     eq(vim.tbl_contains(ids, row.sessionId), true)
   end
@@ -283,9 +272,7 @@ end
 local function result_class(name)
   local method = name:match('^(%w+%.[%w_]+)'):gsub('%.', '/')
   for _, each in vim.iter({ DOCUMENT.methods, DOCUMENT.clientMethods }):flatten():enumerate() do
-    if each.name == method then
-      return 'ullage.' .. each.result
-    end
+    if each.name == method then return 'ullage.' .. each.result end
   end
 end
 
@@ -311,12 +298,8 @@ set('bare results', '%.result%.', function(name)
   local bare = TYPES:bare(read(name), class)
   eq(TYPES:faults(bare, class), {})
   local check = CHECKS[RESULTS[name:match('^(%w+%.[%w_]+)')]]
-  if check then
-    check(bare)
-  end
-  local entries = vim.tbl_filter(function(entry)
-    return entry.message ~= nil
-  end, bare.entries or bare.archived or {})
+  if check then check(bare) end
+  local entries = vim.tbl_filter(function(entry) return entry.message ~= nil end, bare.entries or bare.archived or {})
   eq(#open_all(entries) >= #entries, true)
 end)
 

@@ -24,15 +24,14 @@ local function figures(more)
 end
 
 local function lines(width, more, title)
-  return vim.tbl_map(function(row)
-    return row.text
-  end, head.rows({ id = 's', title = title or 'Add token refresh to the login service' }, figures(more), width))
+  return vim.tbl_map(
+    function(row) return row.text end,
+    head.rows({ id = 's', title = title or 'Add token refresh to the login service' }, figures(more), width)
+  )
 end
 
 ---Returns the line without its bar.
-local function text(line)
-  return (line:gsub('^[▓░┊]+ *', ''))
-end
+local function text(line) return (line:gsub('^[▓░┊]+ *', '')) end
 
 T['the percentage and the mark are of the window'] = function()
   eq(text(lines(110)[2]), '64% full, compacts at 67% · 128K of 200K')

@@ -9,9 +9,7 @@ local T = MiniTest.new_set()
 
 ---Returns the texts that the help does not contain.
 local function missing(texts)
-  return vim.tbl_filter(function(text)
-    return not HELP:find(text, 1, true)
-  end, texts)
+  return vim.tbl_filter(function(text) return not HELP:find(text, 1, true) end, texts)
 end
 
 T[':help finds the tags that come with the plugin'] = function()
@@ -56,16 +54,9 @@ end
 
 T['every command has a tag, and so has every one that is no more'] = function()
   local command = require('ullage.command')
-  local tags = vim.tbl_map(function(name)
-    return ('*:Ullage-%s*'):format(name)
-  end, command.NAMES)
+  local tags = vim.tbl_map(function(name) return ('*:Ullage-%s*'):format(name) end, command.NAMES)
   eq(missing(tags), {})
-  eq(
-    missing(vim.tbl_map(function(name)
-      return ('`%s`'):format(name)
-    end, vim.tbl_keys(command.GONE))),
-    {}
-  )
+  eq(missing(vim.tbl_map(function(name) return ('`%s`'):format(name) end, vim.tbl_keys(command.GONE))), {})
 end
 
 T['every key and its mapping is described, and no key shadows a motion'] = function()
@@ -87,9 +78,7 @@ local function options(rules)
   return names
 end
 
-T['every option is described'] = function()
-  eq(missing(options(require('ullage.config').RULES)), {})
-end
+T['every option is described'] = function() eq(missing(options(require('ullage.config').RULES)), {}) end
 
 T['every setting is described, with the fields of models and providers'] = function()
   local names = {}

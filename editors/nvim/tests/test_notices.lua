@@ -9,9 +9,7 @@ local T = editor.set(function()
   child.cmd('messages clear')
 end)
 
-local function messages()
-  return vim.split(child.cmd_capture('messages'), '\n', { trimempty = true })
-end
+local function messages() return vim.split(child.cmd_capture('messages'), '\n', { trimempty = true }) end
 
 local LONG = "('a long notice\\nof several lines '):rep(20)"
 

@@ -22,9 +22,7 @@ end
 local function groups(lines, number, text)
   local found = {}
   for _, span in ipairs(prose.markdown(lines)[number]) do
-    if lines[number]:sub(span[1] + 1, span[2]) == text then
-      found[#found + 1] = span[3]
-    end
+    if lines[number]:sub(span[1] + 1, span[2]) == text then found[#found + 1] = span[3] end
   end
   return found
 end
@@ -37,9 +35,7 @@ T['marks are hidden by the rules of Markdown'] = MiniTest.new_set({
     { 'see [the notes](https://example.org/n)', 'see the notes' },
   },
 })
-T['marks are hidden by the rules of Markdown']['in a line'] = function(line, text)
-  eq(shown(line), text)
-end
+T['marks are hidden by the rules of Markdown']['in a line'] = function(line, text) eq(shown(line), text) end
 
 T['headings, code and lists have the groups of the colour scheme'] = function()
   local lines = { '# Title', '', '- one', '', '```lua', 'local x = 1', '```' }
@@ -51,9 +47,7 @@ end
 T['only addresses of pages and mailboxes can be opened'] = function()
   local function url(address)
     for _, span in ipairs(prose.markdown({ ('[a](%s)'):format(address) })[1]) do
-      if span.url then
-        return span.url
-      end
+      if span.url then return span.url end
     end
   end
   eq({ url('https://example.org/a'), url('mailto:a@example.org') }, { 'https://example.org/a', 'mailto:a@example.org' })
@@ -64,12 +58,8 @@ end
 
 T['without a parser the text is as it was written'] = function()
   local get = vim.treesitter.get_string_parser
-  MiniTest.finally(function()
-    vim.treesitter.get_string_parser = get
-  end)
-  vim.treesitter.get_string_parser = function()
-    error('no parser')
-  end
+  MiniTest.finally(function() vim.treesitter.get_string_parser = get end)
+  vim.treesitter.get_string_parser = function() error('no parser') end
   eq(prose.markdown({ '# a', '**b**' }), { {}, {} })
 end
 

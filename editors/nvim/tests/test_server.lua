@@ -115,12 +115,7 @@ T['health lists the four steps'] = function()
   end
   editor.line_with(child, 'running, version')
   editor.line_with(child, 'it shows: ctx ~61%')
-  eq(
-    vim.tbl_filter(function(line)
-      return line:find('ERROR')
-    end, editor.lines(child)),
-    {}
-  )
+  eq(vim.tbl_filter(function(line) return line:find('ERROR') end, editor.lines(child)), {})
 end
 
 T['health names a wrong option'] = function()
@@ -132,9 +127,7 @@ end
 
 T['vim.lsp.enable starts the same client'] = function()
   child = editor.start()
-  if child.fn.has('nvim-0.11') == 0 then
-    MiniTest.skip('vim.lsp.enable came with Neovim 0.11')
-  end
+  if child.fn.has('nvim-0.11') == 0 then MiniTest.skip('vim.lsp.enable came with Neovim 0.11') end
   child.cmd('edit ' .. editor.ROOT .. '/README.md')
   child.lua("vim.lsp.enable('ullage')")
   editor.wait(child, "require('ullage.client').state == 'running'")

@@ -55,9 +55,7 @@ T['a normal figure has the colours of its bar, and a warning those of its window
   child.cmd('vsplit')
   local function groups(window)
     local drawn = child.api.nvim_eval_statusline(child.o.statusline, { winid = window, highlights = true })
-    return vim.tbl_map(function(highlight)
-      return highlight.group
-    end, drawn.highlights)
+    return vim.tbl_map(function(highlight) return highlight.group end, drawn.highlights)
   end
   local windows = child.api.nvim_list_wins()
   for _, window in ipairs(windows) do

@@ -9,16 +9,12 @@ local function example(name)
   return vim.json.decode(table.concat(vim.fn.readfile(path), '\n'))
 end
 
-local function found()
-  return example('team.search.result')
-end
+local function found() return example('team.search.result') end
 
 T['each hit says whose it is, and no word of others breaks the list'] = function()
   local result = found()
   result.hits[2].title = 'one\ntwo'
-  local lines = vim.tbl_map(function(line)
-    return line.text
-  end, require('ullage.team').lines('the proxy', result))
+  local lines = vim.tbl_map(function(line) return line.text end, require('ullage.team').lines('the proxy', result))
   eq(lines[1], '2 found in the team’s archive: the proxy')
   eq(lines[4], 'boris  /home/boris/weather  Deploy of the proxy  #41 assistant')
   has('^  The proxy needs port 8443', lines[5])

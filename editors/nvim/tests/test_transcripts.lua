@@ -3,9 +3,7 @@ local editor = require('editor')
 local eq, has, session = MiniTest.expect.equality, editor.has, editor.session
 
 local child
-local T = editor.set(function()
-  child = editor.start({ window = 1000000 })
-end)
+local T = editor.set(function() child = editor.start({ window = 1000000 }) end)
 
 ---Returns the path of a recorded transcript, or skips the case.
 local function recorded(relative)
@@ -198,9 +196,7 @@ T['figures are right after an import, a compaction and its undo, and so are the 
   eq(session('figures.used') > before, true)
   -- The rows are loaded again without being asked.
   editor.wait(child, "vim.fn.search('◈ Compacted #1', 'nw') == 0")
-  local function short(tokens)
-    return child.lua_get(("require('ullage.words').short(%d)"):format(tokens))
-  end
+  local function short(tokens) return child.lua_get(("require('ullage.words').short(%d)"):format(tokens)) end
   editor.wait_said(child, ('Undone: %s → %s.'):format(short(before), short(session('figures.used'))))
 end
 

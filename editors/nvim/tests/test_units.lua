@@ -4,9 +4,7 @@ local words = require('ullage.words')
 
 local T = MiniTest.new_set()
 
-local function faults(options)
-  return require('ullage.config').faults(options)
-end
+local function faults(options) return require('ullage.config').faults(options) end
 
 T['figures'] = MiniTest.new_set({
   parametrize = {
@@ -19,9 +17,7 @@ T['figures'] = MiniTest.new_set({
     { 1230000, '1.2M' },
   },
 })
-T['figures']['are short'] = function(tokens, text)
-  eq(words.short(tokens), text)
-end
+T['figures']['are short'] = function(tokens, text) eq(words.short(tokens), text) end
 
 T['thousands are grouped'] = function()
   eq({ words.grouped(7), words.grouped(1234), words.grouped(1234567) }, { '7', '1,234', '1,234,567' })
@@ -35,9 +31,7 @@ end
 
 T['times are relative'] = function()
   local now = 1000000
-  local function ago(seconds)
-    return words.ago((now - seconds) * 1000, now)
-  end
+  local function ago(seconds) return words.ago((now - seconds) * 1000, now) end
   eq(
     { ago(0), ago(40), ago(60), ago(7200), ago(86400 * 3) },
     { 'just now', '40 s ago', '1 minute ago', '2 hours ago', '3 days ago' }
@@ -86,9 +80,7 @@ T['faults'] = MiniTest.new_set({
     { 'on', 'the options must be a table, not "on"' },
   },
 })
-T['faults']['begin with the path'] = function(options, fault)
-  eq(faults(options)[1]:sub(1, #fault), fault)
-end
+T['faults']['begin with the path'] = function(options, fault) eq(faults(options)[1]:sub(1, #fault), fault) end
 
 T['setup raises a typed error that names every fault'] = function()
   local fine, raised = pcall(require('ullage').setup, { colour = 1, resume = 'no' })
@@ -121,9 +113,7 @@ T['the answer to a plugin has no null'] = function()
     return { request = request }
   end
   local answer
-  client.request('context/get', { sessionId = 's' }, function(_, result)
-    answer = result
-  end)
+  client.request('context/get', { sessionId = 's' }, function(_, result) answer = result end)
   eq(answer, { edits = { { id = 'e' } } })
 end
 
@@ -144,9 +134,7 @@ T['whether conversations are kept is asked until it is answered, and closing the
       table.insert(prompts, items[1])
       on_choice(type(answer) == 'number' and items[answer] or answer)
     end
-    consent.ask_to_keep(function()
-      done = done + 1
-    end)
+    consent.ask_to_keep(function() done = done + 1 end)
   end
   consent.keeping = { conversations = 117, size = 412e6, path = '/archive', limit = 5e9 }
   ask(nil)

@@ -15,9 +15,7 @@ local function entry(id, role, content, extra)
   )
 end
 
-local function text(id, role, words_, extra)
-  return entry(id, role, { { type = 'text', text = words_ } }, extra)
-end
+local function text(id, role, words_, extra) return entry(id, role, { { type = 'text', text = words_ } }, extra) end
 
 local function call(id, name, input)
   return entry('m' .. id, 'assistant', { { type = 'tool_use', id = id, name = name, input = input } })
@@ -38,9 +36,7 @@ local function build(entries, shown)
 end
 
 local function lines(entries)
-  return vim.tbl_map(function(row)
-    return row.text
-  end, rows.build(build(entries).items, {}, 80))
+  return vim.tbl_map(function(row) return row.text end, rows.build(build(entries).items, {}, 80))
 end
 
 T["a tool's result joins the line of its call"] = function()
@@ -65,9 +61,7 @@ local function steps_to_add(messages)
   -- Compiled code calls no hook, and what was compiled before stays so until it is flushed.
   jit.off()
   jit.flush()
-  debug.sethook(function()
-    steps = steps + 1
-  end, '', 1)
+  debug.sethook(function() steps = steps + 1 end, '', 1)
   view:add(builder:add(text('new', 'user', 'message')))
   debug.sethook()
   jit.on()
@@ -126,17 +120,13 @@ local function alternating(turns, archived)
 end
 
 local function lines_of_stretches(entries)
-  return vim.tbl_filter(function(line)
-    return line:find('^▸') ~= nil
-  end, lines(entries))
+  return vim.tbl_filter(function(line) return line:find('^▸') ~= nil end, lines(entries))
 end
 
 T['short archived stretches between kept messages are one'] = function()
   eq(lines_of_stretches(alternating(40, 1)), { '▸ 40 archived messages, 39 kept between them' })
   eq(lines_of_stretches(alternating(2, 9)), { '▸ 9 archived messages', '▸ 9 archived messages' })
-  local folds = vim.tbl_map(function(row)
-    return row.fold
-  end, rows.build(build(alternating(3, 1)).items, {}, 80))
+  local folds = vim.tbl_map(function(row) return row.fold end, rows.build(build(alternating(3, 1)).items, {}, 80))
   eq(table.concat(folds, ' '), '0 >1 1 1 1 1 1 0')
 end
 
@@ -144,12 +134,7 @@ end
 local function folds_of_summary(summary)
   local block = { type = 'context_compaction', compaction_number = 1, edit_id = 'e', summary = summary, ledger = {} }
   local list = build({ entry('marker', 'user', { block }) }).items
-  return table.concat(
-    vim.tbl_map(function(row)
-      return row.fold
-    end, rows.details(list[1], 80)),
-    ' '
-  )
+  return table.concat(vim.tbl_map(function(row) return row.fold end, rows.details(list[1], 80)), ' ')
 end
 
 T['a long section of a summary is folded under its heading'] = function()
@@ -199,9 +184,7 @@ T['an open call does not repeat what its row shows'] = function()
   local entries = { call('c1', 'run', { command = 'ls', cwd = '/x' }), result('c1', 'a.py') }
   local list = build(entries).items
   local function details(width)
-    return vim.tbl_map(function(row)
-      return row.text
-    end, rows.details(list[1], width))
+    return vim.tbl_map(function(row) return row.text end, rows.details(list[1], width))
   end
   eq(details(80), { '    cwd: /x', '    ', '    a.py' })
   eq(details(10)[1], '    command: ls')
@@ -220,17 +203,13 @@ local function view_of(entries)
   return view
 end
 
-local function shown(view)
-  return vim.api.nvim_buf_get_lines(view.buffer, 0, -1, false)
-end
+local function shown(view) return vim.api.nvim_buf_get_lines(view.buffer, 0, -1, false) end
 
 ---Returns how many lines each change of the buffer touched.
 local function watch(view)
   local touched = {}
   vim.api.nvim_buf_attach(view.buffer, false, {
-    on_lines = function(_, _, _, first, last, new_last)
-      touched[#touched + 1] = { last - first, new_last - first }
-    end,
+    on_lines = function(_, _, _, first, last, new_last) touched[#touched + 1] = { last - first, new_last - first } end,
   })
   return touched
 end

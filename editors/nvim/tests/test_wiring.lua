@@ -18,9 +18,7 @@ end
 
 local T = editor.set(before_each)
 
-local function settings()
-  return table.concat(vim.fn.readfile(path, 'b'), '\n')
-end
+local function settings() return table.concat(vim.fn.readfile(path, 'b'), '\n') end
 
 ---Runs a command and waits for its preview.
 local function preview(command)
@@ -108,9 +106,7 @@ T['settings of one agent that are broken are named, and the others have their ch
   local codex = vim.fn.tempname() .. '-codex'
   vim.fn.mkdir(codex, 'p')
   vim.fn.writefile({ '{' }, codex .. '/hooks.json')
-  MiniTest.finally(function()
-    vim.env.CODEX_HOME = nil
-  end)
+  MiniTest.finally(function() vim.env.CODEX_HOME = nil end)
   vim.env.CODEX_HOME = codex
   child = editor.start()
   preview('Ullage wire')

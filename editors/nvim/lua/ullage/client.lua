@@ -31,9 +31,7 @@ local function become(state, reason)
 end
 
 ---@return vim.lsp.Client?
-function M.get()
-  return client_id and vim.lsp.get_client_by_id(client_id) or nil
-end
+function M.get() return client_id and vim.lsp.get_client_by_id(client_id) or nil end
 
 ---Sends the requests that wait for the server, or fails them.
 ---@param error? ullage.Error
@@ -58,9 +56,7 @@ end
 
 local function after_crash(how)
   local now = vim.uv.now()
-  crashes = vim.tbl_filter(function(time)
-    return now - time <= SPAN
-  end, crashes)
+  crashes = vim.tbl_filter(function(time) return now - time <= SPAN end, crashes)
   crashes[#crashes + 1] = now
   if #crashes > CRASHES then
     local text = 'it ended %d times (%s); see :Ullage log; any :Ullage command starts it again'
@@ -91,9 +87,7 @@ local function starter(cmd)
   return function(dispatchers)
     local told = dispatchers.on_exit
     dispatchers.on_exit = function(code, signal)
-      vim.schedule(function()
-        on_exit(code, signal)
-      end)
+      vim.schedule(function() on_exit(code, signal) end)
       return told(0, 0)
     end
     return vim.lsp.rpc.start(cmd, dispatchers)
@@ -115,17 +109,13 @@ function M.config()
     init_options = vim.tbl_extend('force', vim.empty_dict(), { client = 'neovim', ullage = M.on_wire(settings) }),
     settings = { ullage = M.on_wire(settings) },
     handlers = {
-      ['ullage/session/update'] = function(_, params)
-        require('ullage.session').take(words.without_nil(params))
-      end,
+      ['ullage/session/update'] = function(_, params) require('ullage.session').take(words.without_nil(params)) end,
       ['ullage/following/changed'] = function(_, params)
         require('ullage.following.consent').take(words.without_nil(params))
       end,
     },
     on_init = on_init,
-    reuse_client = function(client)
-      return client.name == NAME
-    end,
+    reuse_client = function(client) return client.name == NAME end,
   }
 end
 
@@ -144,20 +134,14 @@ function M.on_wire(settings)
 end
 
 ---Earlier crashes no longer count: a user has started the server.
-function M.forgive()
-  crashes = {}
-end
+function M.forgive() crashes = {} end
 
 ---Starts the server unless it runs. Raises nothing: a failure is shown in the statusline and in one notification.
 function M.start()
-  if M.get() or M.state == 'running' then
-    return
-  end
+  if M.get() or M.state == 'running' then return end
   local found, missing = require('ullage.server').find()
   if missing then
-    if M.state ~= 'stopped' then
-      require('ullage.notices').failed(errors.new('ServerStopped', missing.message))
-    end
+    if M.state ~= 'stopped' then require('ullage.notices').failed(errors.new('ServerStopped', missing.message)) end
     become('stopped', missing.message)
     flush(missing)
     return
@@ -198,18 +182,14 @@ function M.request(method, params, callback)
     answer({ message = "Ullage's server is going away; try again.", data = { kind = 'ServerStopped' } })
   end
   return function()
-    if pending[key] and id then
-      client:cancel_request(id)
-    end
+    if pending[key] and id then client:cancel_request(id) end
   end
 end
 
 ---Sends a request. `use` gets the result; a failure is shown.
 ---@param use fun(result: any)
 ---@return fun() cancel
-function M.call(method, params, use)
-  return M.request(method, params, require('ullage.notices').reporting(use))
-end
+function M.call(method, params, use) return M.request(method, params, require('ullage.notices').reporting(use)) end
 
 ---Sends a request and waits a moment for the result. Only for completion.
 ---@return any result nil if it did not come in time
@@ -219,9 +199,7 @@ function M.ask(method, params)
   M.request(method, params, function(_, value)
     done, result = true, value
   end)
-  vim.wait(300, function()
-    return done
-  end, 5)
+  vim.wait(300, function() return done end, 5)
   return result
 end
 

@@ -10,9 +10,7 @@ local M = {}
 ---Returns a function that calls a module's function when the command is used: nothing is loaded before.
 ---@return function
 local function lazily(module, name)
-  return function(...)
-    return require('ullage.' .. module)[name](...)
-  end
+  return function(...) return require('ullage.' .. module)[name](...) end
 end
 
 ---Calls `use` with what the user typed, or asks for it.
@@ -24,9 +22,7 @@ local function asking(prompt, use)
       return
     end
     vim.ui.input({ prompt = prompt }, function(typed)
-      if typed and vim.trim(typed) ~= '' then
-        use(vim.trim(typed), bang)
-      end
+      if typed and vim.trim(typed) ~= '' then use(vim.trim(typed), bang) end
     end)
   end
 end
@@ -62,9 +58,7 @@ local COMMANDS = {
   agents = {
     without_server = true,
     run = lazily('lists', 'agents'),
-    complete = function()
-      return { 'off', 'on' }
-    end,
+    complete = function() return { 'off', 'on' } end,
   },
   compact = { run = lazily('compacting', 'compact') },
   context = { run = lazily('following.opening', 'current') },
@@ -80,9 +74,10 @@ local COMMANDS = {
   lost = { run = lazily('lost', 'list') },
   preview = { edits = true, run = lazily('preview', 'open') },
   search = {
-    run = asking('Search the conversation: ', function(words, bang)
-      require(bang and 'ullage.team' or 'ullage.context').search(words)
-    end),
+    run = asking(
+      'Search the conversation: ',
+      function(words, bang) require(bang and 'ullage.team' or 'ullage.context').search(words) end
+    ),
   },
   switch = { run = lazily('lists', 'switch'), complete = lazily('lists', 'ids') },
   undo = { run = lazily('undo', 'ask'), complete = lazily('undo', 'ids') },
@@ -92,9 +87,7 @@ local COMMANDS = {
       local params = { agent = word ~= '' and word or nil }
       require('ullage.wiring').propose('agents/unwire', params, 'does not run Ullage.')
     end,
-    complete = function()
-      return require('ullage.wiring').words('agents/unwire')
-    end,
+    complete = function() return require('ullage.wiring').words('agents/unwire') end,
   },
   wire = {
     without_server = true,
@@ -147,9 +140,7 @@ function M.run(call)
         require('ullage').start()
         require('ullage.client').forgive()
       end
-      if not (command.edits and require('ullage.following').refuse()) then
-        command.run(words, call.bang == true)
-      end
+      if not (command.edits and require('ullage.following').refuse()) then command.run(words, call.bang == true) end
     end
   end)
   if not fine then
@@ -163,9 +154,7 @@ function M.complete(lead, line, position)
   local name, words = line:sub(1, position):match('Ullage!?%s+(%S+)%s+(.*)$')
   local candidates = not name and M.NAMES
     or COMMANDS[name] and COMMANDS[name].complete and COMMANDS[name].complete(words)
-  return vim.tbl_filter(function(candidate)
-    return vim.startswith(candidate, lead)
-  end, candidates or {})
+  return vim.tbl_filter(function(candidate) return vim.startswith(candidate, lead) end, candidates or {})
 end
 
 return M

@@ -15,9 +15,7 @@ local PAUSE = 300
 ---@param row ullage.Followed
 ---@param focus string what the summary must keep
 function M.command(row, focus)
-  if row.compact_command == '' then
-    return nil
-  end
+  if row.compact_command == '' then return nil end
   return row.takes_focus and focus ~= '' and ('%s %s'):format(row.compact_command, focus) or row.compact_command
 end
 
@@ -32,9 +30,7 @@ local function type_line(buffer, line)
   end, PAUSE)
 end
 
-local function copy(line)
-  notices.say(('Copied %s%s.'):format(line, notices.copy(line)))
-end
+local function copy(line) notices.say(('Copied %s%s.'):format(line, notices.copy(line))) end
 
 ---Offers what can be done: to send the agent's command to the terminal in which it runs, or to copy it.
 ---@param row ullage.Followed
@@ -48,9 +44,7 @@ function M.offer(row, focus)
   end
   local buffer = row.process_id and terminals.of(row.process_id)
   local choices = { ('Copy %s'):format(line), 'Leave it' }
-  if buffer then
-    table.insert(choices, 1, ('Send %s to its terminal'):format(line))
-  end
+  if buffer then table.insert(choices, 1, ('Send %s to its terminal'):format(line)) end
   local dropped = focus ~= '' and not row.takes_focus and ', without words about what to keep' or ''
   vim.ui.select(choices, { prompt = only .. dropped .. '.' }, function(choice)
     if choice == 'Leave it' or not choice then
@@ -70,9 +64,7 @@ end
 function M.request(params)
   require('ullage.context').watch()
   session.call('context/compact', params, function(result)
-    if result.note ~= '' then
-      notices.say(result.note)
-    end
+    if result.note ~= '' then notices.say(result.note) end
   end)
 end
 
@@ -90,9 +82,7 @@ end
 ---Stops the compaction that is running.
 function M.cancel()
   if session.running then
-    session.call('session/cancel', {}, function()
-      notices.say('Cancelled. The context is as it was.')
-    end)
+    session.call('session/cancel', {}, function() notices.say('Cancelled. The context is as it was.') end)
   else
     notices.say('Nothing is running.')
   end

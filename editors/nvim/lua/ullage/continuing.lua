@@ -33,9 +33,7 @@ function M.ways(choices, focus, entry)
     end
     if choice.own then
       add('compacted by Ullage', { focus = focus })
-      if choices.beforeCompaction then
-        add('as it was before its compaction', { beforeCompaction = true })
-      end
+      if choices.beforeCompaction then add('as it was before its compaction', { beforeCompaction = true }) end
       if entry then
         add(('as it was after message %s'):format(words.number(entry.index)), { messageId = entry.message.id })
       end
@@ -113,9 +111,7 @@ end
 local function preview(params)
   local ends
   local cancel = session.request('continuing/preview', params, function(failure, planned)
-    if ends then
-      ends()
-    end
+    if ends then ends() end
     if failure and failure.kind == 'Cancelled' then
       notices.say('Cancelled. No session was written.')
     elseif not notices.failed(failure) then
@@ -137,22 +133,20 @@ function M.offer(focus, entry)
     end
     local options = {
       prompt = 'Continue in a new session',
-      format_item = function(way)
-        return way.label
-      end,
+      format_item = function(way) return way.label end,
     }
     -- The active session may be another one by the time that the user has chosen.
     local id = session.active.id
     vim.ui.select(ways, options, function(way)
-      if not way then
-        return
-      end
+      if not way then return end
       local params = vim.tbl_extend('error', way.params, { sessionId = id })
       if way.chooses then
         vim.schedule(function()
-          require('ullage.context.pick').any(id, 'Continue as it was after this message', function(message_id)
-            preview(vim.tbl_extend('error', params, { messageId = message_id }))
-          end)
+          require('ullage.context.pick').any(
+            id,
+            'Continue as it was after this message',
+            function(message_id) preview(vim.tbl_extend('error', params, { messageId = message_id })) end
+          )
         end)
       else
         preview(params)

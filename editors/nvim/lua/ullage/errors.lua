@@ -6,15 +6,11 @@ local M = {}
 ---@field message string one clear line with its remedy
 ---@field code? integer
 local Error = {
-  __tostring = function(self)
-    return self.message
-  end,
+  __tostring = function(self) return self.message end,
 }
 
 ---@return ullage.Error
-function M.new(kind, message, code)
-  return setmetatable({ kind = kind, message = message, code = code }, Error)
-end
+function M.new(kind, message, code) return setmetatable({ kind = kind, message = message, code = code }, Error) end
 
 ---Converts an error of the wire (`{code, message, data = {kind}}`).
 function M.from_wire(wire)

@@ -11,9 +11,7 @@ function M.on(name, listener)
   listeners[name] = listeners[name] or {}
   table.insert(listeners[name], listener)
   return function()
-    listeners[name] = vim.tbl_filter(function(other)
-      return other ~= listener
-    end, listeners[name])
+    listeners[name] = vim.tbl_filter(function(other) return other ~= listener end, listeners[name])
   end
 end
 

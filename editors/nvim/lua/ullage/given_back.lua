@@ -12,9 +12,7 @@ local asked = {}
 ---or has failed.
 ---@param view ullage.View
 function M.find_left_out(view, again)
-  if next(view.open) == nil or not lost.is_asked_for() then
-    return
-  end
+  if next(view.open) == nil or not lost.is_asked_for() then return end
   for _, row in ipairs(view.rows) do
     local item = row.kind == 'item' and row.item
     local lacks_it = item and item.kind == 'marker' and item.edit_id and not item.lost and view.open[item.key]
@@ -60,14 +58,10 @@ end
 ---@param builder ullage.Builder
 ---@param is_current fun(): boolean whether the view still shows these items
 function M.find_given_back(view, builder, is_current)
-  if not lost.is_asked_for() then
-    return
-  end
+  if not lost.is_asked_for() then return end
   session.request('context/givenBack', {}, function(error, result)
     -- The conversation is complete without receipts, so that a fault here is not the user's.
-    if error or not is_current() then
-      return
-    end
+    if error or not is_current() then return end
     local by_edit = M.by_edit(result)
     for _, item in ipairs(builder.items) do
       local rows = item.kind == 'marker' and by_edit[item.edit_id]

@@ -10,17 +10,15 @@ local function check_editor()
   for _, fault in ipairs(faults) do
     health.error(fault, { 'Correct it in setup() or vim.g.ullage; :help ullage-options lists them.' })
   end
-  if #faults == 0 then
-    health.ok('options are in order')
-  end
+  if #faults == 0 then health.ok('options are in order') end
   return #faults == 0
 end
 
 ---Returns what a program prints, or an empty text if it does not run.
 local function version(cmd)
-  local fine, result = pcall(function()
-    return vim.system({ cmd[1], '--version' }, { text = true, timeout = 10000 }):wait()
-  end)
+  local fine, result = pcall(
+    function() return vim.system({ cmd[1], '--version' }, { text = true, timeout = 10000 }):wait() end
+  )
   return fine and result.code == 0 and (' (%s)'):format(vim.trim(result.stdout)) or ''
 end
 

@@ -5,9 +5,7 @@ local started = false
 
 ---Connects the plugin's parts, once. This does not start the server.
 local function join()
-  if started then
-    return
-  end
+  if started then return end
   started = true
   require('ullage.highlights').setup()
   require('ullage.status').setup()
@@ -41,14 +39,10 @@ local PASSING_NAMES = { '/%.git/', '/crontab%.', '^/tmp/bash%-fc', '^/var/tmp/',
 
 ---Whether Neovim seems to be open for one short text, so that a server would be started in vain.
 local function is_passing()
-  if vim.wo.diff or vim.tbl_contains(PASSING_TYPES, vim.bo.filetype) then
-    return true
-  end
+  if vim.wo.diff or vim.tbl_contains(PASSING_TYPES, vim.bo.filetype) then return true end
   local name = vim.api.nvim_buf_get_name(0)
   for _, pattern in ipairs(PASSING_NAMES) do
-    if name:find(pattern) then
-      return true
-    end
+    if name:find(pattern) then return true end
   end
   return false
 end
@@ -60,9 +54,7 @@ local begun = false
 local function begin()
   -- Wrong options are shown by commands and |:checkhealth|, not at every draw of the statusline.
   local fine, options = pcall(require('ullage.config').get)
-  if not fine or is_passing() then
-    return
-  end
+  if not fine or is_passing() then return end
   begun = true
   require('ullage.following').start()
   local is_followed = require('ullage.following.live_file').is_written()
@@ -78,9 +70,7 @@ end
 ---@return string
 function M.status()
   join()
-  if not begun then
-    begin()
-  end
+  if not begun then begin() end
   return require('ullage.status').text
 end
 
@@ -93,9 +83,7 @@ end
 
 ---Returns what is known of the active session, the data of `User UllageUsage`.
 ---@return table
-function M.usage()
-  return require('ullage.status').data()
-end
+function M.usage() return require('ullage.status').data() end
 
 -- Methods that are about no session.
 local WITHOUT_SESSION = {

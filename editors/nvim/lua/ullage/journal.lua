@@ -9,9 +9,7 @@ local lines = {}
 function M.write(text, ...)
   local line = select('#', ...) > 0 and text:format(...) or text
   lines[#lines + 1] = ('%s  %s'):format(os.date('%H:%M:%S'), (line:gsub('\n', ' ')))
-  if #lines > KEPT then
-    table.remove(lines, 1)
-  end
+  if #lines > KEPT then table.remove(lines, 1) end
 end
 
 ---Returns the lines that the server wrote to standard error, from the end of Neovim's own log of language servers.
@@ -19,9 +17,7 @@ local function server_lines(program)
   local path, found = vim.lsp.log.get_filename(), {}
   for _, line in ipairs(vim.uv.fs_stat(path) and vim.fn.readfile(path, '', -KEPT) or {}) do
     local text = line:find(program, 1, true) and line:match('"stderr"%s+"(.*)"')
-    if text then
-      vim.list_extend(found, vim.split(text:gsub('\\t', '  '):gsub('\\n$', ''), '\\n', { plain = true }))
-    end
+    if text then vim.list_extend(found, vim.split(text:gsub('\\t', '  '):gsub('\\n$', ''), '\\n', { plain = true })) end
   end
   return found
 end

@@ -29,9 +29,7 @@ end
 ---@param use fun(item: any)
 local function choose(list, prompt, format_item, use)
   vim.ui.select(list, { prompt = prompt, format_item = format_item }, function(item)
-    if item then
-      use(item)
-    end
+    if item then use(item) end
   end)
 end
 
@@ -71,12 +69,8 @@ local STEP, PATIENCE = 200, 3000
 ---@param before? integer rows
 local function once_found(work, waited, before)
   local count = #following.all()
-  if count > 0 and count == before or waited >= PATIENCE then
-    return work()
-  end
-  vim.defer_fn(function()
-    once_found(work, waited + STEP, count)
-  end, STEP)
+  if count > 0 and count == before or waited >= PATIENCE then return work() end
+  vim.defer_fn(function() once_found(work, waited + STEP, count) end, STEP)
 end
 
 ---@param error ullage.Error?
@@ -99,17 +93,13 @@ function M.agents(word)
   following.start()
   local is_followed = require('ullage.following.live_file').is_written()
   if word == 'on' or word == 'off' then
-    consent.answer(word == 'on', function(error)
-      answered(error, word == 'on')
-    end)
+    consent.answer(word == 'on', function(error) answered(error, word == 'on') end)
   elseif word ~= '' then
     notices.error((':Ullage agents %s does not exist; there are on, off.'):format(word))
   elseif is_followed or consent.given() == false and #following.all() > 0 then
     choose_followed()
   elseif consent.given() then
-    consent.begin(function(error)
-      answered(error, true)
-    end)
+    consent.begin(function(error) answered(error, true) end)
   else
     consent.ask(answered)
   end
@@ -118,9 +108,7 @@ end
 ---@param params table `ImportParams` of the protocol
 local function import(params)
   session.import(params, function(error, result)
-    if notices.failed(error) then
-      return
-    end
+    if notices.failed(error) then return end
     local left_out = #result.unread > 0 and (', %s not readable'):format(words.count(#result.unread, 'line')) or ''
     notices.say(('Imported %s (%s%s).'):format(words.count(result.messages, 'message'), result.format, left_out))
   end)
@@ -147,9 +135,7 @@ function M.import(path)
       local title = row and rows.title(row) or words.plain(found.title)
       title = title ~= '' and title or vim.fs.basename(found.path)
       return line(title, { found.agent }, row and row.updated_at or found.updatedAt, found.here and '' or found.cwd)
-    end, function(found)
-      import({ path = found.path, run = found.run })
-    end)
+    end, function(found) import({ path = found.path, run = found.run }) end)
   end)
 end
 
@@ -170,9 +156,7 @@ function M.session_line(entry)
   return (is_active and '● ' or '  ') .. text
 end
 
-local function load(id)
-  session.load(id, notices.failed)
-end
+local function load(id) session.load(id, notices.failed) end
 
 ---`:Ullage switch`: makes a stored session the active one. The list begins with those of the folder.
 function M.switch(id)
@@ -190,9 +174,7 @@ function M.switch(id)
       if #list == 0 then
         notices.failed(require('ullage.errors').no_session())
       else
-        choose(list, 'Conversation', M.session_line, function(entry)
-          load(entry.sessionId)
-        end)
+        choose(list, 'Conversation', M.session_line, function(entry) load(entry.sessionId) end)
       end
     end)
   end)

@@ -34,9 +34,7 @@ M.NOTHING = 'Everything that you typed is in the summary, and so are the open ta
 ---@type table<string, ullage.LostResult> by session and edit
 local known = {}
 
-local function key_of(edit_id)
-  return ('%s %s'):format(session.active and session.active.id, edit_id)
-end
+local function key_of(edit_id) return ('%s %s'):format(session.active and session.active.id, edit_id) end
 
 ---@param counts table<string, integer> how many of each kind
 local function counted(counts)
@@ -55,9 +53,7 @@ function M.line(result)
     return 'The summary is encrypted, so nobody but its provider knows what it leaves out.'
   end
   local left, missing = counted(result.counts), counted(result.missing)
-  if left == '' then
-    return M.NOTHING
-  end
+  if left == '' then return M.NOTHING end
   local still = missing == '' and '; all of it given back' or '; still missing: ' .. missing
   return 'Left out: ' .. left .. (missing == left and '' or still)
 end
@@ -76,9 +72,7 @@ function M.known_line(edit_id)
 end
 
 ---Has it found again: a hook has given something back since.
-function M.forget(edit_id)
-  known[key_of(edit_id)] = nil
-end
+function M.forget(edit_id) known[key_of(edit_id)] = nil end
 
 ---Finds what a compaction left out. `edit_id` is nil for the last one in force.
 ---@param use fun(result: ullage.LostResult)
@@ -91,20 +85,14 @@ function M.find(edit_id, use)
   local ends = require('ullage.waiting').begin('Looking for what was left out…')
   session.request('context/lost', { editId = edit_id }, function(error, result)
     ends()
-    if notices.failed(error) then
-      return
-    end
-    if result.editId then
-      known[key_of(result.editId)] = result
-    end
+    if notices.failed(error) then return end
+    if result.editId then known[key_of(result.editId)] = result end
     use(result)
   end)
 end
 
 function M.copy(brief)
-  if brief == '' then
-    return notices.say('Nothing was left out that could be copied.')
-  end
+  if brief == '' then return notices.say('Nothing was left out that could be copied.') end
   local count = words.count(select(2, brief:gsub('\n', '\n')) + 1, 'line')
   notices.say(('Copied %s%s.'):format(count, notices.copy(brief)))
 end
@@ -153,15 +141,11 @@ end
 ---@return ullage.LostLine[]
 function M.lines(result)
   local lines = { windows.line({ { M.line(result), 'UllageTitle' } }) }
-  if #result.entries == 0 then
-    return lines
-  end
+  if #result.entries == 0 then return lines end
   lines[2] =
     windows.line({ { '<CR> shows the message, y copies, s sends to the agent’s terminal, q closes', 'UllageMuted' } })
   for _, kind in ipairs(M.KINDS) do
-    local listed = vim.tbl_filter(function(entry)
-      return entry.kind == kind[1]
-    end, result.entries)
+    local listed = vim.tbl_filter(function(entry) return entry.kind == kind[1] end, result.entries)
     local count = result.counts[kind[1]] or #listed
     if count > 0 then
       lines[#lines + 1] = windows.line({ { '' } })
@@ -185,22 +169,16 @@ function M.show(result)
     ['<CR>'] = {
       'go to the message',
       function(number)
-        if lines[number].index then
-          require('ullage.context').go_to(lines[number].index)
-        end
+        if lines[number].index then require('ullage.context').go_to(lines[number].index) end
       end,
     },
     y = {
       'copy it, for the agent',
-      function()
-        M.copy(result.brief)
-      end,
+      function() M.copy(result.brief) end,
     },
     s = {
       'send it to the terminal of the agent',
-      function()
-        M.send(result.brief)
-      end,
+      function() M.send(result.brief) end,
     },
   })
   -- A narrow window breaks the lines, so that they take more rows than there are lines.

@@ -42,14 +42,10 @@ function M.say(text, severity, hint)
   severity, hint = severity or 'info', hint or ''
   journal.write('%s: %s', severity, text .. hint)
   local level = LEVELS[severity] or LEVELS.info
-  if level >= LEVELS[require('ullage.config').get().notices.level] then
-    M.show(text, hint, level)
-  end
+  if level >= LEVELS[require('ullage.config').get().notices.level] then M.show(text, hint, level) end
 end
 
-function M.error(text)
-  M.say(text, 'error')
-end
+function M.error(text) M.say(text, 'error') end
 
 ---@type string what was said of a server that is not there
 local told = ''
@@ -59,14 +55,10 @@ local told = ''
 ---@param error ullage.Error?
 ---@return boolean failed
 function M.failed(error)
-  if error and error.kind == 'ServerStopped' and error.message == told then
-    return true
-  end
+  if error and error.kind == 'ServerStopped' and error.message == told then return true end
   if error then
     told = error.kind == 'ServerStopped' and error.message or ''
-    vim.schedule(function()
-      told = ''
-    end)
+    vim.schedule(function() told = '' end)
     -- A request that had nothing to do has not failed.
     local harmless = error.kind == 'NothingToCompact' or error.kind == 'NothingToUndo' or error.kind == 'NoSession'
     M.say(error.message, harmless and 'info' or 'error')
@@ -79,9 +71,7 @@ end
 ---@return fun(error: ullage.Error?, result: any)
 function M.reporting(use)
   return function(error, result)
-    if not M.failed(error) then
-      use(result)
-    end
+    if not M.failed(error) then use(result) end
   end
 end
 
@@ -97,20 +87,13 @@ local HINTS = {
 }
 
 function M.setup()
-  events.on(
-    'notice',
-    vim.schedule_wrap(function(notice)
-      M.say(notice.text, notice.severity, HINTS[notice.kind])
-    end)
-  )
+  events.on('notice', vim.schedule_wrap(function(notice) M.say(notice.text, notice.severity, HINTS[notice.kind]) end))
 end
 
 ---Asks the user, and goes on only after a yes.
 function M.confirm(prompt, yes, go)
   vim.ui.select({ yes, 'Leave it' }, { prompt = prompt }, function(choice)
-    if choice == yes then
-      go()
-    end
+    if choice == yes then go() end
   end)
 end
 
@@ -119,9 +102,7 @@ end
 function M.copy(text)
   vim.fn.setreg('"', text)
   -- Without a provider for the system's clipboard, the unnamed register is all there is.
-  if vim.fn.has('clipboard') == 0 then
-    return ' into the unnamed register'
-  end
+  if vim.fn.has('clipboard') == 0 then return ' into the unnamed register' end
   pcall(vim.fn.setreg, '+', text)
   return ''
 end

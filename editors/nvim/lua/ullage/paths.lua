@@ -10,8 +10,6 @@ function M.full(typed)
 end
 
 ---Returns the names of files that begin as the user has typed. There are none after a backtick.
-function M.complete(lead)
-  return lead:find('`', 1, true) and {} or vim.fn.getcompletion(lead, 'file')
-end
+function M.complete(lead) return lead:find('`', 1, true) and {} or vim.fn.getcompletion(lead, 'file') end
 
 return M

@@ -31,9 +31,7 @@ end
 ---Returns the summary in the lines of the buffer, or nil if the scissors are not there.
 function M.summary(lines)
   for number, line in ipairs(lines) do
-    if line == SCISSORS then
-      return table.concat(lines, '\n', 1, number - 1)
-    end
+    if line == SCISSORS then return table.concat(lines, '\n', 1, number - 1) end
   end
 end
 
@@ -58,9 +56,7 @@ local function request(id, focus)
         local params = { sessionId = id, previewId = result.previewId }
         params.summary = summary ~= result.summary and summary or nil
         -- The compaction's own notice shows the result.
-        session.call('context/commit', params, function()
-          close()
-        end)
+        session.call('context/commit', params, function() close() end)
       end,
     })
   end)

@@ -11,9 +11,7 @@ local ENDS = { completed = 'done', failed = 'failed', cancelled = 'cancelled' }
 function M.setup()
   events.on('compaction', function(what, running)
     local ours = client.get()
-    if not running or not ours then
-      return
-    end
+    if not running or not ours then return end
     local value = { kind = 'end', message = ENDS[what] }
     if what == 'in_progress' then
       local message = words.count(running.messages, 'message')

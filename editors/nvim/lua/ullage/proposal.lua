@@ -26,15 +26,11 @@ function M.show(proposal)
   vim.wo.wrap, vim.wo.linebreak, vim.wo.breakindent, vim.wo.spell = true, true, true, false
   vim.wo.winbar = (' %%#UllageTitle#:w %s%%*  %%#UllageMuted#q discards%%*%%<'):format(proposal.keys)
   local function close()
-    if vim.api.nvim_buf_is_valid(buffer) then
-      vim.api.nvim_buf_delete(buffer, { force = true })
-    end
+    if vim.api.nvim_buf_is_valid(buffer) then vim.api.nvim_buf_delete(buffer, { force = true }) end
   end
   vim.api.nvim_create_autocmd('BufWriteCmd', {
     buffer = buffer,
-    callback = function()
-      proposal.accept(close, vim.api.nvim_buf_get_lines(buffer, 0, -1, false))
-    end,
+    callback = function() proposal.accept(close, vim.api.nvim_buf_get_lines(buffer, 0, -1, false)) end,
   })
   vim.keymap.set('n', 'q', function()
     close()

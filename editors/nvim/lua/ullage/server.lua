@@ -9,9 +9,7 @@ M.REMEDY = 'Install it with `pipx install ".[all]"` or `uv tool install ".[all]"
 ---@field from string where it was found
 
 ---Whether a store is in a PostgreSQL database, not in a file.
-function M.is_address(store)
-  return vim.startswith(store, 'postgresql://') or vim.startswith(store, 'postgres://')
-end
+function M.is_address(store) return vim.startswith(store, 'postgresql://') or vim.startswith(store, 'postgres://') end
 
 ---Returns the command to start, or why there is none.
 ---@return ullage.ServerCommand?
@@ -29,9 +27,7 @@ function M.find()
     return nil, require('ullage.errors').new('ServerNotFound', text)
   end
   local store = config.store
-  if store then
-    vim.list_extend(found.cmd, { '--store', M.is_address(store) and store or vim.fs.normalize(store) })
-  end
+  if store then vim.list_extend(found.cmd, { '--store', M.is_address(store) and store or vim.fs.normalize(store) }) end
   return found
 end
 

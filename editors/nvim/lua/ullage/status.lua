@@ -14,9 +14,7 @@ local GROUPS = { normal = 'UllageNormal', warning = 'UllageWarn', critical = 'Ul
 
 ---@param figures ullage.Figures
 local function usage_text(figures)
-  if not figures.size then
-    return words.short(figures.used) .. ' · limit unknown'
-  end
+  if not figures.size then return words.short(figures.used) .. ' · limit unknown' end
   local about = figures.source == 'reported' and '' or '~'
   return ('ctx %s%d%% %s/%s'):format(about, figures.percent, words.short(figures.used), words.short(figures.size))
 end
@@ -55,9 +53,7 @@ end
 ---@return string group
 local function compose()
   local text, group = busy()
-  if text then
-    return { { text, group } }, group
-  end
+  if text then return { { text, group } }, group end
   local rows = followed()
   if #rows > 0 then
     return following.parts(rows)
@@ -75,21 +71,15 @@ local BETWEEN = ' · '
 
 local redraw = events.once_a_turn(function()
   local lualine = package.loaded['lualine']
-  if lualine then
-    lualine.refresh()
-  end
+  if lualine then lualine.refresh() end
   vim.cmd.redrawstatus({ bang = true })
 end)
 
 ---@return boolean changed
 local function refresh()
   local parts, group = compose()
-  if vim.deep_equal(parts, M.parts) then
-    return false
-  end
-  local texts = vim.tbl_map(function(part)
-    return part[1]
-  end, parts)
+  if vim.deep_equal(parts, M.parts) then return false end
+  local texts = vim.tbl_map(function(part) return part[1] end, parts)
   M.text, M.group, M.parts = table.concat(texts, BETWEEN), group, parts
   redraw()
   return true
@@ -115,14 +105,10 @@ local function tell(only_changes)
   end
 end
 
-local function tell_if_changed()
-  tell(true)
-end
+local function tell_if_changed() tell(true) end
 
 function M.setup()
-  local function always()
-    tell(false)
-  end
+  local function always() tell(false) end
   events.on('usage', always)
   events.on('server', always)
   events.on('followed', tell_if_changed)
@@ -133,9 +119,7 @@ function M.setup()
       return
     end
     always()
-    if what == 'completed' then
-      vim.defer_fn(refresh, DONE + 10)
-    end
+    if what == 'completed' then vim.defer_fn(refresh, DONE + 10) end
   end)
 end
 

@@ -11,9 +11,7 @@ local NAME = 'ullage://team'
 ---@field hit? ullage.TeamHitRow the message that the line is of
 
 ---Returns others' words as one line.
-local function flat(text)
-  return vim.trim((text:gsub('%s+', ' ')))
-end
+local function flat(text) return vim.trim((text:gsub('%s+', ' '))) end
 
 ---@param found ullage.TeamHitRow|ullage.TeamOpenResult
 local function head(found)
@@ -25,9 +23,10 @@ local function head(found)
 end
 
 local function body(text)
-  return vim.tbl_map(function(each)
-    return windows.line({ { '  ' .. each:gsub('[%c]', ' ') } })
-  end, vim.split(text, '\n', { plain = true }))
+  return vim.tbl_map(
+    function(each) return windows.line({ { '  ' .. each:gsub('[%c]', ' ') } }) end,
+    vim.split(text, '\n', { plain = true })
+  )
 end
 
 ---Returns the lines of the list: for each hit whose it is, from which folder and conversation, then the text.

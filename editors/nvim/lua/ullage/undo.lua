@@ -16,9 +16,7 @@ local KINDS = {
 }
 
 local function in_force(edits)
-  return vim.tbl_filter(function(edit)
-    return not edit.reverted
-  end, edits)
+  return vim.tbl_filter(function(edit) return not edit.reverted end, edits)
 end
 
 ---Returns `brings back 122K tokens; the context will be at 98 %`. The server has computed the figures.

@@ -11,9 +11,7 @@ local running
 function M.cancel()
   local cancel = running
   running = nil
-  if cancel then
-    cancel()
-  end
+  if cancel then cancel() end
   return cancel ~= nil
 end
 
@@ -33,9 +31,7 @@ function M.begin(text, cancel)
   return function()
     is_over = true
     running = running ~= cancel and running or nil
-    if is_shown then
-      vim.api.nvim_echo({ { '' } }, false, {})
-    end
+    if is_shown then vim.api.nvim_echo({ { '' } }, false, {}) end
   end
 end
 

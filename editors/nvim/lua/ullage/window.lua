@@ -12,9 +12,7 @@ local NARROWEST = 40
 ---Opens a window as the option `context.open` says, and shows the buffer in it.
 function M.show(buffer)
   local open = require('ullage.config').get().context.open
-  if open == 'vsplit' and vim.api.nvim_win_get_width(0) < 2 * NARROWEST + 1 then
-    open = 'split'
-  end
+  if open == 'vsplit' and vim.api.nvim_win_get_width(0) < 2 * NARROWEST + 1 then open = 'split' end
   vim.cmd(OPENERS[open])
   vim.api.nvim_win_set_buf(0, buffer)
 end
@@ -34,13 +32,9 @@ end
 ---@return integer buffer
 function M.scratch(name, lines, is_listed)
   local old = name and vim.fn.bufnr('^' .. name .. '$') or -1
-  if old ~= -1 then
-    vim.api.nvim_buf_delete(old, { force = true })
-  end
+  if old ~= -1 then vim.api.nvim_buf_delete(old, { force = true }) end
   local buffer = vim.api.nvim_create_buf(is_listed or false, true)
-  if name then
-    vim.api.nvim_buf_set_name(buffer, name)
-  end
+  if name then vim.api.nvim_buf_set_name(buffer, name) end
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
   vim.bo[buffer].modifiable, vim.bo[buffer].bufhidden = false, 'wipe'
   vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buffer, nowait = true, desc = 'Ullage: close' })
@@ -79,9 +73,12 @@ function M.show_list(name, list, options, keys)
   local look = { wrap = true, linebreak = true, breakindent = true, number = false, relativenumber = false }
   M.dress(0, vim.tbl_extend('force', look, options))
   for key, done in pairs(keys) do
-    vim.keymap.set('n', key, function()
-      done[2](vim.api.nvim_win_get_cursor(0)[1])
-    end, { buffer = buffer, nowait = true, desc = 'Ullage: ' .. done[1] })
+    vim.keymap.set(
+      'n',
+      key,
+      function() done[2](vim.api.nvim_win_get_cursor(0)[1]) end,
+      { buffer = buffer, nowait = true, desc = 'Ullage: ' .. done[1] }
+    )
   end
 end
 

@@ -5,9 +5,7 @@ local words = require('ullage.words')
 
 local M = {}
 
-local function home(path)
-  return vim.fn.fnamemodify(path, ':~')
-end
+local function home(path) return vim.fn.fnamemodify(path, ':~') end
 
 ---Returns a change of agents' settings as the lines of a difference, empty if there is nothing to change. Notes of agents
 ---whose settings can't be changed are among them.
@@ -33,9 +31,7 @@ function M.done(result)
   local parts = {}
   for _, agent in ipairs(result.agents) do
     if #agent.files > 0 then
-      local paths = vim.tbl_map(function(file)
-        return home(file.path)
-      end, agent.files)
+      local paths = vim.tbl_map(function(file) return home(file.path) end, agent.files)
       parts[#parts + 1] = ('%s: changed %s.'):format(agent.agent, table.concat(paths, ' and '))
       vim.list_extend(parts, agent.notes)
     end
@@ -51,9 +47,7 @@ local function nothing(result, unchanged)
     local text = agent.failed and ('%s: %s'):format(agent.agent, table.concat(agent.notes, ' '))
     table.insert(text and parts or same, text or agent.agent)
   end
-  if #same > 0 then
-    table.insert(parts, 1, ('%s: %s'):format(table.concat(same, ', '), unchanged))
-  end
+  if #same > 0 then table.insert(parts, 1, ('%s: %s'):format(table.concat(same, ', '), unchanged)) end
   notices.say(#parts == 0 and 'No agent that can run Ullage is on this machine.' or table.concat(parts, ' '))
 end
 
@@ -64,12 +58,8 @@ end
 function M.propose(method, params, unchanged)
   local dry = vim.tbl_extend('error', params, { dryRun = true })
   client.call(method, dry, function(result)
-    local changes = vim.iter(result.agents):any(function(agent)
-      return #agent.files > 0
-    end)
-    if not changes then
-      return nothing(result, unchanged)
-    end
+    local changes = vim.iter(result.agents):any(function(agent) return #agent.files > 0 end)
+    if not changes then return nothing(result, unchanged) end
     local function accept(close)
       local shown = vim.tbl_extend('error', params, { previewId = result.previewId })
       client.call(method, shown, function(made)

@@ -1,13 +1,9 @@
 -- Formats figures and times for users, in the same words as the server's `model/words.py`.
 local M = {}
 
-local function round(number)
-  return math.floor(number + 0.5)
-end
+local function round(number) return math.floor(number + 0.5) end
 
-local function trimmed(number)
-  return (('%.1f'):format(number):gsub('%.0$', ''))
-end
+local function trimmed(number) return (('%.1f'):format(number):gsub('%.0$', '')) end
 
 ---Formats tokens where there is little room: `950`, `4.2K`, `58K`, `1.2M`.
 function M.short(tokens)
@@ -28,13 +24,9 @@ function M.money(cost)
   return cost.currency == 'USD' and '$' .. digits or digits .. ' ' .. cost.currency
 end
 
-function M.shrinking(before, after)
-  return ('%s → %s'):format(M.short(before), M.short(after))
-end
+function M.shrinking(before, after) return ('%s → %s'):format(M.short(before), M.short(after)) end
 
-function M.percent(part, whole)
-  return round(100 * part / whole)
-end
+function M.percent(part, whole) return round(100 * part / whole) end
 
 ---Formats a number as `12,345`.
 function M.grouped(number)
@@ -42,9 +34,7 @@ function M.grouped(number)
   return (text:gsub('^,', ''))
 end
 
-function M.count(count, noun)
-  return ('%s %s%s'):format(M.grouped(count), noun, count == 1 and '' or 's')
-end
+function M.count(count, noun) return ('%s %s%s'):format(M.grouped(count), noun, count == 1 and '' or 's') end
 
 ---Formats a range of model calls: `2 to 4 calls`.
 function M.calls(low, high)
@@ -54,9 +44,7 @@ end
 ---Formats the model calls that are likely to be left until a compaction, or until the window is full if there will be
 ---none: `2 to 4 calls left`.
 function M.calls_left(low, high, compacts)
-  if high <= 0 then
-    return compacts and 'compacts with the next call' or 'no room for the next call'
-  end
+  if high <= 0 then return compacts and 'compacts with the next call' or 'no room for the next call' end
   return M.calls(low, high) .. ' left'
 end
 
@@ -67,17 +55,13 @@ local UNITS = { { 86400, 'day' }, { 3600, 'hour' }, { 60, 'minute' } }
 function M.ago(timestamp, now)
   local seconds = (now or os.time()) - math.floor(timestamp / 1000)
   for _, unit in ipairs(UNITS) do
-    if seconds >= unit[1] then
-      return M.count(math.floor(seconds / unit[1]), unit[2]) .. ' ago'
-    end
+    if seconds >= unit[1] then return M.count(math.floor(seconds / unit[1]), unit[2]) .. ' ago' end
   end
   return seconds < 5 and 'just now' or (seconds .. ' s ago')
 end
 
 function M.fit(text, cells)
-  if vim.fn.strdisplaywidth(text) <= cells then
-    return text
-  end
+  if vim.fn.strdisplaywidth(text) <= cells then return text end
   return vim.fn.strcharpart(text, 0, math.max(cells - 1, 0)) .. '…'
 end
 
@@ -104,9 +88,7 @@ end
 
 ---Returns the number by which users name a message, `#41`. Users count from 1, as in every list, summary and command; the
 ---wire has the index, from 0.
-function M.number(index)
-  return '#' .. (index + 1)
-end
+function M.number(index) return '#' .. (index + 1) end
 
 ---Returns a copy of a value of the wire whose fields have names in snake case, at the first level.
 ---@param wire table<string, any>
@@ -122,9 +104,7 @@ end
 ---Returns one field of each element of a list.
 ---@return any[]
 function M.pluck(list, field)
-  return vim.tbl_map(function(each)
-    return each[field]
-  end, list)
+  return vim.tbl_map(function(each) return each[field] end, list)
 end
 
 ---Replaces JSON's null by nil in a value of the wire, so that no caller meets |vim.NIL|. Elements of a list keep it,

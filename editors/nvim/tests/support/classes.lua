@@ -44,9 +44,7 @@ local function parts(text, separator)
 end
 
 ---Returns the type at the beginning of the text after a field's name. A description may follow the type.
-function Classes.first_type(text)
-  return parts(text, ' ')[1]
-end
+function Classes.first_type(text) return parts(text, ' ')[1] end
 
 ---@return string[] faults empty if the value is of the type
 function Classes:faults(value, kind, path)
@@ -54,9 +52,7 @@ function Classes:faults(value, kind, path)
   local found
   for _, alternative in ipairs(self:alternatives(kind)) do
     local faults = self:faults_of_one(value, alternative, path)
-    if #faults == 0 then
-      return {}
-    end
+    if #faults == 0 then return {} end
     -- Of several alternatives the one with the fitting tag is the most useful: it has the fewest faults.
     found = (not found or #faults < #found) and faults or found
   end
@@ -69,9 +65,7 @@ function Classes:alternatives(kind)
   return parts(kind:match('^%((.+)%)$') or kind, '|')
 end
 
-local function is_any()
-  return true
-end
+local function is_any() return true end
 
 function Classes:faults_of_one(value, kind, path)
   if kind == 'any' or (kind == 'vim.NIL' and value == vim.NIL) then
@@ -94,9 +88,7 @@ end
 
 ---Returns a copy of a value of the type without any field that may be left out.
 function Classes:bare(value, kind)
-  if type(value) ~= 'table' then
-    return value
-  end
+  if type(value) ~= 'table' then return value end
   for _, alternative in ipairs(self:alternatives(kind)) do
     if self.aliases[alternative] then
       return self:bare(value, alternative)
@@ -125,9 +117,7 @@ function Classes:bare_of_one(value, kind)
 end
 
 function Classes:faults_of_each(value, kind, path, is_right)
-  if type(value) ~= 'table' or not is_right(value) then
-    return { path .. ' is no table of ' .. kind }
-  end
+  if type(value) ~= 'table' or not is_right(value) then return { path .. ' is no table of ' .. kind } end
   local faults = {}
   for key, each in pairs(value) do
     vim.list_extend(faults, self:faults(each, kind, ('%s[%s]'):format(path, key)))
@@ -136,15 +126,11 @@ function Classes:faults_of_each(value, kind, path, is_right)
 end
 
 function Classes:faults_of_fields(value, fields, path)
-  if type(value) ~= 'table' then
-    return { path .. ' is no object' }
-  end
+  if type(value) ~= 'table' then return { path .. ' is no object' } end
   local prefix = path == '' and '' or path .. '.'
   local faults = {}
   for name in pairs(value) do
-    if not fields[name] then
-      faults[#faults + 1] = prefix .. name .. ' is in no class'
-    end
+    if not fields[name] then faults[#faults + 1] = prefix .. name .. ' is in no class' end
   end
   for name, field in pairs(fields) do
     if value[name] ~= nil then

@@ -13,8 +13,6 @@ function Component:init(options)
 end
 
 -- lualine writes the text into a statusline, where a bare percent sign would break it.
-function Component:update_status()
-  return (require('ullage').status():gsub('%%', '%%%%'))
-end
+function Component:update_status() return (require('ullage').status():gsub('%%', '%%%%')) end
 
 return Component

@@ -32,12 +32,8 @@ end
 
 local function draw(window, buffer, line)
   local row = views.by_buffer[buffer].rows[line + 1]
-  if not row then
-    return
-  end
-  if row.marked then
-    colour(row)
-  end
+  if not row then return end
+  if row.marked then colour(row) end
   for _, span in ipairs(row.spans) do
     mark(buffer, line, span[1], { end_col = span[2], hl_group = span[3], url = span.url, conceal = span.conceal })
   end
@@ -46,9 +42,7 @@ local function draw(window, buffer, line)
     mark(buffer, line, 0, { virt_text = right, virt_text_pos = 'right_align', hl_mode = 'combine' })
   end
   if row.section or (row.item and row.item.kind == 'archived') then
-    local closed = vim.api.nvim_win_call(window, function()
-      return vim.fn.foldclosed(line + 1) ~= -1
-    end)
+    local closed = vim.api.nvim_win_call(window, function() return vim.fn.foldclosed(line + 1) ~= -1 end)
     local sign = closed and '▸' or '▾'
     -- The heading of a section is indented.
     local column = row.section and 2 or 0
@@ -58,12 +52,8 @@ end
 
 function M.setup()
   vim.api.nvim_set_decoration_provider(namespace, {
-    on_win = function(_, _, buffer)
-      return views.by_buffer[buffer] ~= nil
-    end,
-    on_line = function(_, window, buffer, line)
-      draw(window, buffer, line)
-    end,
+    on_win = function(_, _, buffer) return views.by_buffer[buffer] ~= nil end,
+    on_line = function(_, window, buffer, line) draw(window, buffer, line) end,
   })
 end
 

@@ -54,14 +54,10 @@ local function fitted(parts, width)
     for _, part in ipairs(kept) do
       highest = math.max(highest, part.rank)
     end
-    local rest = vim.tbl_filter(function(part)
-      return part.rank < highest
-    end, kept)
+    local rest = vim.tbl_filter(function(part) return part.rank < highest end, kept)
     kept = #rest > 0 and rest or { kept[1] }
   end
-  if #kept == 1 then
-    kept = { { words.fit(kept[1][1], width), kept[1][2] } }
-  end
+  if #kept == 1 then kept = { { words.fit(kept[1][1], width), kept[1][2] } } end
   return with_dots(kept)
 end
 
@@ -91,17 +87,13 @@ local THRESHOLD_SOURCES = { rule = 'by its rule', settings = 'as set' }
 local function compaction(figures)
   if not figures.compact_percent then
     for _, remark in ipairs(figures.remarks or {}) do
-      if remark.kind == 'no_threshold' then
-        return { { ', not compacted by itself', 'UllageMuted', rank = 2 } }
-      end
+      if remark.kind == 'no_threshold' then return { { ', not compacted by itself', 'UllageMuted', rank = 2 } } end
     end
     return {}
   end
   local threshold = figures.threshold
   local known = threshold and THRESHOLD_SOURCES[threshold.source]
-  if threshold and threshold.source == 'learned' then
-    known = ('learned %d×'):format(threshold.times)
-  end
+  if threshold and threshold.source == 'learned' then known = ('learned %d×'):format(threshold.times) end
   local who = figures.managed_by == 'agent' and figures.agent
   return {
     { ', ', 'UllageMuted', rank = 2 },
@@ -147,9 +139,7 @@ local function gauge(figures, width)
   })
   -- A bar takes at most half of the window, so that the figures beside it stay readable.
   local cells = math.min(CELLS, math.floor(width / 2) - 12)
-  if cells < FEWEST then
-    return fitted(parts, width)
-  end
+  if cells < FEWEST then return fitted(parts, width) end
   local text = fitted(parts, width - cells - 2)
   local drawn = row(bar(figures, cells))
   for _, span in ipairs(text.spans) do
@@ -171,9 +161,7 @@ function M.parts(figures)
       list[#list + 1] = { name = name, tokens = tokens }
     end
   end
-  table.sort(list, function(one, other)
-    return one.tokens > other.tokens
-  end)
+  table.sort(list, function(one, other) return one.tokens > other.tokens end)
   return list
 end
 
@@ -222,9 +210,7 @@ local function counts(figures, width)
   local parts = {}
   for number = 1, 7 do
     local text, rank = listed[number][1], listed[number][2]
-    if text then
-      parts[#parts + 1] = { text, 'UllageMuted', dotted = true, rank = rank }
-    end
+    if text then parts[#parts + 1] = { text, 'UllageMuted', dotted = true, rank = rank } end
   end
   return fitted(parts, width)
 end

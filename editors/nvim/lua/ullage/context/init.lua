@@ -25,15 +25,11 @@ local function shown_in()
   return view and vim.api.nvim_buf_is_valid(view.buffer) and vim.fn.win_findbuf(view.buffer) or {}
 end
 
-local function is_shown()
-  return #shown_in() > 0
-end
+local function is_shown() return #shown_in() > 0 end
 
 ---Loads the conversation again, if the buffer is shown.
 function M.reload(done)
-  if is_shown() then
-    loader:reload(done)
-  end
+  if is_shown() then loader:reload(done) end
 end
 
 local function on_compaction(what, running, ...)
@@ -43,9 +39,7 @@ local function on_compaction(what, running, ...)
     local at = view:begin_live(running)
     if watcher and vim.api.nvim_win_is_valid(watcher) then
       vim.api.nvim_win_set_cursor(watcher, { at, 0 })
-      vim.api.nvim_win_call(watcher, function()
-        vim.cmd('normal! zz')
-      end)
+      vim.api.nvim_win_call(watcher, function() vim.cmd('normal! zz') end)
     end
     watcher = nil
   elseif what == 'chunk' then
@@ -68,9 +62,7 @@ local function listen()
   events.on('session', function(active)
     -- A session that got a title, or was opened again after a crash, is the same one.
     local id = active and active.id
-    if view and id ~= shown_id then
-      view.open = {}
-    end
+    if view and id ~= shown_id then view.open = {} end
     shown_id = id
     M.reload()
   end)
@@ -78,14 +70,10 @@ local function listen()
     group = vim.api.nvim_create_augroup('ullage.context', {}),
     -- The lines of windows that have another width are broken again.
     callback = vim.schedule_wrap(function()
-      if is_shown() and view:measure() then
-        loader:show()
-      end
+      if is_shown() and view:measure() then loader:show() end
     end),
   })
-  events.on('edited', function()
-    M.reload()
-  end)
+  events.on('edited', function() M.reload() end)
   events.on('compaction', on_compaction)
 end
 
@@ -129,9 +117,7 @@ local function make()
   -- Also a window that a quickfix list or `:buffer` shows it in.
   vim.api.nvim_create_autocmd('BufWinEnter', {
     buffer = buffer,
-    callback = function()
-      windows.dress(0, WINDOW)
-    end,
+    callback = function() windows.dress(0, WINDOW) end,
   })
   vim.api.nvim_create_autocmd('BufWipeout', {
     buffer = buffer,
@@ -153,9 +139,7 @@ function M.open(done)
     draw.setup()
     listen()
   end
-  if not view then
-    make()
-  end
+  if not view then make() end
   local window = shown_in()[1]
   if window then
     vim.api.nvim_set_current_win(window)
@@ -174,14 +158,10 @@ function M.close()
 end
 
 ---Shows the next compaction from its beginning in the current window, if that window shows the conversation.
-function M.watch()
-  watcher = M.is_current() and vim.api.nvim_get_current_win() or nil
-end
+function M.watch() watcher = M.is_current() and vim.api.nvim_get_current_win() or nil end
 
 ---Whether the current window shows the conversation.
-function M.is_current()
-  return view ~= nil and vim.api.nvim_get_current_buf() == view.buffer
-end
+function M.is_current() return view ~= nil and vim.api.nvim_get_current_buf() == view.buffer end
 
 ---Opens the buffer, and goes to a message.
 ---@param index integer of the message
@@ -206,15 +186,11 @@ end
 
 ---Returns the item under the cursor, in the context buffer.
 ---@return ullage.Item?
-function M.item_under_cursor()
-  return M.is_current() and keys.item(view) or nil
-end
+function M.item_under_cursor() return M.is_current() and keys.item(view) or nil end
 
 ---Returns the message under the cursor, in the context buffer.
 ---@return ullage.Entry?
-function M.entry_under_cursor()
-  return M.is_current() and keys.entry(view) or nil
-end
+function M.entry_under_cursor() return M.is_current() and keys.entry(view) or nil end
 
 ---Returns the lines of the quickfix list of a search: the hits without the buffer's name, which is the same for all.
 ---@param info { id: integer, start_idx: integer, end_idx: integer }
@@ -246,9 +222,7 @@ function M.show_hits(query, found)
     vim.cmd('silent! cfirst')
     vim.cmd('botright copen')
     windows.dress(0, { wrap = false })
-    if found.note ~= '' then
-      require('ullage.notices').say(found.note)
-    end
+    if found.note ~= '' then require('ullage.notices').say(found.note) end
   end)
 end
 

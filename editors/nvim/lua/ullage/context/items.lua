@@ -40,18 +40,10 @@ M.line = line
 
 ---The text of each kind of block.
 local READ = {
-  text = function(block)
-    return block.text
-  end,
-  thinking = function(block)
-    return block.thinking ~= '' and block.thinking or '(hidden reasoning)'
-  end,
-  image = function(block)
-    return block.url or ('(image, %s)'):format(block.media_type or 'image/png')
-  end,
-  resource = function(block)
-    return block.text or block.uri
-  end,
+  text = function(block) return block.text end,
+  thinking = function(block) return block.thinking ~= '' and block.thinking or '(hidden reasoning)' end,
+  image = function(block) return block.url or ('(image, %s)'):format(block.media_type or 'image/png') end,
+  resource = function(block) return block.text or block.uri end,
 }
 
 ---Returns the text of a tool's result.
@@ -82,21 +74,13 @@ end
 ---Returns the line that describes a tool's input best, and the key of its field.
 ---@return any key
 local function telling(input)
-  if type(input) ~= 'table' then
-    return '', nil
-  end
+  if type(input) ~= 'table' then return '', nil end
   for _, key in ipairs(TELLING) do
     local text = as_text(input[key])
-    if text then
-      return line(text), key
-    end
+    if text then return line(text), key end
   end
-  local keys = vim.tbl_filter(function(key)
-    return type(input[key]) == 'string'
-  end, vim.tbl_keys(input))
-  table.sort(keys, function(one, other)
-    return tostring(one) < tostring(other)
-  end)
+  local keys = vim.tbl_filter(function(key) return type(input[key]) == 'string' end, vim.tbl_keys(input))
+  table.sort(keys, function(one, other) return tostring(one) < tostring(other) end)
   return keys[1] and line(input[keys[1]]) or '', keys[1]
 end
 
@@ -105,9 +89,7 @@ function M.text_of(message)
   local parts = {}
   for _, block in ipairs(message.content) do
     local read = READ[block.type]
-    if read and block.type ~= 'thinking' then
-      parts[#parts + 1] = read(block)
-    end
+    if read and block.type ~= 'thinking' then parts[#parts + 1] = read(block) end
   end
   return table.concat(parts, '\n')
 end
@@ -124,9 +106,7 @@ end
 ---Returns one line by which the user recognises the message.
 function M.line_of(message)
   local text = M.text_of(message)
-  if text ~= '' then
-    return ('%s: %s'):format(message.role, line(text))
-  end
+  if text ~= '' then return ('%s: %s'):format(message.role, line(text)) end
   for _, block in ipairs(message.content) do
     if block.type == 'tool_use' then
       return ('%s: ⚒ %s %s'):format(message.role, block.name, (telling(block.input)))
@@ -154,9 +134,7 @@ end
 
 ---Returns the most useful line of a failed result: a test run's count of failures, or else the last line.
 local function failure(block)
-  if not block.is_error then
-    return nil
-  end
+  if not block.is_error then return nil end
   local text = M.result_text(block)
   local counted = text:match('%d+ failed[^\n,]*')
   local last = text:gsub('%s+$', ''):match('[^\n]*$')
@@ -173,9 +151,7 @@ Builder.__index = Builder
 
 ---@param shown? table<string, ullage.Entry>
 ---@return ullage.Builder
-function M.builder(shown)
-  return setmetatable({ items = {}, by_message = {}, calls = {}, shown = shown }, Builder)
-end
+function M.builder(shown) return setmetatable({ items = {}, by_message = {}, calls = {}, shown = shown }, Builder) end
 
 ---@param new ullage.Item
 function Builder:push(new)
@@ -275,9 +251,7 @@ local function tool_parts(of, shown)
   local parts, text, key = {}, telling(input)
   for _, name in ipairs(type(input) == 'table' and vim.tbl_keys(input) or {}) do
     local value = as_text(input[name]) or vim.json.encode(input[name])
-    if not (shown and name == key and value == text) then
-      parts[#parts + 1] = ('%s: %s'):format(name, value)
-    end
+    if not (shown and name == key and value == text) then parts[#parts + 1] = ('%s: %s'):format(name, value) end
   end
   table.sort(parts)
   local result = of.result and M.result_text(of.result) or '(no result yet)'
@@ -311,12 +285,8 @@ function M.ledger(ledger)
   for _, file in ipairs(ledger.files or {}) do
     lines[#lines + 1] = ('- %s %s'):format(file.action, file.path)
   end
-  if #lines > 0 then
-    table.insert(lines, 1, '\n## Files')
-  end
-  if #(ledger.commands or {}) > 0 then
-    lines[#lines + 1] = '\n## Commands'
-  end
+  if #lines > 0 then table.insert(lines, 1, '\n## Files') end
+  if #(ledger.commands or {}) > 0 then lines[#lines + 1] = '\n## Commands' end
   for _, run in ipairs(ledger.commands or {}) do
     local detail = run.detail and run.detail ~= '' and (' · ' .. run.detail) or ''
     lines[#lines + 1] = ('- %s `%s`%s'):format(run.outcome, words.first_line(run.command), detail)

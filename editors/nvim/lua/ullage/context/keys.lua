@@ -11,9 +11,7 @@ local LINE = 50
 
 ---@param view ullage.View
 ---@return ullage.Row?
-local function row_here(view)
-  return view.rows[vim.api.nvim_win_get_cursor(0)[1]]
-end
+local function row_here(view) return view.rows[vim.api.nvim_win_get_cursor(0)[1]] end
 
 local function expand(view)
   local line = vim.api.nvim_win_get_cursor(0)[1]
@@ -77,26 +75,18 @@ end
 local BIGGEST = 20
 
 local function biggest(view)
-  local list = vim.tbl_filter(function(row)
-    return row.kind == 'item' and row.item.tokens > 0
-  end, view.rows)
-  table.sort(list, function(one, other)
-    return one.item.tokens > other.item.tokens
-  end)
+  local list = vim.tbl_filter(function(row) return row.kind == 'item' and row.item.tokens > 0 end, view.rows)
+  table.sort(list, function(one, other) return one.item.tokens > other.item.tokens end)
   if #list == 0 then
     notices.say('There are no messages yet.')
     return
   end
   local window = vim.api.nvim_get_current_win()
-  local function label(row)
-    return ('%6s  %s'):format(row.right, vim.trim(row.text))
-  end
+  local function label(row) return ('%6s  %s'):format(row.right, vim.trim(row.text)) end
   local options = { prompt = 'The biggest parts', format_item = label }
   vim.ui.select(vim.list_slice(list, 1, BIGGEST), options, function(row)
     local at = row and view:row_of(row.item)
-    if at then
-      vim.api.nvim_win_set_cursor(window, { at, 0 })
-    end
+    if at then vim.api.nvim_win_set_cursor(window, { at, 0 }) end
   end)
 end
 
@@ -133,9 +123,7 @@ end
 
 local function focus()
   vim.ui.input({ prompt = 'Compact, and keep above all: ' }, function(typed)
-    if typed and vim.trim(typed) ~= '' then
-      require('ullage.compacting').compact(typed)
-    end
+    if typed and vim.trim(typed) ~= '' then require('ullage.compacting').compact(typed) end
   end)
 end
 
@@ -146,9 +134,7 @@ function M.row_of_index(view, index)
   local found
   for at, row in ipairs(view.rows) do
     local entry = row.kind == 'item' and row.item.entry
-    if entry and not entry.inserted and entry.index <= index then
-      found = at
-    end
+    if entry and not entry.inserted and entry.index <= index then found = at end
   end
   return found
 end
@@ -197,9 +183,7 @@ end
 
 ---Returns a function of a module, which is loaded when it is used.
 local function lazily(module, name)
-  return function()
-    require(module)[name]()
-  end
+  return function() require(module)[name]() end
 end
 
 local function reload()
@@ -207,9 +191,7 @@ local function reload()
   require('ullage.context').reload()
 end
 
-local function help()
-  require('ullage.context.help').show(M.KEYS)
-end
+local function help() require('ullage.context.help').show(M.KEYS) end
 
 ---Key, mapping, what it does, and how. Without the last, `<Plug>(ullage-MAPPING)` is a command's, which exists everywhere.
 ---@type { [1]: string, [2]: string, [3]: string, [4]: fun(view: ullage.View)? }[]
@@ -242,9 +224,7 @@ function M.set(view)
   for _, key in ipairs(M.KEYS) do
     local plug, action = ('<Plug>(ullage-%s)'):format(key[2]), key[4]
     if action then
-      vim.keymap.set('n', plug, function()
-        action(view)
-      end, { buffer = view.buffer, desc = 'Ullage: ' .. key[2] })
+      vim.keymap.set('n', plug, function() action(view) end, { buffer = view.buffer, desc = 'Ullage: ' .. key[2] })
     end
     if has_keys then
       -- Keys of one letter do not wait for a longer mapping of the user's.

@@ -19,9 +19,7 @@ Loader.__index = Loader
 
 ---@param view ullage.View
 ---@return ullage.Loader
-function M.new(view)
-  return setmetatable({ view = view, round = 0, known = { 0 }, asked = {} }, Loader)
-end
+function M.new(view) return setmetatable({ view = view, round = 0, known = { 0 }, asked = {} }, Loader) end
 
 ---@param loaded { transcript?: table, shown?: table, edits?: table[] }
 function Loader:build(loaded)
@@ -30,9 +28,7 @@ function Loader:build(loaded)
     shown[entry.message.id] = entry
   end
   for _, edit in ipairs(loaded.edits or {}) do
-    if edit.kind == 'compaction' then
-      by_time[edit.timestamp] = edit
-    end
+    if edit.kind == 'compaction' then by_time[edit.timestamp] = edit end
   end
   local builder = items.builder(shown)
   self.builder, self.next_index = builder, 0
@@ -72,9 +68,7 @@ function Loader:bring_readers(marker)
     local line = is_there and vim.api.nvim_win_get_cursor(window)[1] or at
     if line < at or line > last then
       vim.api.nvim_win_set_cursor(window, { at, 0 })
-      vim.api.nvim_win_call(window, function()
-        vim.cmd('normal! zz')
-      end)
+      vim.api.nvim_win_call(window, function() vim.cmd('normal! zz') end)
     end
   end
   self.ended = nil
@@ -87,25 +81,17 @@ function Loader:show()
   local all = head.rows(session.active, session.figures, self.view.width)
   vim.list_extend(all, rows.build(self.builder and self.builder.items or {}, self.view.open, self.view.width))
   self.view:replace(all)
-  if marker then
-    self:bring_readers(marker)
-  end
+  if marker then self:bring_readers(marker) end
   require('ullage.given_back').find_left_out(self.view)
-  if session.running then
-    self.view:begin_live(session.running)
-  end
+  if session.running then self.view:begin_live(session.running) end
 end
 
 ---@param figures ullage.Figures
-local function facts(figures)
-  return figures and { figures.active, figures.archived, figures.compactions, figures.used }
-end
+local function facts(figures) return figures and { figures.active, figures.archived, figures.compactions, figures.used } end
 
 ---Returns a text that changes with every edit that is made, undone or redone.
 local function signature(edits)
-  local parts = vim.tbl_map(function(edit)
-    return edit.id .. (edit.reverted and '-' or '+')
-  end, edits)
+  local parts = vim.tbl_map(function(edit) return edit.id .. (edit.reverted and '-' or '+') end, edits)
   return table.concat(parts, ' ')
 end
 
@@ -113,9 +99,7 @@ end
 function Loader:find_given_back()
   local builder = self.builder
   if builder then
-    require('ullage.given_back').find_given_back(self.view, builder, function()
-      return builder == self.builder
-    end)
+    require('ullage.given_back').find_given_back(self.view, builder, function() return builder == self.builder end)
   end
 end
 
@@ -131,9 +115,7 @@ function Loader:reload(done)
   self.known = facts(session.figures)
   local function request(method, params, keep)
     session.request(method, params, function(error, result)
-      if round ~= self.round or require('ullage.notices').failed(error) then
-        return
-      end
+      if round ~= self.round or require('ullage.notices').failed(error) then return end
       keep(result)
       if loaded.transcript and loaded.edits then
         self:build(loaded)
@@ -149,9 +131,7 @@ function Loader:reload(done)
   request('context/history', {}, function(result)
     loaded.edits, self.edits = result.edits, signature(result.edits)
   end)
-  request('context/messages', { scope = 'transcript' }, function(result)
-    loaded.transcript = result
-  end)
+  request('context/messages', { scope = 'transcript' }, function(result) loaded.transcript = result end)
   -- Requested last, because the answer waits for a running compaction.
   request('context/messages', {}, function(result)
     loaded.shown, self.context_total = result, result.total
@@ -171,22 +151,18 @@ function Loader:ask(method, params, take)
   session.request(method, params(), function(error, result)
     local again = self.asked[method] == 'again'
     self.asked[method] = nil
-    if not error and round == self.round then
-      take(result)
-    end
-    if again then
-      self:ask(method, params, take)
-    end
+    if not error and round == self.round then take(result) end
+    if again then self:ask(method, params, take) end
   end)
 end
 
 ---Loads only the new messages.
 function Loader:append()
-  self:ask('context/messages', function()
-    return { offset = self.context_total }
-  end, function(result)
-    self:take_new(result)
-  end)
+  self:ask(
+    'context/messages',
+    function() return { offset = self.context_total } end,
+    function(result) self:take_new(result) end
+  )
 end
 
 function Loader:take_new(result)
@@ -205,9 +181,7 @@ end
 ---that clears results, which changes no count of messages.
 function Loader:check()
   self:ask('context/history', vim.empty_dict, function(result)
-    if self.edits and signature(result.edits) ~= self.edits then
-      self:reload()
-    end
+    if self.edits and signature(result.edits) ~= self.edits then self:reload() end
   end)
 end
 
@@ -215,9 +189,7 @@ end
 ---@param figures ullage.Figures
 function Loader:follow(figures)
   local before, now = self.known, facts(figures)
-  if not self.builder or not figures or vim.deep_equal(before, now) then
-    return
-  end
+  if not self.builder or not figures or vim.deep_equal(before, now) then return end
   local has_same_past = now[2] == before[2] and now[3] == before[3]
   self.known = now
   if has_same_past and now[1] > before[1] and self.context_total then

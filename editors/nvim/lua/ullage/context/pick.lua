@@ -39,9 +39,7 @@ local function find(id, typed, found)
   local params = number and { sessionId = id, scope = 'transcript', offset = math.max(0, number - 1), limit = 1 }
     or { sessionId = id, query = typed, limit = SHOWN }
   session.call(method, params, function(result)
-    if (result.note or '') ~= '' then
-      notices.say(result.note)
-    end
+    if (result.note or '') ~= '' then notices.say(result.note) end
     local list = result.entries or result.hits
     if #list > 0 and number ~= 0 then
       found(list)
@@ -59,17 +57,13 @@ end
 ---@param use fun(message_id: string)
 function M.any(id, prompt, use)
   local function decide(choice)
-    if choice then
-      use(choice.message and choice.message.id or choice.messageId)
-    end
+    if choice then use(choice.message and choice.message.id or choice.messageId) end
   end
 
   local function ask()
     vim.ui.input({ prompt = 'Number of a message, or words: ' }, function(typed)
       if typed and vim.trim(typed) ~= '' then
-        find(id, vim.trim(typed), function(list)
-          choose(list, 0, prompt, decide)
-        end)
+        find(id, vim.trim(typed), function(list) choose(list, 0, prompt, decide) end)
       end
     end)
   end

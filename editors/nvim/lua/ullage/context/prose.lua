@@ -9,9 +9,7 @@ local M = {}
 ---@field url? string what the part links to
 
 ---Returns a line without characters that a buffer cannot show as they are.
-function M.printable(line)
-  return (line:gsub('\27%[[%d;?]*%a', ''):gsub('\t', '    '):gsub('%c', ' '))
-end
+function M.printable(line) return (line:gsub('\27%[[%d;?]*%a', ''):gsub('\t', '    '):gsub('%c', ' ')) end
 
 ---Returns the address of a link, if it is that of a page or a mailbox. Others could have the system run a file of a foreign
 ---folder.
@@ -19,9 +17,7 @@ end
 local function address(node, text)
   for child in node:iter_children() do
     local url = child:type() == 'link_destination' and vim.treesitter.get_node_text(child, text)
-    if url and (url:find('^https?://') or url:find('^mailto:')) then
-      return url
-    end
+    if url and (url:find('^https?://') or url:find('^mailto:')) then return url end
   end
 end
 
@@ -33,9 +29,7 @@ function M.markdown(lines)
     spans[number] = {}
   end
   local fine, parser = pcall(vim.treesitter.get_string_parser, text, 'markdown')
-  if not fine then
-    return spans
-  end
+  if not fine then return spans end
   parser:parse(true)
   parser:for_each_tree(function(tree, part)
     local query = vim.treesitter.query.get(part:lang(), 'highlights')

@@ -34,9 +34,7 @@ function M.join(pieces)
   local text, spans, at, marked = {}, {}, 0, nil
   for _, piece in ipairs(pieces) do
     text[#text + 1] = piece[1]
-    if piece[2] then
-      spans[#spans + 1] = { at, at + #piece[1], piece[2] }
-    end
+    if piece[2] then spans[#spans + 1] = { at, at + #piece[1], piece[2] } end
     marked = marked or piece.marked and at or nil
     at = at + #piece[1]
   end
@@ -48,9 +46,7 @@ local PIECES = {}
 ---The text of an open message stands below its row, and is not shown twice.
 function PIECES.message(item, is_open)
   local name = ROLE_NAMES[item.role] or item.role
-  if is_open then
-    return { { name, ROLE_GROUPS[item.role] } }
-  end
+  if is_open then return { { name, ROLE_GROUPS[item.role] } } end
   return { { name .. (' '):rep(ROLE_WIDTH - #name), ROLE_GROUPS[item.role] }, { item.text, marked = true } }
 end
 
@@ -70,25 +66,17 @@ end
 function PIECES.tool(item, _, width)
   local name = item.block and item.block.name or 'result'
   local text = item.text
-  if item.is_path and width then
-    text = fit_path(text, math.max(width - FIGURE - #name - 6, 12))
-  end
+  if item.is_path and width then text = fit_path(text, math.max(width - FIGURE - #name - 6, 12)) end
   local pieces = { { '  ⚒ ', 'UllageTool' }, { name .. '  ', 'UllageTool' }, { text } }
-  if item.error then
-    pieces[#pieces + 1] = { '  ✗ ' .. item.error, 'UllageError' }
-  end
-  if item.cleared then
-    pieces[#pieces + 1] = { '  (cleared, kept in the archive)', 'UllageMuted' }
-  end
+  if item.error then pieces[#pieces + 1] = { '  ✗ ' .. item.error, 'UllageError' } end
+  if item.cleared then pieces[#pieces + 1] = { '  (cleared, kept in the archive)', 'UllageMuted' } end
   return pieces
 end
 
 ---Returns `150K → 28K`, or as much of it as is known. The marker of another program's compaction may lack both sizes.
 local function sizes(block)
   local before, after = block.context_size_before or 0, block.context_size_after or 0
-  if before > 0 and after > 0 then
-    return words.shrinking(before, after)
-  end
+  if before > 0 and after > 0 then return words.shrinking(before, after) end
   return before > 0 and ('at ' .. words.short(before)) or nil
 end
 
@@ -116,9 +104,7 @@ local function facts(item, cells)
     return line
   end
   for _, name in ipairs(DISPENSABLE) do
-    if vim.fn.strdisplaywidth(joined()) <= cells then
-      break
-    end
+    if vim.fn.strdisplaywidth(joined()) <= cells then break end
     known[name] = nil
   end
   return joined()
@@ -151,9 +137,7 @@ function M.of(item, is_open, width)
   -- A row is one line of the screen, except a marker, whose facts fit already or are worth a second line.
   text = width and item.kind ~= 'marker' and words.fit(text, math.max(1, width - FIGURE - (item.pinned and PIN or 0)))
     or text
-  if item.archived then
-    spans = { { 0, #text, 'UllageArchived' } }
-  end
+  if item.archived then spans = { { 0, #text, 'UllageArchived' } } end
   for _, span in ipairs(spans) do
     span[2] = math.min(span[2], #text)
     span[1] = math.min(span[1], span[2])
@@ -173,9 +157,7 @@ local INDENT = '    '
 ---@return ullage.Row
 function M.detail(line, item, spans)
   local text = INDENT .. prose.printable(line)
-  local own = vim.tbl_map(function(span)
-    return prose.shifted(span, #INDENT)
-  end, spans or {})
+  local own = vim.tbl_map(function(span) return prose.shifted(span, #INDENT) end, spans or {})
   -- First, so that the spans in it are drawn over it.
   table.insert(own, 1, { 0, #text, item.archived and 'UllageArchived' or 'UllageSummary' })
   return { text = text, kind = 'detail', item = item, spans = own, fold = item.folded and '1' or '0' }
@@ -183,9 +165,7 @@ end
 
 ---@param spans ullage.Span[]
 local function is_heading(spans)
-  return vim.iter(spans):any(function(span)
-    return span[3] ~= nil and span[3]:find('^@markup%.heading') ~= nil
-  end)
+  return vim.iter(spans):any(function(span) return span[3] ~= nil and span[3]:find('^@markup%.heading') ~= nil end)
 end
 
 -- Rows of a summary's section that need no fold.
@@ -224,9 +204,7 @@ function M.details(item, width)
       headings[#headings + 1] = number
     end
   end
-  if #whole > DETAILS then
-    rows[#rows + 1] = M.detail('… gy copies the whole', item)
-  end
+  if #whole > DETAILS then rows[#rows + 1] = M.detail('… gy copies the whole', item) end
   fold_sections(rows, headings)
   return rows
 end
@@ -273,9 +251,7 @@ local function stretches(list)
       gap.kept, gap.marker = gap.kept + messages, gap.marker or item.kind == 'marker'
     end
   end
-  if current then
-    add(current)
-  end
+  if current then add(current) end
   return found
 end
 
@@ -297,9 +273,7 @@ function M.build(list, is_open, width)
     end
     next_group = group and position == group.last and next_group + 1 or next_group
     rows[#rows + 1] = M.of(item, is_open[item.key], width)
-    if is_open[item.key] then
-      vim.list_extend(rows, M.details(item, width))
-    end
+    if is_open[item.key] then vim.list_extend(rows, M.details(item, width)) end
   end
   return rows
 end

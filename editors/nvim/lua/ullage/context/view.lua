@@ -46,9 +46,7 @@ function View:measure()
   return changed
 end
 
-local function texts(list)
-  return words.pluck(list, 'text')
-end
+local function texts(list) return words.pluck(list, 'text') end
 
 ---@param first integer 0-based
 ---@param last integer exclusive
@@ -62,9 +60,7 @@ end
 ---Records which items have a line, so that new ones are not searched for.
 local function place(list)
   for _, row in ipairs(list) do
-    if row.item then
-      row.item.placed = true
-    end
+    if row.item then row.item.placed = true end
   end
 end
 
@@ -80,17 +76,13 @@ function View:splice(at, count, new)
   for number, row in ipairs(new) do
     self.rows[at + number - 1] = row
   end
-  if self.live and self.live.row > at then
-    self.live.row = self.live.row + shift
-  end
+  if self.live and self.live.row > at then self.live.row = self.live.row + shift end
   -- A buffer without rows still has one empty line.
   self:write(at - 1, total == 0 and -1 or at - 1 + count, texts(new))
 end
 
 ---Draws again the lines whose colours or figures changed while their text did not.
-function View:redraw()
-  vim.api.nvim__redraw({ buf = self.buffer, valid = false })
-end
+function View:redraw() vim.api.nvim__redraw({ buf = self.buffer, valid = false }) end
 
 -- Neovim 0.12 renamed this.
 local diff = vim.text.diff or vim.diff
@@ -115,9 +107,7 @@ end
 ---Updates folds also for rows whose text did not change.
 function View:refold()
   for _, window in ipairs(vim.fn.win_findbuf(self.buffer)) do
-    vim.api.nvim_win_call(window, function()
-      vim.cmd('silent! normal! zx')
-    end)
+    vim.api.nvim_win_call(window, function() vim.cmd('silent! normal! zx') end)
   end
 end
 
@@ -133,9 +123,7 @@ function View:show_head(active, figures)
     return self:splice(1, count, new)
   end
   for number, row in ipairs(new) do
-    if self.rows[number].text ~= row.text then
-      self:splice(number, 1, { row })
-    end
+    if self.rows[number].text ~= row.text then self:splice(number, 1, { row }) end
     self.rows[number] = row
   end
 end
@@ -160,9 +148,7 @@ function View:row_of(item)
   -- From the end, because the item is nearly always a recent one.
   for number = #self.rows, 1, -1 do
     local row = self.rows[number]
-    if row.kind == 'item' and (row.item == item or row.item.key == item.key) then
-      return number
-    end
+    if row.kind == 'item' and (row.item == item or row.item.key == item.key) then return number end
   end
 end
 
@@ -173,9 +159,7 @@ function View:add(touched)
     for _, item in ipairs(touched) do
       local at = item.placed and self:row_of(item)
       local new = { rows.of(item, self.open[item.key], self.width) }
-      if not at and self.open[item.key] then
-        vim.list_extend(new, rows.details(item, self.width))
-      end
+      if not at and self.open[item.key] then vim.list_extend(new, rows.details(item, self.width)) end
       self:splice(at or #self.rows + 1, at and 1 or 0, new)
     end
   end)
@@ -185,9 +169,7 @@ end
 function View:toggle(at)
   local row = self.rows[at]
   local item = row and row.item
-  if not item or item.kind == 'archived' or item.kind == 'live' then
-    return
-  end
+  if not item or item.kind == 'archived' or item.kind == 'live' then return end
   while self.rows[at].kind == 'detail' do
     at = at - 1
   end
@@ -224,9 +206,7 @@ function View:cut(messages)
       ids[message.id] = true
       local leading = message.role == 'system' or (message.role == 'user' and seen == 0)
       seen = seen + (leading and 0 or 1)
-      if seen > messages then
-        return number
-      end
+      if seen > messages then return number end
     end
     -- A call and its result are two messages on one line.
     seen = seen + ((message and item.block and item.result) and 1 or 0)
@@ -241,9 +221,7 @@ function View:begin_live(running)
   local item = { kind = 'live', key = 'live', text = '', tokens = 0, number = running.number, waiting = true }
   self:splice(at, 0, { rows.of(item, false, self.width) })
   self.live = { row = at, count = 0, item = item, tail = '' }
-  if running.text ~= '' then
-    self:write_live(running.text)
-  end
+  if running.text ~= '' then self:write_live(running.text) end
   return at
 end
 
@@ -257,9 +235,7 @@ function View:write_live(text)
     self:splice(live.row, 1, { rows.of(live.item, false, self.width) })
   end
   local pieces, redone = vim.split(live.tail .. text, '\n', { plain = true }), math.min(live.count, 1)
-  local new = vim.tbl_map(function(piece)
-    return rows.detail(piece, live.item)
-  end, pieces)
+  local new = vim.tbl_map(function(piece) return rows.detail(piece, live.item) end, pieces)
   self:splice(live.row + 1 + live.count - redone, redone, new)
   live.count, live.tail = live.count - redone + #new, pieces[#pieces]
 end
@@ -277,9 +253,7 @@ end
 ---@param item ullage.Item
 function View:renew(item)
   local at = self:row_of(item)
-  if at then
-    self:splice(at, 1, { rows.of(item, self.open[item.key], self.width) })
-  end
+  if at then self:splice(at, 1, { rows.of(item, self.open[item.key], self.width) }) end
 end
 
 ---The 'foldexpr' of the context buffer.

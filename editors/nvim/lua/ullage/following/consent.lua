@@ -38,21 +38,15 @@ function M.with(list)
   return all
 end
 
-local function path()
-  return vim.fn.stdpath('state') .. '/ullage/follow'
-end
+local function path() return vim.fn.stdpath('state') .. '/ullage/follow' end
 
 ---Returns the user's consent: the option, or the answer that was given in an earlier Neovim; nil if there is neither.
 function M.given()
   local option = require('ullage.config').get().follow
-  if option ~= nil then
-    return option
-  end
+  if option ~= nil then return option end
   local file = io.open(path(), 'r')
   local answer = file and file:read('*l')
-  if file then
-    file:close()
-  end
+  if file then file:close() end
   return answer == 'yes' or (answer ~= 'no' and nil)
 end
 
@@ -82,14 +76,10 @@ end
 ---Lets this Neovim's server follow if the user has agreed and no process does.
 function M.ensure()
   local fine, given = pcall(M.given)
-  if not fine or not given or begun then
-    return
-  end
+  if not fine or not given or begun then return end
   -- Something shows the rows, which the user has asked for.
   live_file.start()
-  if not live_file.is_written() then
-    M.begin(require('ullage.notices').failed)
-  end
+  if not live_file.is_written() then M.begin(require('ullage.notices').failed) end
 end
 
 ---Ends following by this Neovim's server.
@@ -125,9 +115,7 @@ function M.ask(callback)
   local prompt = 'Follow the conversations of coding agents on this machine? Their files are only read.'
   vim.ui.select(choices, { prompt = prompt }, function(choice)
     if choice == FOLLOW or choice == WIRE or choice == NEVER then
-      M.answer(choice ~= NEVER, function(error)
-        callback(error, choice ~= NEVER, choice == WIRE)
-      end)
+      M.answer(choice ~= NEVER, function(error) callback(error, choice ~= NEVER, choice == WIRE) end)
     end
   end)
 end
@@ -138,9 +126,7 @@ M.keeping = nil
 ---Asks whether conversations are kept, unless that was answered, then calls `done`. A list that is closed is no answer.
 function M.ask_to_keep(done)
   local asked = M.keeping
-  if not asked then
-    return done()
-  end
+  if not asked then return done() end
   -- Each line has room on a screen of 80 columns, and says one thing.
   local yes = ('Keep %s, %d MB now%s, in %s'):format(
     words.count(asked.conversations, 'conversation'),

@@ -17,9 +17,7 @@ M.newest = nil
 
 ---Returns all rows that are known.
 ---@return ullage.Followed[]
-function M.all()
-  return consent.with(live_file.rows)
-end
+function M.all() return consent.with(live_file.rows) end
 
 local GROUPS = { far = 'UllageNormal', near = 'UllageWarn', imminent = 'UllageCritical' }
 local RANKS = { far = 1, near = 2, imminent = 3 }
@@ -31,23 +29,17 @@ local CELLS, MOST = 40, 3
 ---@field [2] string highlight group
 
 ---Whether a row is shown in quiet mode: only when two calls may be left.
-local function is_loud(row)
-  return row.nearness == 'imminent'
-end
+local function is_loud(row) return row.nearness == 'imminent' end
 
 ---Returns the cells of the statusline that the user looks at.
-local function width()
-  return vim.o.laststatus == 3 and vim.o.columns or vim.api.nvim_win_get_width(0)
-end
+local function width() return vim.o.laststatus == 3 and vim.o.columns or vim.api.nvim_win_get_width(0) end
 
 ---Returns the parts of the statusline that show the rows, and the group of the most urgent one.
 ---@param list ullage.Followed[]
 ---@return ullage.StatusPart[]
 ---@return string group
 function M.parts(list)
-  if require('ullage.config').get().statusline.quiet then
-    list = vim.tbl_filter(is_loud, list)
-  end
+  if require('ullage.config').get().statusline.quiet then list = vim.tbl_filter(is_loud, list) end
   local cells = width()
   local most = math.max(1, math.min(MOST, math.floor(cells / CELLS)))
   local parts, urgent = {}, 'far'
@@ -59,9 +51,7 @@ function M.parts(list)
       parts[number] = { text, GROUPS[nearness] }
     end
   end
-  if #list > most then
-    parts[most + 1] = { ('+%d'):format(#list - most), 'UllageNormal' }
-  end
+  if #list > most then parts[most + 1] = { ('+%d'):format(#list - most), 'UllageNormal' } end
   return parts, GROUPS[urgent]
 end
 
@@ -94,9 +84,8 @@ local function tell(row)
     once(id, rows.warning(row), 'warning', ' (:Ullage agents)')
   end
   told[id] = row.nearness == 'imminent' or told[id] and row.nearness == 'near' or nil
-  if live_file.on_desktop or not row.live or require('ullage.config').get().statusline.quiet then
-    return
-  end
+  local is_quiet = live_file.on_desktop or require('ullage.config').get().statusline.quiet
+  if is_quiet or not row.live then return end
   local left = row.idle and row.idle.at - now or 0
   if left > 0 and left <= rows.AHEAD then
     local instead = row.compact_command ~= '' and ', ' .. row.compact_command or ''
@@ -121,9 +110,7 @@ end
 
 -- Several windows may be entered in one turn of the loop.
 local refresh_soon = events.once_a_turn(function()
-  if live_file.is_started() then
-    refresh()
-  end
+  if live_file.is_started() then refresh() end
 end)
 
 ---Begins to show the conversations. Something that shows them calls this; the first call finds them at once.
@@ -138,9 +125,7 @@ end
 ---@return ullage.Followed?
 function M.row(session_id)
   for _, row in ipairs(M.all()) do
-    if row.session_id == session_id then
-      return row
-    end
+    if row.session_id == session_id then return row end
   end
 end
 
@@ -164,14 +149,10 @@ end
 ---@return ullage.Followed[]
 function M.listed()
   local folder = terminals.place().folder
-  local function rank(row)
-    return (rows.is_in(row.cwd, folder) and 0 or 2) + (row.live and 0 or 1)
-  end
+  local function rank(row) return (rows.is_in(row.cwd, folder) and 0 or 2) + (row.live and 0 or 1) end
   local list = M.all()
   table.sort(list, function(one, other)
-    if rank(one) ~= rank(other) then
-      return rank(one) < rank(other)
-    end
+    if rank(one) ~= rank(other) then return rank(one) < rank(other) end
     return one.updated_at > other.updated_at
   end)
   return list
@@ -222,9 +203,7 @@ function M.setup()
   vim.api.nvim_create_autocmd('VimResume', {
     group = group,
     callback = function()
-      if was_started then
-        M.start()
-      end
+      if was_started then M.start() end
     end,
   })
 end

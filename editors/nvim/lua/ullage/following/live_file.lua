@@ -43,9 +43,7 @@ local function store()
     chosen = chosen or word:match('^%-%-store=(.+)') or (word == '--store' and config.cmd[number + 1]) or nil
   end
   chosen = chosen or vim.env.ULLAGE_STORE or (config.settings or {}).store
-  if not chosen or chosen == '' then
-    return in_data_folder('sessions.db')
-  end
+  if not chosen or chosen == '' then return in_data_folder('sessions.db') end
   if require('ullage.server').is_address(chosen) then
     -- The server's rule: `_` for each byte that not every file system has in names.
     return in_data_folder((chosen:gsub('[^%w._-]', '_')))
@@ -53,9 +51,7 @@ local function store()
   return vim.fn.fnamemodify(vim.fs.normalize(chosen), ':p')
 end
 
-function M.path()
-  return store() .. '.live.json'
-end
+function M.path() return store() .. '.live.json' end
 
 ---Whether a process is there. One of another user is.
 local function is_running(process_id)
@@ -64,17 +60,13 @@ local function is_running(process_id)
 end
 
 ---Whether a process follows the conversations, so that their figures are kept up to date.
-function M.is_written()
-  return M.writer ~= nil and is_running(M.writer)
-end
+function M.is_written() return M.writer ~= nil and is_running(M.writer) end
 
 ---Reads the file; none of its rows are known if it cannot be read or is of a newer version.
 local function read(path)
   local file = io.open(path, 'rb')
   local fine, value = pcall(vim.json.decode, file and file:read('*a') or '', { luanil = { object = true } })
-  if file then
-    file:close()
-  end
+  if file then file:close() end
   local known = fine and type(value) == 'table' and value.version == VERSION and value or {}
   M.rows = rows.read(known.sessions)
   M.writer = type(known.follower) == 'number' and known.follower or nil
@@ -126,24 +118,18 @@ end
 ---Watches the file's folder, because the file is replaced at every change. Where that cannot be done, the timer does.
 local function watch()
   local folder, name = vim.fs.dirname(M.path()), vim.fs.basename(M.path())
-  if watched == folder or not vim.uv.fs_stat(folder) then
-    return
-  end
+  if watched == folder or not vim.uv.fs_stat(folder) then return end
   unwatch()
   watched = folder
   watcher = vim.uv.new_fs_event()
   watcher:start(folder, {}, function(error, changed)
-    if not error and (changed == nil or changed == name) then
-      look_soon()
-    end
+    if not error and (changed == nil or changed == name) then look_soon() end
   end)
 end
 
 ---Begins to look at the file, unless that has begun. Something that shows its rows calls this.
 function M.start()
-  if timer then
-    return
-  end
+  if timer then return end
   local function look()
     if timer then
       watch()
@@ -166,8 +152,6 @@ function M.stop()
 end
 
 ---Whether the file is looked at.
-function M.is_started()
-  return timer ~= nil
-end
+function M.is_started() return timer ~= nil end
 
 return M

@@ -11,9 +11,7 @@ local M = {}
 ---@param row ullage.Followed
 function M.load(row, done)
   local function load(fault)
-    if notices.failed(fault) then
-      return done()
-    end
+    if notices.failed(fault) then return done() end
     session.load(row.session_id, function(error)
       notices.failed(error)
       done()
@@ -30,9 +28,7 @@ end
 ---@param row ullage.Followed
 function M.open(row)
   M.load(row, function()
-    if session.active and session.active.id == row.session_id then
-      require('ullage.context').open()
-    end
+    if session.active and session.active.id == row.session_id then require('ullage.context').open() end
   end)
 end
 

@@ -54,24 +54,18 @@ local TEXTS = { 'agent', 'agent_short', 'title', 'cwd', 'path', 'compact_command
 ---Returns a table whose fields are numbers, or nil.
 local function with_numbers(value, ...)
   local fits = type(value) == 'table'
-    and vim.iter({ ... }):all(function(field)
-      return type(value[field]) == 'number'
-    end)
+    and vim.iter({ ... }):all(function(field) return type(value[field]) == 'number' end)
   return fits and value or nil
 end
 
 ---Returns the elements of a list for which `fits` holds; none of what is no list.
-local function only(list, fits)
-  return vim.tbl_filter(fits, type(list) == 'table' and list or {})
-end
+local function only(list, fits) return vim.tbl_filter(fits, type(list) == 'table' and list or {}) end
 
 ---Returns a row without fields of a wrong type, or nil if it names no session.
 ---@param given any a row of the live file, or one of the wire with the same names
 ---@return ullage.Followed?
 local function checked(given)
-  if type(given) ~= 'table' or type(given.session_id) ~= 'string' then
-    return nil
-  end
+  if type(given) ~= 'table' or type(given.session_id) ~= 'string' then return nil end
   local row = { session_id = given.session_id, calls_left = with_numbers(given.calls_left, 1, 2) }
   for name, kind in pairs(TYPES) do
     row[name] = type(given[name]) == kind and given[name] or nil
@@ -81,12 +75,8 @@ local function checked(given)
   end
   row.idle, row.cache = with_numbers(given.idle, 'at'), with_numbers(given.cache, 'until')
   row.moment = with_numbers(given.moment, 'at', 'tokens')
-  row.rate_limits = only(given.rate_limits, function(limit)
-    return with_numbers(limit, 'percent') ~= nil
-  end)
-  row.warnings = only(given.warnings, function(warning)
-    return type(warning) == 'string'
-  end)
+  row.rate_limits = only(given.rate_limits, function(limit) return with_numbers(limit, 'percent') ~= nil end)
+  row.warnings = only(given.warnings, function(warning) return type(warning) == 'string' end)
   row.live, row.updated_at, row.takes_focus = row.live or false, row.updated_at or 0, row.takes_focus or false
   row.nearness = (given.nearness == 'near' or given.nearness == 'imminent') and given.nearness or 'far'
   -- A file that an older version writes has no short names.
@@ -107,22 +97,16 @@ end
 
 ---Returns rows of the wire, whose names are in camel case.
 ---@return ullage.Followed[]
-function M.read_wire(list)
-  return M.read(vim.tbl_map(words.in_snake_case, list))
-end
+function M.read_wire(list) return M.read(vim.tbl_map(words.in_snake_case, list)) end
 
 ---Returns how full the window is, as a whole percentage, or nil if that is not known.
 ---@param row ullage.Followed
-function M.percent(row)
-  return row.used and row.window and words.percent(row.used, row.window) or nil
-end
+function M.percent(row) return row.used and row.window and words.percent(row.used, row.window) or nil end
 
 ---Returns `46 %`, `~46 %`, `58K` if the window is not known, or `?`.
 ---@param row ullage.Followed
 function M.figure(row)
-  if not row.used then
-    return '?'
-  end
+  if not row.used then return '?' end
   local about = row.used_source == 'reported' and '' or '~'
   local percent = M.percent(row)
   return about .. (percent and ('%d %%'):format(percent) or words.short(row.used))
@@ -137,21 +121,13 @@ end
 
 ---Returns a row's part of a narrow statusline: `CC 46 %`.
 ---@param row ullage.Followed
-function M.briefest(row)
-  return ('%s %s'):format(row.agent_short, M.figure(row))
-end
+function M.briefest(row) return ('%s %s'):format(row.agent_short, M.figure(row)) end
 
-local function now()
-  return os.time() * 1000
-end
+local function now() return os.time() * 1000 end
 
-local function clock(at)
-  return os.date('%H:%M', math.floor(at / 1000))
-end
+local function clock(at) return os.date('%H:%M', math.floor(at / 1000)) end
 
-local function dollars(amount)
-  return (amount >= 0.005 or amount == 0) and ('$%.2f'):format(amount) or 'under $0.01'
-end
+local function dollars(amount) return (amount >= 0.005 or amount == 0) and ('$%.2f'):format(amount) or 'under $0.01' end
 
 ---Returns how long the provider still keeps the last prompt, in the fewest words: `warm 23 min`, or `cold`; nil if nothing
 ---is known. A provider that promises nothing may keep it longer.
@@ -159,9 +135,7 @@ end
 local function warm(row)
   local cache = row.live and row.cache
   local left = cache and cache['until'] - now()
-  if left and left > 0 then
-    return ('warm %d min'):format(math.max(1, math.floor(left / 60000)))
-  end
+  if left and left > 0 then return ('warm %d min'):format(math.max(1, math.floor(left / 60000))) end
   return cache and cache.source == 'promised' and 'cold' or nil
 end
 
@@ -179,9 +153,7 @@ local function next_prompt(cache)
   local kept = is_warm and ('warm %suntil %s'):format(promised and '' or 'at least ', clock(cache['until']))
     or promised and 'cold'
     or 'perhaps cold'
-  if not (cache.warm and cache.cold) then
-    return ('%s: %s tokens'):format(kept, words.short(cache.tokens or 0))
-  end
+  if not (cache.warm and cache.cold) then return ('%s: %s tokens'):format(kept, words.short(cache.tokens or 0)) end
   local costs = is_warm and { cache.warm, 'then', cache.cold } or { cache.cold, 'in place of', cache.warm }
   return ('%s; the next prompt costs %s, %s %s'):format(kept, dollars(costs[1]), costs[2], dollars(costs[3]))
 end
@@ -217,13 +189,9 @@ end
 ---present times.
 ---@param limits { name: string, percent: integer, until?: integer }[]
 function M.limits(limits)
-  local present = only(limits, function(limit)
-    return not limit['until'] or now() < limit['until']
-  end)
+  local present = only(limits, function(limit) return not limit['until'] or now() < limit['until'] end)
   return table.concat(
-    vim.tbl_map(function(limit)
-      return ('%s %d%%'):format(limit.name, limit.percent)
-    end, present),
+    vim.tbl_map(function(limit) return ('%s %d%%'):format(limit.name, limit.percent) end, present),
     ', '
   )
 end
@@ -326,9 +294,7 @@ end
 function M.by_fullness(list)
   table.sort(list, function(one, other)
     local first, second = M.percent(one) or -1, M.percent(other) or -1
-    if first == second then
-      return one.updated_at > other.updated_at
-    end
+    if first == second then return one.updated_at > other.updated_at end
     return first > second
   end)
   return list
@@ -338,9 +304,7 @@ local HOME = vim.uv.os_homedir()
 
 ---Whether a path is the folder, or in it. In the home folder and in the root everything would be.
 function M.is_in(path, folder)
-  if path == folder then
-    return path ~= ''
-  end
+  if path == folder then return path ~= '' end
   local is_wide = folder == '' or folder == '/' or folder == HOME
   return not is_wide and vim.startswith(path, folder:gsub('/$', '') .. '/')
 end
@@ -355,9 +319,7 @@ local NEWS = 24 * 60 * 60 * 1000
 
 ---Whether something happened in a conversation within a day.
 ---@param updated_at integer Unix milliseconds
-function M.is_news(updated_at)
-  return now() - updated_at < NEWS
-end
+function M.is_news(updated_at) return now() - updated_at < NEWS end
 
 ---Returns the rows that are shown in this place: those of the current terminal, else the live ones of the folder, else
 ---the folder's newest if it is not older than a day.
@@ -367,28 +329,19 @@ end
 ---@return 'terminal'|'folder'|'newest'|nil of what they are
 ---@return ullage.Followed? newest the folder's newest, however old
 function M.choose(list, place)
-  local live = only(list, function(row)
-    return row.live
-  end)
-  local found = only(live, function(row)
-    return place.runs ~= nil and row.process_id ~= nil and place.runs(row.process_id)
-  end)
-  if #found > 0 then
-    return M.by_fullness(found), 'terminal'
-  end
+  local live = only(list, function(row) return row.live end)
+  local found = only(
+    live,
+    function(row) return place.runs ~= nil and row.process_id ~= nil and place.runs(row.process_id) end
+  )
+  if #found > 0 then return M.by_fullness(found), 'terminal' end
   for _, folder in ipairs({ place.terminal_folder or place.folder, place.folder }) do
-    local here = only(live, function(row)
-      return M.is_in(row.cwd, folder)
-    end)
-    if #here > 0 then
-      return M.by_fullness(here), 'folder'
-    end
+    local here = only(live, function(row) return M.is_in(row.cwd, folder) end)
+    if #here > 0 then return M.by_fullness(here), 'folder' end
   end
   local newest
   for _, row in ipairs(list) do
-    if M.is_in(row.cwd, place.folder) and (not newest or row.updated_at > newest.updated_at) then
-      newest = row
-    end
+    if M.is_in(row.cwd, place.folder) and (not newest or row.updated_at > newest.updated_at) then newest = row end
   end
   local is_shown = newest ~= nil and M.is_news(newest.updated_at)
   return is_shown and { newest } or {}, is_shown and 'newest' or nil, newest

@@ -10,16 +10,14 @@ function M.descends(process_id, ancestor, deepest)
   deepest = deepest or DEEPEST
   return process_id == ancestor
     or deepest > 0
-      and vim.iter(vim.api.nvim_get_proc_children(ancestor)):any(function(child)
-        return M.descends(process_id, child, deepest - 1)
-      end)
+      and vim
+        .iter(vim.api.nvim_get_proc_children(ancestor))
+        :any(function(child) return M.descends(process_id, child, deepest - 1) end)
 end
 
 ---Returns the process of a buffer's terminal, or nil if the buffer has none or its job has ended.
 function M.job(buffer)
-  if not vim.api.nvim_buf_is_valid(buffer) or vim.bo[buffer].buftype ~= 'terminal' then
-    return nil
-  end
+  if not vim.api.nvim_buf_is_valid(buffer) or vim.bo[buffer].buftype ~= 'terminal' then return nil end
   local fine, process_id = pcall(vim.fn.jobpid, vim.bo[buffer].channel)
   return fine and process_id or nil
 end
@@ -37,9 +35,7 @@ end
 function M.of(process_id)
   for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
     local job = M.job(buffer)
-    if job and M.descends(process_id, job) then
-      return buffer
-    end
+    if job and M.descends(process_id, job) then return buffer end
   end
 end
 
@@ -51,9 +47,7 @@ function M.place()
   local job = M.job(buffer)
   if job then
     place.terminal_folder = M.folder(buffer)
-    function place.runs(process_id)
-      return M.descends(process_id, job)
-    end
+    function place.runs(process_id) return M.descends(process_id, job) end
   end
   return place
 end

@@ -16,9 +16,7 @@ local resumed = false
 ---@type fun()[] work that waits until it is known which session is the active one
 local waiting = {}
 
-local function is_settled()
-  return pending == 0 and (resumed or in_force ~= NONE)
-end
+local function is_settled() return pending == 0 and (resumed or in_force ~= NONE) end
 
 local function settle()
   while is_settled() and #waiting > 0 do
@@ -29,9 +27,7 @@ end
 ---Calls `work` when it is known which session is the active one: at once, or after the answers to choices that were
 ---made before. Starts the server if needed.
 function M.settled(work)
-  if #waiting == 0 and is_settled() then
-    return work()
-  end
+  if #waiting == 0 and is_settled() then return work() end
   waiting[#waiting + 1] = work
   client.start()
 end
@@ -53,22 +49,16 @@ function M.begin(open, number)
       in_force = number
       open(result)
     end
-    if done then
-      done()
-    end
+    if done then done() end
     settle()
   end
 end
 
 ---Returns the number of the choice that is in force.
-function M.in_force()
-  return in_force
-end
+function M.in_force() return in_force end
 
 ---A server starts, which opens the folder's last session.
-function M.await_resume()
-  resumed = false
-end
+function M.await_resume() resumed = false end
 
 ---The folder's last session was opened, or there is none that can be.
 function M.resumed()

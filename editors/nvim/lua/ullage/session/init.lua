@@ -92,9 +92,7 @@ end
 function M.refresh()
   local id = M.active and M.active.id
   client.request('context/get', { sessionId = id }, function(error, result)
-    if not error and M.active and M.active.id == id then
-      M.show(M.read(result))
-    end
+    if not error and M.active and M.active.id == id then M.show(M.read(result)) end
   end)
 end
 
@@ -102,9 +100,7 @@ end
 local TAKE = {}
 
 function TAKE.usage_update(update)
-  if update._meta then
-    M.show(M.read(update))
-  end
+  if update._meta then M.show(M.read(update)) end
 end
 
 function TAKE.session_info_update(update)
@@ -112,9 +108,7 @@ function TAKE.session_info_update(update)
     M.active.title = update.title
     events.emit('session', M.active)
   end
-  if update._meta then
-    M.show(M.read(update))
-  end
+  if update._meta then M.show(M.read(update)) end
 end
 
 function TAKE.compaction_summary_chunk(update)
@@ -171,9 +165,7 @@ function M.take(params)
     take(params.update)
   elseif take then
     local kept = early[params.sessionId] or {}
-    if #kept < EARLY then
-      kept[#kept + 1] = params.update
-    end
+    if #kept < EARLY then kept[#kept + 1] = params.update end
     early[params.sessionId] = kept
   end
 end
@@ -188,9 +180,7 @@ local function catch_up()
     in_doubt = in_doubt or update._meta and update._meta.ullage.breakdown ~= nil
     TAKE[update.sessionUpdate](update)
   end
-  if in_doubt then
-    M.refresh()
-  end
+  if in_doubt then M.refresh() end
 end
 
 ---Makes a session the active one. `result` is a `SessionResult` of the wire.
@@ -238,9 +228,7 @@ end
 ---@param callback fun(error: ullage.Error?, result: any)
 ---@return fun() cancel
 function M.request(method, params, callback)
-  if params.sessionId then
-    return client.request(method, params, callback)
-  end
+  if params.sessionId then return client.request(method, params, callback) end
   local cancel, cancelled = nil, false
   M.current(function()
     if cancelled then
@@ -253,18 +241,14 @@ function M.request(method, params, callback)
   end)
   return function()
     cancelled = true
-    if cancel then
-      cancel()
-    end
+    if cancel then cancel() end
   end
 end
 
 ---Sends a request like `request`. `use` gets the result; a failure is shown.
 ---@param use fun(result: any)
 ---@return fun() cancel
-function M.call(method, params, use)
-  return M.request(method, params, require('ullage.notices').reporting(use))
-end
+function M.call(method, params, use) return M.request(method, params, require('ullage.notices').reporting(use)) end
 
 ---Sends a request whose answer makes a session the active one.
 ---@param callback? fun(error: ullage.Error?, result: any)
@@ -273,9 +257,7 @@ local function choose_by(method, params, callback, number)
   local chosen = choices.begin(M.activate, number)
   client.request(method, params, function(error, result)
     -- An import's answer has the session besides facts about the file.
-    chosen(not error and (result.session or result) or nil, callback and function()
-      callback(error, result)
-    end)
+    chosen(not error and (result.session or result) or nil, callback and function() callback(error, result) end)
   end)
 end
 
@@ -295,9 +277,7 @@ end
 
 ---Makes a stored session the active one.
 ---@param callback? fun(error: ullage.Error?, result: any)
-function M.load(id, callback)
-  choose_by('session/load', { sessionId = id }, callback)
-end
+function M.load(id, callback) choose_by('session/load', { sessionId = id }, callback) end
 
 ---Calls `work` once there is an active session that can be changed: the one that is known, or else a new one.
 ---@param work fun(error: ullage.Error?)
@@ -323,12 +303,10 @@ local function resume()
   client.request('session/list', { cwd = vim.uv.cwd() }, function(error, result)
     local following = require('ullage.following')
     require('ullage.following.live_file').look()
-    local last = vim.iter(error and {} or result.sessions):find(function(entry)
-      return not M.active and not following.row(entry.sessionId)
-    end)
-    if not last then
-      return choices.resumed()
-    end
+    local last = vim
+      .iter(error and {} or result.sessions)
+      :find(function(entry) return not M.active and not following.row(entry.sessionId) end)
+    if not last then return choices.resumed() end
     local is_news = require('ullage.following.rows').is_news(require('ullage.lists').milliseconds(last.updatedAt))
     old_id = not is_news and last.sessionId or nil
     choose_by('session/load', { sessionId = last.sessionId }, function()
@@ -340,9 +318,7 @@ end
 
 events.on('ready', resume)
 events.on('server', function(state)
-  if state ~= 'running' then
-    M.running = nil
-  end
+  if state ~= 'running' then M.running = nil end
   if state == 'stopped' then
     -- Whatever waits gets the error that says why there is no server.
     choices.resumed()
