@@ -61,8 +61,7 @@ local function after_crash(how)
   if #crashes > CRASHES then
     local text = 'it ended %d times (%s); see :Ullage log; any :Ullage command starts it again'
     become('stopped', text:format(#crashes, how))
-    flush(errors.new('ServerStopped', "Ullage's server does not stay up: " .. M.reason))
-    return
+    return flush(errors.new('ServerStopped', "Ullage's server does not stay up: " .. M.reason))
   end
   become('starting', ('it ended (%s), starting it again'):format(how))
   vim.defer_fn(M.start, FIRST_WAIT * 2 ^ (#crashes - 1))
@@ -143,8 +142,7 @@ function M.start()
   if missing then
     if M.state ~= 'stopped' then require('ullage.notices').failed(errors.new('ServerStopped', missing.message)) end
     become('stopped', missing.message)
-    flush(missing)
-    return
+    return flush(missing)
   end
   become('starting')
   journal.write('starting %s (from %s)', table.concat(found.cmd, ' '), found.from)

@@ -17,10 +17,7 @@ end
 ---@param use fun(words: string)
 local function asking(prompt, use)
   return function(words, bang)
-    if words ~= '' then
-      use(words, bang)
-      return
-    end
+    if words ~= '' then return use(words, bang) end
     vim.ui.input({ prompt = prompt }, function(typed)
       if typed and vim.trim(typed) ~= '' then use(vim.trim(typed), bang) end
     end)

@@ -38,10 +38,7 @@ local function copy(line) notices.say(('Copied %s%s.'):format(line, notices.copy
 function M.offer(row, focus)
   local line = M.command(row, (focus:gsub('%s+', ' ')))
   local only = ('Only %s itself can compact this conversation (%s)'):format(row.agent, rows.figures(row))
-  if not line then
-    notices.say(only .. '; the command for it is not known here.')
-    return
-  end
+  if not line then return notices.say(only .. '; the command for it is not known here.') end
   local buffer = row.process_id and terminals.of(row.process_id)
   local choices = { ('Copy %s'):format(line), 'Leave it' }
   if buffer then table.insert(choices, 1, ('Send %s to its terminal'):format(line)) end

@@ -81,10 +81,7 @@ end
 ---@param written ullage.ContinuingResult
 local function resume(written)
   local is_here = vim.fn.executable(written.command[1]) == 1 and vim.fn.isdirectory(written.cwd) == 1
-  if is_here then
-    run_in_terminal(written.command, written.cwd)
-    return
-  end
+  if is_here then return run_in_terminal(written.command, written.cwd) end
   local where = notices.copy(written.shell)
   notices.say(('Written. %s cannot be run here; copied %s%s.'):format(written.agent, written.shell, where))
 end
@@ -128,8 +125,9 @@ function M.offer(focus, entry)
   session.call('continuing/choices', {}, function(choices)
     local ways = M.ways(choices, focus, entry)
     if #ways == 0 then
-      notices.say('No agent in which this conversation could be continued is on this machine. Start one of them once.')
-      return
+      return notices.say(
+        'No agent in which this conversation could be continued is on this machine. Start one of them once.'
+      )
     end
     local options = {
       prompt = 'Continue in a new session',

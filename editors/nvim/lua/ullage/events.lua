@@ -5,8 +5,6 @@ local M = {}
 ---@type table<string, function[]>
 local listeners = {}
 
----@param listener function
----@return fun() off
 function M.on(name, listener)
   listeners[name] = listeners[name] or {}
   table.insert(listeners[name], listener)

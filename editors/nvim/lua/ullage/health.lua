@@ -26,10 +26,7 @@ local function check_server()
   health.start('ullage: 1. Server found')
   local server, client = require('ullage.server'), require('ullage.client')
   local found, missing = server.find()
-  if missing then
-    health.error(missing.message, { server.REMEDY, 'Then any :Ullage command starts it.' })
-    return
-  end
+  if missing then return health.error(missing.message, { server.REMEDY, 'Then any :Ullage command starts it.' }) end
   health.ok(('%s, from %s%s'):format(table.concat(found.cmd, ' '), found.from, version(found.cmd)))
   if client.state == 'running' then
     local ours = (client.get().server_capabilities.experimental or {}).ullage

@@ -52,8 +52,9 @@ local function choose_followed()
   consent.ask_to_keep(function()
     local list = following.listed()
     if #list == 0 then
-      notices.say('No agent has a conversation on this machine. It is listed here as soon as one writes to its files.')
-      return
+      return notices.say(
+        'No agent has a conversation on this machine. It is listed here as soon as one writes to its files.'
+      )
     end
     local limits = rows.limits_of(list)
     local prompt = 'Conversations of agents' .. (limits ~= '' and (' (limits: %s)'):format(limits) or '')
@@ -116,14 +117,10 @@ end
 
 ---`:Ullage import`: imports a file, or one of those that agents keep on this machine.
 function M.import(path)
-  if path ~= '' then
-    import({ path = paths.full(path) })
-    return
-  end
+  if path ~= '' then return import({ path = paths.full(path) }) end
   client.call('transcripts/list', { cwd = vim.uv.cwd() }, function(result)
     if #result.transcripts == 0 then
-      notices.say('No conversation of a coding agent was found. Name a file: :Ullage import {file}')
-      return
+      return notices.say('No conversation of a coding agent was found. Name a file: :Ullage import {file}')
     end
     -- A conversation that is followed has one title and one age everywhere.
     local by_path = {}
@@ -160,10 +157,7 @@ local function load(id) session.load(id, notices.failed) end
 
 ---`:Ullage switch`: makes a stored session the active one. The list begins with those of the folder.
 function M.switch(id)
-  if id ~= '' then
-    load(id)
-    return
-  end
+  if id ~= '' then return load(id) end
   -- Each list has the sessions that were changed last.
   client.request('session/list', { cwd = vim.uv.cwd() }, function(_, here)
     client.call('session/list', {}, function(all)

@@ -78,10 +78,7 @@ function M.forget(edit_id) known[key_of(edit_id)] = nil end
 ---@param use fun(result: ullage.LostResult)
 function M.find(edit_id, use)
   local kept = edit_id and known[key_of(edit_id)]
-  if kept then
-    use(kept)
-    return
-  end
+  if kept then return use(kept) end
   local ends = require('ullage.waiting').begin('Looking for what was left out…')
   session.request('context/lost', { editId = edit_id }, function(error, result)
     ends()

@@ -12,7 +12,6 @@ LEVELS.off = vim.log.levels.OFF
 local SHORTEST = 20
 
 ---Whether a function is Neovim's own, which no plugin has replaced. Those that are built in have no file.
----@param func function
 local function is_builtin(func)
   local source = debug.getinfo(func, 'S').source
   return source:find('^=?%?$') ~= nil
@@ -23,10 +22,7 @@ end
 ---Shows a text whatever the options say.
 ---@param level integer of `vim.log.levels`
 function M.show(text, hint, level)
-  if not is_builtin(vim.notify) then
-    vim.notify(text .. hint, level, { title = 'Ullage' })
-    return
-  end
+  if not is_builtin(vim.notify) then return vim.notify(text .. hint, level, { title = 'Ullage' }) end
   -- One line, because Neovim's own notification would stop the user with a prompt. The whole is in `:Ullage log`.
   local line, room = text:gsub('%s*\n%s*', ' '), math.max(vim.v.echospace, SHORTEST)
   if hint == '' and level >= LEVELS.warning and vim.fn.strdisplaywidth(line) > room and room >= 2 * SHORTEST then

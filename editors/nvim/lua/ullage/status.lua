@@ -114,10 +114,7 @@ function M.setup()
   events.on('followed', tell_if_changed)
   events.on('session', tell_if_changed)
   events.on('compaction', function(what)
-    if what == 'chunk' then
-      refresh()
-      return
-    end
+    if what == 'chunk' then return refresh() end
     always()
     if what == 'completed' then vim.defer_fn(refresh, DONE + 10) end
   end)

@@ -15,10 +15,6 @@ local KINDS = {
   rewind = 'going back',
 }
 
-local function in_force(edits)
-  return vim.tbl_filter(function(edit) return not edit.reverted end, edits)
-end
-
 ---Returns `brings back 122K tokens; the context will be at 98 %`. The server has computed the figures.
 ---@param usage table a `UsageResult` of the wire
 local function consequence(usage)
@@ -53,8 +49,7 @@ function M.ask(id)
   local params = id and { editId = id } or {}
   session.request('context/undo', vim.tbl_extend('error', params, { dryRun = true }), function(error, result)
     if error and error.kind == 'NothingToUndo' and not id then
-      notices.say('There is nothing to undo: no edit is in force.')
-      return
+      return notices.say('There is nothing to undo: no edit is in force.')
     elseif notices.failed(error) then
       return
     end
@@ -110,7 +105,8 @@ end
 function M.ids()
   local active = session.active
   local result = active and require('ullage.client').ask('context/history', { sessionId = active.id }) or { edits = {} }
-  return words.pluck(in_force(result.edits), 'id')
+  local in_force = vim.tbl_filter(function(edit) return not edit.reverted end, result.edits)
+  return words.pluck(in_force, 'id')
 end
 
 return M

@@ -19,8 +19,7 @@ local function expand(view)
   local folds = row and (row.section or row.item and row.item.kind == 'archived')
   if folds or vim.fn.foldclosed(line) ~= -1 then
     vim.cmd('silent! normal! za')
-    view:redraw()
-    return
+    return view:redraw()
   end
   local at = view:toggle(line)
   if at then
@@ -63,8 +62,7 @@ local function jump(step)
     while view.rows[at] do
       local item = view.rows[at].kind == 'item' and view.rows[at].item
       if item and (item.kind == 'marker' or item.kind == 'live') then
-        vim.api.nvim_win_set_cursor(0, { at, 0 })
-        return
+        return vim.api.nvim_win_set_cursor(0, { at, 0 })
       end
       at = at + step
     end
@@ -77,10 +75,7 @@ local BIGGEST = 20
 local function biggest(view)
   local list = vim.tbl_filter(function(row) return row.kind == 'item' and row.item.tokens > 0 end, view.rows)
   table.sort(list, function(one, other) return one.item.tokens > other.item.tokens end)
-  if #list == 0 then
-    notices.say('There are no messages yet.')
-    return
-  end
+  if #list == 0 then return notices.say('There are no messages yet.') end
   local window = vim.api.nvim_get_current_win()
   local function label(row) return ('%6s  %s'):format(row.right, vim.trim(row.text)) end
   local options = { prompt = 'The biggest parts', format_item = label }
@@ -106,8 +101,7 @@ end
 local function compact()
   if require('ullage.following').current() then
     -- Asks as well.
-    require('ullage.compacting').compact('')
-    return
+    return require('ullage.compacting').compact('')
   end
   local percent = session.figures and session.figures.percent
   confirmed('Compact now?' .. (percent and (' The context is %d %% full.'):format(percent) or ''), {})
@@ -148,8 +142,7 @@ local function jump_to_number(view)
     if at then
       vim.cmd("normal! m'")
       vim.api.nvim_win_set_cursor(0, { at, 0 })
-      vim.cmd('normal! zv')
-      return
+      return vim.cmd('normal! zv')
     end
   end
   notices.say('Put the cursor on the number of a message, for example #41.')
@@ -160,10 +153,7 @@ end
 local function open_link(view)
   local row, column = row_here(view), vim.api.nvim_win_get_cursor(0)[2]
   for _, span in ipairs(row and row.spans or {}) do
-    if span.url and column >= span[1] and column < span[2] then
-      vim.ui.open(span.url)
-      return
-    end
+    if span.url and column >= span[1] and column < span[2] then return vim.ui.open(span.url) end
   end
   vim.ui.open(vim.fn.expand('<cfile>'))
 end
@@ -173,17 +163,11 @@ local function yank(view)
   local row = row_here(view)
   local item = row and row.item
   if not item or item.kind == 'archived' or item.kind == 'live' then
-    notices.say('Put the cursor on a message.')
-    return
+    return notices.say('Put the cursor on a message.')
   end
   local lines = require('ullage.context.items').details(item)
   vim.fn.setreg(vim.v.register, lines, 'l')
   notices.say(('%s copied.'):format(words.count(#lines, 'line')))
-end
-
----Returns a function of a module, which is loaded when it is used.
-local function lazily(module, name)
-  return function() require(module)[name]() end
 end
 
 local function reload()
@@ -197,7 +181,7 @@ local function help() require('ullage.context.help').show(M.KEYS) end
 ---@type { [1]: string, [2]: string, [3]: string, [4]: fun(view: ullage.View)? }[]
 M.KEYS = {
   { '<CR>', 'toggle', 'open or close what is under the cursor', expand },
-  { 'x', 'cancel', 'stop the compaction that runs', lazily('ullage.compacting', 'cancel') },
+  { 'x', 'cancel', 'stop the compaction that runs', function() require('ullage.compacting').cancel() end },
   { 'cc', 'compact-asked', 'compact now', compact },
   { 'cw', 'compact-focus', 'compact, with words about what to keep', focus },
   { 'ct', 'upto-asked', 'compact everything up to the message', compact_stretch('everything up to', 'upTo') },
@@ -213,7 +197,7 @@ M.KEYS = {
   { '[[', 'previous-marker', 'previous marker', jump(-1) },
   { '<C-]>', 'jump-to-number', 'go to the message whose number (#41) is under the cursor', jump_to_number },
   { 'R', 'reload', 'load again', reload },
-  { 'q', 'close', 'close', lazily('ullage.context', 'close') },
+  { 'q', 'close', 'close', function() require('ullage.context').close() end },
   { 'g?', 'help', 'show these keys', help },
 }
 

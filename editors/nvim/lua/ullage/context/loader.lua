@@ -109,8 +109,7 @@ function Loader:reload(done)
   local round, loaded = self.round, {}
   if not session.active then
     self.builder = nil
-    self:show()
-    return
+    return self:show()
   end
   self.known = facts(session.figures)
   local function request(method, params, keep)
@@ -197,8 +196,7 @@ function Loader:follow(figures)
     -- An agent is given something back just before it goes on.
     self:find_given_back()
   elseif not has_same_past or now[1] ~= before[1] then
-    self:reload()
-    return
+    return self:reload()
   end
   self:check()
 end

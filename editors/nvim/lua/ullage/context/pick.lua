@@ -41,13 +41,9 @@ local function find(id, typed, found)
   session.call(method, params, function(result)
     if (result.note or '') ~= '' then notices.say(result.note) end
     local list = result.entries or result.hits
-    if #list > 0 and number ~= 0 then
-      found(list)
-    else
-      notices.say(
-        number and ('There is no message #%d.'):format(number) or ('Nothing was said about “%s”.'):format(typed)
-      )
-    end
+    if #list > 0 and number ~= 0 then return found(list) end
+    local none = number and 'There is no message #%s.' or 'Nothing was said about “%s”.'
+    notices.say(none:format(number or typed))
   end)
 end
 
@@ -88,11 +84,8 @@ function M.any(id, prompt, use)
   end
 
   session.call('context/messages', { sessionId = id, scope = 'transcript', limit = 1 }, function(result)
-    if result.total == 0 then
-      notices.say('There is no message yet.')
-    else
-      page(result.total)
-    end
+    if result.total == 0 then return notices.say('There is no message yet.') end
+    page(result.total)
   end)
 end
 

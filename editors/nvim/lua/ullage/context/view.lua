@@ -194,22 +194,16 @@ function View:reopen(item)
   end
 end
 
----Returns where a compaction that archives so many messages will put its marker: after them. Leading messages do not
----count.
----@return integer row
+---Returns the row where a compaction that archives so many messages will put its marker: after them. The first message
+---stays, and does not count.
 function View:cut(messages)
-  local seen, ids = 0, {}
+  local seen = 0
   for number, row in ipairs(self.rows) do
     local item = row.kind == 'item' and row.item
-    local message = item and item.entry and not item.archived and item.kind ~= 'marker' and item.entry.message
-    if message and not ids[message.id] then
-      ids[message.id] = true
-      local leading = message.role == 'system' or (message.role == 'user' and seen == 0)
-      seen = seen + (leading and 0 or 1)
+    if item and not item.archived and item.kind ~= 'marker' and item.role ~= 'system' then
       if seen > messages then return number end
+      seen = seen + (item.messages or 0)
     end
-    -- A call and its result are two messages on one line.
-    seen = seen + ((message and item.block and item.result) and 1 or 0)
   end
   return #self.rows + 1
 end

@@ -50,12 +50,6 @@ function M.given()
   return answer == 'yes' or (answer ~= 'no' and nil)
 end
 
----Keeps the user's answer for this Neovim and later ones.
-local function keep(answer)
-  vim.fn.mkdir(vim.fs.dirname(path()), 'p')
-  vim.fn.writefile({ answer and 'yes' or 'no' }, path())
-end
-
 ---@type boolean whether the server of this Neovim was told to follow
 local begun = false
 
@@ -85,24 +79,19 @@ end
 ---Ends following by this Neovim's server.
 ---@param callback fun(error: ullage.Error?)
 local function finish(callback)
-  if not begun then
-    callback()
-    return
-  end
+  if not begun then return callback() end
   begun = false
   by_session = {}
   client.request('following/stop', {}, callback)
 end
 
----Takes the user's answer, and begins or ends following.
+---Takes the user's answer, for this Neovim and later ones, and begins or ends following.
 ---@param callback fun(error: ullage.Error?)
 function M.answer(answer, callback)
-  keep(answer)
-  if answer then
-    M.begin(callback)
-  else
-    finish(callback)
-  end
+  vim.fn.mkdir(vim.fs.dirname(path()), 'p')
+  vim.fn.writefile({ answer and 'yes' or 'no' }, path())
+  local change = answer and M.begin or finish
+  change(callback)
 end
 
 local FOLLOW, NEVER = 'Follow them', 'Never'
@@ -137,14 +126,11 @@ function M.ask_to_keep(done)
   local choices = { yes, 'Not now', 'Never' }
   local prompt = 'Agents delete old conversations. Keep them? `ullage keep off` ends that.'
   vim.ui.select(choices, { prompt = prompt }, function(choice)
-    if choice == yes or choice == 'Never' then
-      client.call('following/keep', { keep = choice == yes }, function()
-        M.keeping = nil
-        done()
-      end)
-    else
+    if choice ~= yes and choice ~= 'Never' then return done() end
+    client.call('following/keep', { keep = choice == yes }, function()
+      M.keeping = nil
       done()
-    end
+    end)
   end)
 end
 

@@ -14,9 +14,7 @@ local M = {}
 ---@class ullage.Running
 ---@field id string
 ---@field number integer
----@field trigger string
 ---@field messages integer
----@field before integer
 ---@field text string the summary so far
 
 ---@type ullage.Active?
@@ -125,13 +123,10 @@ function TAKE.compaction_update(update)
     M.running = {
       id = update.compactionId,
       number = meta.compactionNumber or 0,
-      trigger = meta.trigger or 'manual',
       messages = meta.messagesArchived or 0,
-      before = meta.contextSizeBefore or 0,
       text = '',
     }
-    events.emit('compaction', 'in_progress', M.running)
-    return
+    return events.emit('compaction', 'in_progress', M.running)
   end
   local running = M.running
   M.running = nil
