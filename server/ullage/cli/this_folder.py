@@ -2,7 +2,7 @@
 them that `ullage` and `ullage watch` share, and their ids where there is little room."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from ullage.agents.discovery import Found, UnreadFile
 from ullage.app.known_conversations import KnownConversations, StoredCopies, belongs, changed_at, families
 from ullage.app.running_now import running_agents
 from ullage.cli.draw.parts import Cell, Column, bar, table
-from ullage.cli.draw.text import Glyphs, ago, clock
+from ullage.cli.draw.text import Glyphs, ago, clock, fit_most
 from ullage.cli.output import Screen
 from ullage.model.errors import InputError
 from ullage.model.figure import FollowedRow, Nearness, RateLimit
@@ -278,13 +278,21 @@ def conversation_table(
     """Returns a heading and one line per row. Each row is given with what its conversation is called, and `now` is Unix
     milliseconds. A conversation of another folder than `folder` has its own before the title."""
     is_short = width < _WORDY
-    cells = [_cells(row, (name, _title(row, folder)), now, glyphs, is_short=is_short) for row, name in rows]
+    cells = [
+        _cells(row, (name, _title(row, folder, glyphs, is_short=is_short)), now, glyphs, is_short=is_short)
+        for row, name in rows
+    ]
     return table(_COLUMNS, cells, width, glyphs)
 
 
-def _title(row: FollowedRow, folder: str | None) -> str:
+# Cells of another folder's name before a title, and where there is little room for both.
+_PLACE, _SHORT_PLACE = 24, 12
+
+
+def _title(row: FollowedRow, folder: str | None, glyphs: Glyphs, *, is_short: bool) -> str:
+    title = row.title or "(no message that can be read)"
     place = folder_of(row) if row.cwd != folder else ""
-    return f"{place}: {row.title}" if place else row.title
+    return f"{fit_most(place, _SHORT_PLACE if is_short else _PLACE, glyphs)}: {title}" if place else title
 
 
 def is_due_soon(row: FollowedRow) -> bool:
@@ -304,6 +312,13 @@ def calls(row: FollowedRow) -> str:
     low, high = row.calls_left
     count = str(low) if low == high else f"{low}+" if low else f"0-{high}"
     return f"{count} {'call' if high == 1 else 'calls'}"
+
+
+def unread_lines(files: Iterable[UnreadFile], screen: Screen) -> Iterator[str]:
+    """Yields the lines that say which files could not be read, and why. Most reasons name the file."""
+    for file in files:
+        why = file.reason if file.reason.startswith(file.path) else f"{file.path} ({file.reason})"
+        yield from screen.prose(f"Not read: {why}")
 
 
 def folder_of(row: FollowedRow) -> str:

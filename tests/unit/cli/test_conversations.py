@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.cells import cell_len
 
+from ullage.agents.discovery import UnreadFile
 from ullage.cli.draw.parts import step_lines
-from ullage.cli.draw.text import UNICODE, ago
-from ullage.cli.this_folder import Shortened, conversation_table
+from ullage.cli.draw.text import UNICODE, ago, clean, fit_end
+from ullage.cli.output import Screen
+from ullage.cli.this_folder import Shortened, conversation_table, unread_lines
 from ullage.model.figure import FollowedRow
 
 NOW = 1_795_000_000_000
@@ -52,6 +54,27 @@ def test_what_runs_and_when_it_compacts_is_shown_before_what_else_is_known(width
     assert " now " in lines[1]
     assert "api: Which port?" in lines[2]
     assert "shop" not in lines[1]
+
+
+def test_a_long_folder_leaves_room_for_the_title_and_a_row_without_one_says_so() -> None:
+    far = replace(OTHER, cwd="/home/ada/a-monorepo-with-a-long-name")
+    rows = [(far, "b93d5e60"), (replace(ROW, title=""), "0c1f7a2e")]
+    lines = [line.plain for line in conversation_table(rows, NOW, 60, UNICODE, "/home/ada/shop")]
+    assert "a-monorepo-…: Which port?" in lines[1]
+    assert "(no message that can be read)" in lines[2]
+
+
+def test_a_file_that_was_not_read_is_named_once_with_the_reason() -> None:
+    files = [UnreadFile(path="/a.jsonl", reason="/a.jsonl is empty"), UnreadFile(path="/b.jsonl", reason="too large")]
+    shown = list(unread_lines(files, Screen(UNICODE, 60, 60, color=False, pager=False)))
+    assert shown == ["Not read: /a.jsonl is empty", "Not read: /b.jsonl (too large)"]
+
+
+@given(st.text(), st.integers(2, 40))
+def test_a_path_that_is_too_long_keeps_its_end(path: str, width: int) -> None:
+    whole, kept = clean(path, UNICODE), fit_end(path, width, UNICODE)
+    assert cell_len(kept) <= width
+    assert kept == whole or (kept[0] == "…" and whole.endswith(kept[1:]) and cell_len(whole) > width)
 
 
 def test_the_calls_left_are_shown_where_there_is_room() -> None:

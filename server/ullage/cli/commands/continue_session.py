@@ -134,8 +134,8 @@ def _report(shown: ContinuingResult, source: str, *, written: bool) -> ContinueR
 def _lines(report: ContinueReport, screen: Screen) -> Iterator[str]:
     share = f" of {report.size:,} ({percent(report.used, report.size)}%)" if report.size else ""
     before = f", {report.before:,} before" if report.before is not None else ""
-    kept = f"{plural(report.messages, 'message')}, and {report.left_out:,} left out"
-    what = f"{report.agent} has in it {report.used:,} tokens{share}{before}: {kept}."
+    left_out = f"; {report.left_out:,} left out" if report.left_out else ""
+    what = f"The new session has {report.used:,} tokens{share}{before}: {plural(report.messages, 'message')}{left_out}."
     yield from screen.prose(plain(what, screen.glyphs))
     for note in report.notes:
         yield from screen.prose(plain(note, screen.glyphs))

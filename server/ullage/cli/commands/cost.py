@@ -22,10 +22,10 @@ from ullage.app.compose import open_workspace
 from ullage.app.known_conversations import KnownConversations, whole_document
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.draw.parts import Cell, Column, table
-from ullage.cli.draw.text import clean, fit_most, plural
+from ullage.cli.draw.text import clean, fit_end, fit_most, plural
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report, filled
-from ullage.cli.this_folder import folder_called
+from ullage.cli.this_folder import folder_called, unread_lines
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.known_models import price_of, prices_date
 from ullage.model.errors import UllageError
@@ -265,7 +265,7 @@ def _lines(report: CostReport, most: int, screen: Screen) -> Iterator[Text | str
     if not report.days:
         yield from screen.prose(f"No request of {folder} is known. `ullage cost --all` has those of all folders.")
     else:
-        yield Text(fit_most(folder, screen.room, screen.glyphs), "bold")
+        yield Text(fit_end(folder, screen.room, screen.glyphs), "bold")
         shown, earlier = report.days[-most:], report.days[:-most]
         rows = [_row(_named(one.day), one) for one in reversed(shown)]
         if earlier:
@@ -274,8 +274,7 @@ def _lines(report: CostReport, most: int, screen: Screen) -> Iterator[Text | str
         yield from table(_COLUMNS, rows, screen.room, screen.glyphs)
         yield ""
         yield from _remarks(report, screen)
-    for file in report.unread_files:
-        yield f"Not read: {clean(file.path, screen.glyphs)} ({clean(file.reason, screen.glyphs)})"
+    yield from unread_lines(report.unread_files, screen)
 
 
 def _remarks(report: CostReport, screen: Screen) -> Iterator[Text | str]:

@@ -16,7 +16,7 @@ from ullage.app.compose import open_workspace
 from ullage.app.known_conversations import rows_of_sessions
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.draw.parts import Column, step_lines, table
-from ullage.cli.draw.text import ago, clean, clock, plural, wrap
+from ullage.cli.draw.text import ago, clean, clock, fit_end, plural, wrap
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report
 from ullage.cli.this_folder import (
@@ -29,6 +29,7 @@ from ullage.cli.this_folder import (
     folder_called,
     folder_of,
     limits_of,
+    unread_lines,
 )
 from ullage.model.errors import UllageError
 from ullage.model.figure import FollowedRow
@@ -147,10 +148,11 @@ def _lines(here: Here, names: ShortIds, now: int, screen: Screen) -> Iterator[Te
     ]
     heading, *drawn = conversation_table(rows, now, screen.room, screen.glyphs, str(here.folder))
     if here.rows:
-        yield Text.assemble((folder, "bold"), f"  {_count(len(here.rows), here.count)}")
+        count = f"  {_count(len(here.rows), here.count)}"
+        yield Text.assemble((fit_end(folder, screen.room - len(count), screen.glyphs), "bold"), count)
         yield from (heading, *drawn[: len(here.rows)])
     elif here.elsewhere:
-        yield f"No conversation of {folder}."
+        yield from screen.prose(f"No conversation of {folder}.")
     else:
         yield from screen.prose("No conversation was found on this machine. Once an agent has one, it is here.")
     if here.elsewhere:
@@ -163,8 +165,7 @@ def _lines(here: Here, names: ShortIds, now: int, screen: Screen) -> Iterator[Te
     for row in here.rows:
         if row.reason:
             yield f"No figure of {names(row.session_id)}: {clean(row.reason, screen.glyphs)}"
-    for file in here.unread:
-        yield f"Not read: {clean(file.path, screen.glyphs)} ({file.reason})"
+    yield from unread_lines(here.unread, screen)
 
 
 def _count(shown: int, count: int) -> str:
@@ -196,7 +197,7 @@ def _answers(here: Here, names: ShortIds, now: int, screen: Screen, store: Path)
             yield from _told(screen, "Good moment", f"{names(row.session_id)}: {said}")
     if limits := limits_of(rows, now):
         yield from _told(screen, "Rate limits", limits)
-    steps = [(f"ullage context {chosen}", "of what it is full, and until when")]
+    steps = [(f"ullage context {chosen}", "what fills it, and until when")]
     if left:
         steps = [
             (f"ullage lost {chosen}", "all that it left out"),

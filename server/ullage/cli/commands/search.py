@@ -16,7 +16,7 @@ from ullage.app.compose import open_workspace
 from ullage.app.known_conversations import ReadingAll
 from ullage.app.team_sending import open_archive
 from ullage.cli.arguments import StoreOptions, add_drawing, add_embeddings, number, read_options
-from ullage.cli.draw.parts import bar
+from ullage.cli.draw.parts import bar, step_lines
 from ullage.cli.draw.text import clean, fit_most, plural
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report, filled
@@ -315,8 +315,8 @@ def hit_lines(hits: Sequence[SearchHit], workspace: Workspace, screen: Screen) -
             if hit.session_id == session_id:
                 yield from _hit(hit, screen)
     first = hits[0]
-    show = f"A whole message: ullage search --conversation {names(first.session_id)} --show {number_of(first.index)}"
-    yield from (Text(line, "dim") for line in screen.prose(show))
+    show = f"ullage search --conversation {names(first.session_id)} --show {number_of(first.index)}"
+    yield from map(Text, step_lines([(show, "in full")], screen.room, screen.glyphs))
 
 
 def _doubt(hits: Sequence[SearchHit], options: SearchOptions, screen: Screen) -> Sequence[Text]:
@@ -391,10 +391,8 @@ def _team_lines(hits: "Sequence[TeamHit]", screen: Screen) -> Iterator[Text]:
             yield from _hit(hit.passage.hit, screen)
     if hits:
         found = hits[0].passage.hit
-        show = (
-            f"A whole message: ullage search --team --conversation {found.session_id} --show {number_of(found.index)}"
-        )
-        yield from (Text(line, "dim") for line in screen.prose(show))
+        show = f"ullage search --team --conversation {found.session_id} --show {number_of(found.index)}"
+        yield from map(Text, step_lines([(show, "in full")], screen.room, screen.glyphs))
 
 
 def _whose(owner: str, folder: str, title: str, screen: Screen) -> Text:

@@ -286,8 +286,8 @@ def ask_once(store: StorePlace | None, screen: Screen) -> None:
     limit = f"; at most {asked.limit / 1e9:g} GB" if asked.limit else ""
     question = (
         "Agents delete old conversations, some after a month. Ullage can keep them.\n"
-        f"  what:   {plural(asked.conversations, 'conversation')} on this machine ({in_bytes(asked.size)}) and what is "
-        "added, all that was said and read\n"
+        f"  what:   all of {plural(asked.conversations, 'conversation')} on this machine ({in_bytes(asked.size)}), and "
+        "of later ones\n"
         f"  where:  {at_home(asked.path)}, which only you may read, compressed{limit}\n"
         "  stop:   ullage keep off; remove: ullage forget\n"
         "Keep them?"

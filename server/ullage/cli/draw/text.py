@@ -132,6 +132,17 @@ def fit_most(text: str, width: int, glyphs: Glyphs) -> str:
     return fit(text, min(width, cell_len(clean(text, glyphs))), glyphs)
 
 
+def fit_end(text: str, width: int, glyphs: Glyphs) -> str:
+    """Returns the text in at most `width` cells: cleaned, and without its beginning if it is too long. Of a path, the
+    end says most."""
+    text = clean(text, glyphs)
+    if cell_len(text) <= width:
+        return text
+    while text and cell_len(text) >= width:
+        text = text[1:]
+    return glyphs.ellipsis + text
+
+
 def wrap(text: str, width: int, glyphs: Glyphs) -> list[str]:
     """Returns the text as lines of at most `width` cells, broken between words. A word that is longer than a line is
     broken, too. Line breaks and several spaces count as one space. An empty text becomes one empty line."""
