@@ -41,11 +41,11 @@ end
 
 T['a row says when the agent compacts because the conversation idles'] = function()
   local at = (os.time() + 600) * 1000
-  local words = ('compacts by itself at %s because it idles'):format(os.date('%H:%M', at / 1000))
+  local words = ('idle: compacts at %s'):format(os.date('%H:%M', at / 1000))
   local idle = { at = at, setting = '"idleCompaction": false' }
   eq(rows.figures(read({ idle = idle })), ('46 %% of 200K, %s, compacts at 55 %%, 20 to 31 calls left'):format(words))
   for _, fields in ipairs({ { idle = { at = 1000 } }, { idle = 'soon' }, { idle = idle, live = false } }) do
-    eq(rows.figures(read(fields)):find('idles', 1, true), nil)
+    eq(rows.figures(read(fields)):find('idle', 1, true), nil)
   end
 end
 

@@ -205,8 +205,7 @@ T['a compaction because it idles is told once, when it is near'] = function()
     shows(('CC %d %%, idle: compacts at %s'):format(used / 2000, time))
   end
   eq(child.lua_get('_G.said'), {
-    ('Claude Code compacts by itself at %s because it idles ("idle": false in its settings stops that); '):format(time)
-      .. 'before that: a prompt, /compact (:Ullage continue)',
+    ('Claude Code: idle: compacts at %s; before that: a prompt, /compact (:Ullage continue)'):format(time),
   })
 end
 
@@ -221,10 +220,7 @@ T['a good moment is told once, after a silence, and neither late nor in quiet mo
   told(94000, 5, 0)
   told(96000, 700, 0)
   told(98000, 20, 1)
-  has(
-    '^Claude Code: good moment: a new session begins with 14K in place of 98K: “fix: rates” is committed and nothing is open',
-    child.lua_get('_G.said[1]')
-  )
+  eq(child.lua_get('_G.said[1]'), 'Claude Code: good moment: new session 14K (:Ullage continue)')
   child.lua("require('ullage').setup({ store = vim.env.ULLAGE_STORE, statusline = { quiet = true } })")
   shows('')
   write({ row({ cwd = folder, nearness = 'imminent', warnings = { 'It is near.' }, moment = moment(30) }) })
@@ -238,7 +234,7 @@ T['the list says what is used of the limits, and a good moment'] = function()
   editor.answer(child, 99)
   child.cmd('Ullage agents')
   eq(child.lua_get('_G.asked[1].prompt'), 'Conversations of agents (limits: Claude Code 5h 42%, 7d 80%)')
-  has(', good moment for a new session · ', child.lua_get('_G.asked[1].items[1]'))
+  has(', good moment: new session 14K · ', child.lua_get('_G.asked[1].items[1]'))
 end
 
 T["the follower's warnings are told once"] = function()

@@ -89,12 +89,12 @@ local function tell(row)
   local left = row.idle and row.idle.at - now or 0
   if left > 0 and left <= rows.AHEAD then
     local instead = row.compact_command ~= '' and ', ' .. row.compact_command or ''
-    local text = ('%s %s; before that: a prompt%s'):format(agent, rows.idles(row.idle), instead)
+    local text = ('%s: %s; before that: a prompt%s'):format(agent, rows.idles(row.idle), instead)
     once(('%s idle %d'):format(id, row.idle.at), text, 'info', ' (:Ullage continue)')
   end
   local since = row.moment and row.used and now - (row.moment.at > 0 and row.moment.at or row.updated_at)
   if since and since >= SILENCE and since < SILENCE + NEWS then
-    local text = ('%s: good moment: %s'):format(agent, rows.good_moment(row))
+    local text = ('%s: %s'):format(agent, rows.new_session(row.moment))
     once(('%s moment %d'):format(id, row.moment.at), text, 'info', ' (:Ullage continue)')
   end
 end

@@ -160,7 +160,7 @@ end
 
 ---Returns what a new session costs beside this one, and which piece of work has ended.
 ---@param known ullage.Followed|ullage.Figures
-function M.good_moment(known)
+local function good_moment(known)
   local moment, cache = known.moment, known.cache
   local text = ('a new session begins with %s in place of %s'):format(
     words.short(moment.tokens),
@@ -176,13 +176,13 @@ function M.good_moment(known)
   return ('%s: “%s” is committed and nothing is open'):format(text, moment.work)
 end
 
----Returns the words for a compaction that the agent makes because the conversation idles.
----@param idle { at: integer, setting: string }
-function M.idles(idle)
-  return ('compacts by itself at %s because it idles (%s in its settings stops that)'):format(
-    clock(idle.at),
-    idle.setting
-  )
+---Returns the words for a compaction that the agent makes because the conversation idles, where there is little room.
+function M.idles(idle) return 'idle: compacts at ' .. clock(idle.at) end
+
+---Returns the same for a good moment: `good moment: new session 14K, $0.05`.
+function M.new_session(moment)
+  local cost = moment.cost and ', ' .. dollars(moment.cost) or ''
+  return ('good moment: new session %s%s'):format(words.short(moment.tokens), cost)
 end
 
 ---Returns how much of the limits of the user's subscription is used, `5h 42%, 7d 80%`; empty if nothing is known of the
@@ -217,11 +217,12 @@ end
 function M.clock(known)
   local limits, lines = M.limits(known.rate_limits), {}
   if known.idle and known.idle.at > now() then
-    lines[1] = ('Idle: %s %s'):format(known.agent or 'its agent', M.idles(known.idle))
+    local text = 'Idle: %s compacts by itself at %s because it idles (%s in its settings stops that)'
+    lines[1] = text:format(known.agent or 'its agent', clock(known.idle.at), known.idle.setting)
   end
   lines[#lines + 1] = known.cache and 'Cache: ' .. next_prompt(known.cache)
   lines[#lines + 1] = limits ~= '' and ('Limits: %s of what your subscription allows'):format(limits) or nil
-  lines[#lines + 1] = known.moment and 'Good moment: ' .. M.good_moment(known) or nil
+  lines[#lines + 1] = known.moment and 'Good moment: ' .. good_moment(known) or nil
   return lines
 end
 
@@ -235,7 +236,7 @@ function M.brief(row)
   end
   local parts = { text, distance or nil }
   local idle = row.live and row.idle and row.idle.at - now() or 0
-  parts[#parts + 1] = idle > 0 and idle <= M.AHEAD and 'idle: compacts at ' .. clock(row.idle.at) or nil
+  parts[#parts + 1] = idle > 0 and idle <= M.AHEAD and M.idles(row.idle) or nil
   parts[#parts + 1] = warm(row)
   return table.concat(parts, ', ')
 end
@@ -250,9 +251,7 @@ function M.figures(row)
       or row.used and ('%s%s of ?'):format(about, words.short(row.used))
       or '?',
   }
-  if row.live and row.idle and row.idle.at > now() then
-    parts[#parts + 1] = ('compacts by itself at %s because it idles'):format(clock(row.idle.at))
-  end
+  if row.live and row.idle and row.idle.at > now() then parts[#parts + 1] = M.idles(row.idle) end
   if row.compacts_at then
     local at = row.window and ('%d %%'):format(words.percent(row.compacts_at, row.window))
       or words.short(row.compacts_at)
@@ -260,7 +259,7 @@ function M.figures(row)
   end
   parts[#parts + 1] = row.live and M.distance(row) or nil
   parts[#parts + 1] = warm_and_cost(row)
-  parts[#parts + 1] = row.live and row.moment and 'good moment for a new session' or nil
+  parts[#parts + 1] = row.live and row.moment and M.new_session(row.moment) or nil
   return table.concat(parts, ', ')
 end
 
