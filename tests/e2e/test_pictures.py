@@ -14,13 +14,16 @@ from typing import Never
 from uuid import UUID
 
 import pytest
+from pytest import FixtureRequest
 
 from support.agent_homes import Conversation, environment
 from support.codex_files import counted, said, session
 from support.command_line import ullage_bytes
 from support.documents import ROOT, region
+from support.editors import EDITORS, NEOVIMS, SERVER, neovim
 from support.log_trees import to_bytes
-from support.panes import Pane
+from support.panes import Pane, wait_until
+from support.session_log import JsonObject
 
 PICTURES = ROOT / "docs" / "pictures"
 _ASKED = "Refunds in two currencies. Never touch the table of rates, and use pnpm, not npm."
@@ -34,6 +37,7 @@ _CHANGING = (
     (r"\b\d\d:\d\d\b", "14:32"),
     (r"\b\d{4}-\d\d-\d\d\b", "2026-11-29"),
     (r"within \d\.\d s", "within 0.3 s"),
+    (r"warm \d min", "warm 9 min"),
     (r"Ullage \S+ on Python \S+ \(.*\)", "Ullage 0.1.0 on Python 3.13.5 (/usr/bin/python3)"),
     (r"limits of \d+ models", "limits of 368 models"),
     (r"\d+\.\d MB, schema version \d+ of \d+", "0.4 MB, schema version 6 of 6"),
@@ -62,7 +66,13 @@ def home() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="u", dir="/tmp"))
     assert len(str(folder)) == len(_HOME)
     yield folder
-    shutil.rmtree(folder)
+
+    def is_gone() -> bool:
+        # A server of Neovim ends a moment after it, and writes until then.
+        shutil.rmtree(folder, ignore_errors=True)
+        return not folder.exists()
+
+    wait_until(is_gone)
 
 
 class Shop:
@@ -213,6 +223,75 @@ def test_emacs_shows_the_figure_in_its_mode_line(
     keep("emacs", f"{line}\n")
     told = region((ROOT / "docs" / "guide" / "emacs.md").read_text(encoding="utf-8"), "screen")
     assert told == f"```\n{line}\n```\n"
+
+
+def _clock_row(shop: Shop) -> JsonObject:
+    """Returns a row of the live file that has all that the clock can say."""
+    now = int(time.time() * 1_000)
+    return {
+        "session_id": "s1",
+        "agent": "Claude Code",
+        "agent_short": "CC",
+        "title": "Refunds in two currencies",
+        "cwd": str(shop.folder),
+        "live": True,
+        "used": 310_000,
+        "used_source": "reported",
+        "window": 400_000,
+        "compacts_at": 367_000,
+        "calls_left": [14, 41],
+        "compact_command": "/compact",
+        "updated_at": now - 3_600_000,
+        "idle": {"at": now + 480_000, "setting": '"idleCompaction": false'},
+        "cache": {"until": now + 590_000, "source": "promised", "tokens": 310_000, "warm": 0.21, "cold": 1.9},
+        "moment": {"at": now - 20_000, "work": "fix: refunds", "tokens": 14_000, "cost": 0.05},
+        "rate_limits": [{"name": "5h", "percent": 42}, {"name": "7d", "percent": 80}],
+    }
+
+
+@pytest.fixture
+def nvim(shop: Shop, pane: Pane, lacking: Callable[[str], Never]) -> Pane:
+    """Neovim in the folder of the shop, which follows its conversations."""
+    program = neovim(NEOVIMS[-1]) or lacking(f"Neovim {NEOVIMS[-1]}")
+    env = {name: value for name, value in shop.env(80).items() if name not in ("COLUMNS", "LINES")}
+    env |= {"ULLAGE_SERVER": str(SERVER), "TERM": "screen-256color", "XDG_STATE_HOME": str(shop.home / "state")}
+    look = "set laststatus=2 noswapfile statusline=%f%=%{%v:lua.require'ullage'.statusline()%}"
+    words = ["--cmd", f"set rtp^={EDITORS / 'nvim'}", "--cmd", "let g:ullage = #{follow: v:true}", "--cmd", look]
+    pane.start([str(program), "--clean", *words], env, (80, 20), shop.folder)
+    return pane
+
+
+@pytest.fixture
+def shop(home: Path) -> Shop:
+    return Shop(home)
+
+
+def test_neovim_shows_the_clock(
+    shop: Shop, pane: Pane, keep: Callable[[str, str], None], request: FixtureRequest
+) -> None:
+    live = shop.home / ".local" / "share" / "ullage" / "sessions.db.live.json"
+    live.parent.mkdir(parents=True)
+    row = _clock_row(shop)
+    live.write_text(json.dumps({"version": 1, "at": 0, "follower": os.getpid(), "sessions": [row]}), encoding="utf-8")
+    request.getfixturevalue("nvim")
+    told = pane.wait(lambda text: "(:Ullage continue)" in text and "CC 78 %" in text)
+    pane.type(":Ullage agents", "Enter")
+    listed = pane.wait(lambda text: "Type number" in text)
+    keep(
+        "neovim-clock",
+        shop.named("\n".join([*told.rstrip().splitlines()[-2:], "", *listed.rstrip().splitlines()[-5:]])),
+    )
+
+
+def test_neovim_shows_a_conversation_and_what_its_compaction_left_out(
+    shop: Shop, nvim: Pane, keep: Callable[[str, str], None]
+) -> None:
+    shop.run(80, "keep off")
+    nvim.wait(lambda text: "CC 77 %" in text)
+    nvim.type(":Ullage", "Enter")
+    nvim.wait(lambda text: "Go on with the invoices." in text)
+    nvim.type(":only", "Enter", "gg]]", "Enter")
+    keep("neovim", shop.named(nvim.wait(lambda text: "Left out: 2 messages" in text)))
 
 
 def _age(path: Path, at: float) -> None:
