@@ -46,10 +46,10 @@ T['how a figure is known is said if the server says it'] = function()
   }
   eq(
     text(lines(140, known)[2]),
-    '64% full, Some Agent compacts at 67% (learned 12×) · 128K of 200K (as the log proves)'
+    '64% full, Some Agent compacts at 67% (seen 12 times) · 128K of 200K (seen in its log)'
   )
   known.window.contradiction = 'the catalog says 1M'
-  eq(text(lines(100, known)[2]), '64% full, compacts at 67% · 128K of 200K (as the log proves, in doubt)')
+  eq(text(lines(100, known)[2]), '64% full, compacts at 67% · 128K of 200K (seen in its log, in doubt)')
 end
 
 T['the hidden part has the name that the server gives it'] = function()

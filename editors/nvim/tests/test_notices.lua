@@ -35,6 +35,24 @@ T['a notification plugin gets the whole notice'] = function()
   eq(child.lua_get('_G.told'), child.lua_get(LONG))
 end
 
+T['of an agent’s conversation the warning of its row is enough'] = function()
+  child.lua([[
+    vim.notify = function(text) table.insert(_G.said, text) end
+    require('ullage').setup({})
+    local session, events = require('ullage.session'), require('ullage.events')
+    local warning = { text = 'Context 96% full.', severity = 'warning', kind = 'context_warning' }
+    session.figures = { followed = { agent = 'Claude Code' } }
+    events.emit('notice', warning)
+    events.emit('notice', { text = 'Another notice.', severity = 'info', kind = 'other' })
+    vim.schedule(function()
+      session.figures = { followed = nil }
+      events.emit('notice', warning)
+    end)
+  ]])
+  editor.wait(child, '#_G.said == 2')
+  eq(child.lua_get('_G.said'), { 'Another notice.', 'Context 96% full. (:Ullage compact)' })
+end
+
 T['a fault in the options is one line'] = function()
   child.lua("vim.g.ullage = { colour = 'red', shape = 'round', size = ('x'):rep(200) }")
   -- Neovim 0.10 raises the message instead of keeping it, when a script runs the command.

@@ -144,6 +144,9 @@ T['whether conversations are kept is asked until it is answered, and closing the
   ask(1)
   ask(1)
   eq({ #prompts, sent, done }, { 3, { { 'following/keep', true } }, 4 })
+  consent.keeping = { conversations = 0, size = 0, path = '/archive' }
+  ask(1)
+  eq({ #prompts, #sent, done }, { 3, 1, 5 })
   consent.keeping = { conversations = 1, size = 1, path = '/archive' }
   ask('Never')
   eq(sent[2], { 'following/keep', false })

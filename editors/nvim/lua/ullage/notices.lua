@@ -83,7 +83,13 @@ local HINTS = {
 }
 
 function M.setup()
-  events.on('notice', vim.schedule_wrap(function(notice) M.say(notice.text, notice.severity, HINTS[notice.kind]) end))
+  local function tell(notice)
+    local figures = require('ullage.session').figures
+    -- Of an agent's conversation the user is warned by its row, whether or not it is open here.
+    if notice.kind == 'context_warning' and figures and figures.followed then return end
+    M.say(notice.text, notice.severity, HINTS[notice.kind])
+  end
+  events.on('notice', vim.schedule_wrap(tell))
 end
 
 ---Asks the user, and goes on only after a yes.

@@ -31,8 +31,8 @@ function M.done(result)
   local parts = {}
   for _, agent in ipairs(result.agents) do
     if #agent.files > 0 then
-      local paths = vim.tbl_map(function(file) return home(file.path) end, agent.files)
-      parts[#parts + 1] = ('%s: changed %s.'):format(agent.agent, table.concat(paths, ' and '))
+      local more = #agent.files > 1 and (' and %d more'):format(#agent.files - 1) or ''
+      parts[#parts + 1] = ('%s: changed %s%s.'):format(agent.agent, home(agent.files[1].path), more)
       vim.list_extend(parts, agent.notes)
     end
   end

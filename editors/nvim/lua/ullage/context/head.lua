@@ -79,7 +79,7 @@ local function bar(figures, cells)
   return list
 end
 
-local THRESHOLD_SOURCES = { rule = 'by its rule', settings = 'as set' }
+local THRESHOLD_SOURCES = { settings = 'as set' }
 
 ---Returns `, compacts at 67%`, and how that is known.
 ---@param figures ullage.Figures
@@ -93,7 +93,7 @@ local function compaction(figures)
   end
   local threshold = figures.threshold
   local known = threshold and THRESHOLD_SOURCES[threshold.source]
-  if threshold and threshold.source == 'learned' then known = ('learned %d×'):format(threshold.times) end
+  if threshold and threshold.source == 'learned' then known = 'seen ' .. words.count(threshold.times, 'time') end
   local who = figures.managed_by == 'agent' and figures.agent
   return {
     { ', ', 'UllageMuted', rank = 2 },
@@ -105,7 +105,7 @@ end
 
 local WINDOW_SOURCES = {
   agent = 'as its agent says',
-  log = 'as the log proves',
+  log = 'seen in its log',
   settings = 'as set',
   rule = 'usual for its agent',
   catalog = 'assumed',

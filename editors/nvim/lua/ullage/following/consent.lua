@@ -101,7 +101,7 @@ local WIRE = 'Follow them, and give back what their compactions leave out'
 ---@param callback fun(error: ullage.Error?, answer: boolean, wires: boolean) `wires`: the agents are to run Ullage, too
 function M.ask(callback)
   local choices = { FOLLOW, WIRE, 'Not now', NEVER }
-  local prompt = 'Follow the conversations of coding agents on this machine? Their files are only read.'
+  local prompt = 'Follow agents’ conversations on this machine? Their files are only read.'
   vim.ui.select(choices, { prompt = prompt }, function(choice)
     if choice == FOLLOW or choice == WIRE or choice == NEVER then
       M.answer(choice ~= NEVER, function(error) callback(error, choice ~= NEVER, choice == WIRE) end)
@@ -115,7 +115,7 @@ M.keeping = nil
 ---Asks whether conversations are kept, unless that was answered, then calls `done`. A list that is closed is no answer.
 function M.ask_to_keep(done)
   local asked = M.keeping
-  if not asked then return done() end
+  if not asked or asked.conversations == 0 then return done() end
   -- Each line has room on a screen of 80 columns, and says one thing.
   local yes = ('Keep %s, %d MB now%s, in %s'):format(
     words.count(asked.conversations, 'conversation'),

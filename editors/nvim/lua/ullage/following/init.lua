@@ -124,9 +124,7 @@ end
 ---Returns the row of a session, if it is followed.
 ---@return ullage.Followed?
 function M.row(session_id)
-  for _, row in ipairs(M.all()) do
-    if row.session_id == session_id then return row end
-  end
+  return vim.iter(M.all()):find(function(row) return row.session_id == session_id end)
 end
 
 ---Returns the conversation of the agent that runs in the current terminal, or nil if the current window shows none.

@@ -190,10 +190,8 @@ end
 ---@param limits { name: string, percent: integer, until?: integer }[]
 function M.limits(limits)
   local present = only(limits, function(limit) return not limit['until'] or now() < limit['until'] end)
-  return table.concat(
-    vim.tbl_map(function(limit) return ('%s %d%%'):format(limit.name, limit.percent) end, present),
-    ', '
-  )
+  local texts = vim.tbl_map(function(limit) return ('%s %d%%'):format(limit.name, limit.percent) end, present)
+  return table.concat(texts, ', ')
 end
 
 ---Returns what each agent said last of its limits: `Claude Code 5h 42%, 7d 80%`.

@@ -269,9 +269,9 @@ export class Workbench {
 
   // Toasts and dialogs
 
-  /** Waits for a notification and returns it. Its buttons can be found in it. */
+  /** Waits for a notification and returns it. Its buttons can be found in it. While the notification center is open, it is there. */
   async toast(text: string | RegExp): Promise<Locator> {
-    const toast = this.page.locator('.notification-toast', { hasText: text }).first();
+    const toast = this.page.locator('.notification-list-item', { hasText: text }).first();
     await toast.waitFor();
     return toast;
   }
