@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benches.neovim import RIGS
-from fresh_systems.installations import SYSTEMS, WAYS, Tried, Way, install
+from fresh_systems.installations import SYSTEMS, WAYS, Tried, Way, files_of, install
 from fresh_systems.machine import Broken, make_base, missing
 from releasing.project import ROOT
 
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _try(way: Way, suite: str, given: argparse.Namespace) -> Tried:
-    files = sorted(given.out.glob(way.file))
+    files = files_of(way, given.out)
     if not files:
         tried = Tried(suite, way.name, fault=f"{given.out} has no {way.file}")
     else:

@@ -80,6 +80,11 @@ WAYS = (
 )
 
 
+def files_of(way: Way, out: Path) -> list[Path]:
+    """Returns what a release has for a way. Neovim's plugin is there as a folder, too."""
+    return sorted(file for file in out.glob(way.file) if file.is_file())
+
+
 def install(way: Way, suite: str, base: Path, files: list[Path], transcript: Path) -> Tried:
     """Installs the files on a system of their own, and asks for the first figure of a transcript."""
     tried = Tried(f"Debian {suite}, Python {SYSTEMS[suite]}", way.name)

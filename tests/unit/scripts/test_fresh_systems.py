@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fresh_systems.__main__ import line, main
-from fresh_systems.installations import SYSTEMS, WAYS, Tried, Way, figure_in
+from fresh_systems.installations import SYSTEMS, WAYS, Tried, Way, figure_in, files_of
 from fresh_systems.machine import missing
 from support.systems import needs_linux
 
@@ -53,3 +53,12 @@ def test_the_figure_is_found_in_what_the_program_shows(shown: str, figure: str |
 def test_each_way_is_for_known_systems_and_takes_its_files_from_the_release(way: Way) -> None:
     assert {*way.suites} <= {*SYSTEMS}
     assert "/release/" in way.install
+
+
+def test_the_folder_of_neovims_plugin_is_not_put_on_a_system_as_a_file(tmp_path: Path) -> None:
+    names = ("ullage-0.1.0-py3-none-any.whl", "ullage.nvim-0.1.0.tar.gz")
+    for name in names:
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "ullage.nvim").mkdir()
+    way = next(one for one in WAYS if one.name.startswith("Neovim"))
+    assert [file.name for file in files_of(way, tmp_path)] == [*names]
