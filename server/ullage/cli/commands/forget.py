@@ -144,7 +144,9 @@ def _question(
         lines.append(f"and {len(found) - _LISTED:,} older ones")
     alone = sum(not files_left(workspace, [one]) for one in found)
     if alone:
-        lines.append(f"{plural(alone, 'conversation')} of these {'is' if alone == 1 else 'are'} nowhere else")
+        lines.append(f"{plural(alone, 'conversation')} of these {'is' if alone == 1 else 'are'} nowhere else.")
+    if left := len(found) - alone:
+        lines.append("The agent's own file stays." if left == 1 else "The agents' own files stay.")
     return "\n".join([*lines, f"Forget {plural(len(found), 'conversation')} for good?"])
 
 

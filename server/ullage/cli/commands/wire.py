@@ -82,7 +82,7 @@ def run_unwire(args: Namespace) -> int:
     wiring, declined = AgentWiring(options.store), False
     changes, failed = _planned(wiring.take_out, options.agents)
     if not options.agents and not failed and not any(change.is_wired for change in changes):
-        screen.print(["nothing was added to any agent"])
+        screen.print(["Nothing to take out: nothing was added to any agent."])
     for change in changes:
         if not change.is_wired:
             if options.agents:
@@ -129,8 +129,8 @@ def _sentence(change: AgentChange) -> str:
         "shows the figure in its status line": any("ullage statusline" in line for line in gained),
     }
     told = " and ".join(part for part, is_there in parts.items() if is_there) or "gets other lines"
-    places = ", ".join(at_home(file.path) for file in change.files)
-    return f"{change.agent} {told}. Changed is {places}; `ullage unwire` undoes it."
+    places = " and ".join(at_home(file.path) for file in change.files)
+    return f"{change.agent} {told}. This changes {places}; `ullage unwire` undoes it."
 
 
 def _cautions(change: AgentChange) -> list[str]:
