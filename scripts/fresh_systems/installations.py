@@ -74,8 +74,8 @@ WAYS = (
         f"{_PIP % '/release/*.whl'} && mkdir -p {_SITE} && "
         f"tar -xzf /release/ullage.nvim-*.tar.gz -C {_SITE} && {_STATUSLINE}",
         f"ULLAGE_SAMPLE={_TRANSCRIPT} nvim --headless -S /release/newcomer.lua",
-        # Debian 12 has Neovim 0.7.
-        suites=("trixie", "sid"),
+        # Debian 12 has Neovim 0.7, and Debian 13 has 0.10.
+        suites=("sid",),
     ),
 )
 

@@ -54,7 +54,7 @@ local begun = false
 local function begin()
   -- Wrong options are shown by commands and |:checkhealth|, not at every draw of the statusline.
   local fine, options = pcall(require('ullage.config').get)
-  if not fine or is_passing() then return end
+  if not fine or is_passing() or vim.fn.has('nvim-0.11') == 0 then return end
   begun = true
   require('ullage.following').start()
   local is_followed = require('ullage.following.live_file').is_written()
