@@ -1,6 +1,10 @@
 """When a piece of work is at its end, so that the next one can begin in a new or compacted conversation."""
 
+from collections.abc import Sequence
+
+from ullage.agents.results import tool_uses
 from ullage.ledger.ledger_entry import Entry, Ledger, Life
+from ullage.ledger.said import typed_text
 from ullage.model.message import Message, Role, ToolUseBlock
 
 _CHANGED = (Life.CREATED, Life.CHANGED, Life.DELETED)
@@ -38,6 +42,17 @@ def may_end(last: Message) -> bool:
     """Returns whether a last message may be at the end of a piece of work, by itself: a short answer that neither asks
     nor calls."""
     return last.role is Role.ASSISTANT and len(last.text) <= _LONGEST and not _asks_or_calls(last)
+
+
+def may_have_committed(messages: Sequence[Message]) -> bool:
+    """Returns whether a commit may have been made since the user's last words: whether git is named since then. Reads
+    the last turn alone, so that a long conversation is folded only where `finished_work` may find something."""
+    for message in reversed(messages):
+        if "git" in message.text or any("git" in str(use.input) for use in tool_uses([message])):
+            return True
+        if message.role is Role.USER and typed_text(message):
+            return False
+    return False
 
 
 def _asks_or_calls(message: Message) -> bool:

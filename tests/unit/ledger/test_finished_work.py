@@ -3,7 +3,7 @@
 import pytest
 
 from support.talk import Talk
-from ullage.ledger.finished_work import finished_work
+from ullage.ledger.finished_work import finished_work, may_have_committed
 from ullage.ledger.folding import fold
 
 CWD = "/home/me/shop"
@@ -27,6 +27,21 @@ def found(talk: Talk) -> str | None:
 )
 def test_a_commit_of_all_changes_ends_a_piece_of_work_in_any_language(said: str) -> None:
     assert found(committed().agent(said)) == "fix: round"
+
+
+@pytest.mark.parametrize(
+    ("talk", "may"),
+    [
+        (committed().agent("Done."), True),
+        # What an agent inserts in the middle of a turn does not end it.
+        (committed().user("<system-reminder>The date is known.</system-reminder>").agent("Done."), True),
+        (started().agent("Done."), False),
+        (committed().agent("Done.").user("What does round do?").agent("It rounds half to even."), False),
+        (Talk(), False),
+    ],
+)
+def test_only_a_turn_that_names_git_may_have_committed(talk: Talk, may: bool) -> None:
+    assert may_have_committed(talk.messages) is may
 
 
 def test_several_commits_in_a_turn_end_it_with_the_last() -> None:

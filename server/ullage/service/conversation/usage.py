@@ -9,7 +9,7 @@ other file, or by its text, and one whose agent has deleted the file.
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from ullage.ledger.finished_work import finished_work, may_end
+from ullage.ledger.finished_work import finished_work, may_end, may_have_committed
 from ullage.ledger.folding import Fold
 from ullage.model.errors import SessionFollowed
 from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, SessionRenamed, SummaryReported
@@ -140,10 +140,11 @@ def good_moment(projection: Projection) -> GoodMoment | None:
     """Returns that a piece of work has just ended in a long conversation. Returns None if something of it is open, and
     if a new session would begin with more than half of it.
 
-    Folds all messages of the context, which takes about 0.05 ms for each, if the last one may end a piece of work."""
+    Folds all messages of the context, which takes about 0.05 ms for each, if the last turn may have ended a piece of
+    work."""
     transcript = projection.transcript
     view, used = transcript.view, projection.tracker.reading.used
-    if used < LONG or not view or not may_end(view[-1]):
+    if used < LONG or not view or not may_end(view[-1]) or not may_have_committed(view):
         return None
     tokens = projection.tracker.reading.breakdown.overhead + HANDED_OVER
     if tokens > used / 2:
