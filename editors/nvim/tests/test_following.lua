@@ -250,7 +250,11 @@ T['what its writer tells on the desktop is not told here, but for a compaction t
   local folder = start({ row(warned) }, nil, true)
   shows('CC 46 %')
   eq(child.lua_get('_G.said'), {})
-  write({ row(vim.tbl_extend('error', warned, { cwd = folder, nearness = 'imminent', calls_left = { 1, 2 } })) }, nil, true)
+  write(
+    { row(vim.tbl_extend('error', warned, { cwd = folder, nearness = 'imminent', calls_left = { 1, 2 } })) },
+    nil,
+    true
+  )
   shows('CC 46 %, 1 to 2 calls left')
   eq(child.lua_get('#_G.said'), 1)
 end
