@@ -166,6 +166,27 @@ def test_a_report_that_is_too_small_to_be_true_is_not_believed(
     assert found.used > 20_000
 
 
+@pytest.mark.parametrize("is_long", [True, False], ids=["ends", "whole"])
+def test_of_many_new_conversations_one_that_was_compacted_is_counted_when_it_is_shown(
+    home: Home, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, *, is_long: bool
+) -> None:
+    log = ClaudeLog(session=ID)
+    for number in range(40 if is_long else 1):
+        log = log.ask("We weighed the walnuts today. " * 1_000).answer(30_000 + 6_000 * number)
+    file = put_log(home, log.compact(150_000).ask("Now weigh what is left of them. " * 100))
+    whole = row_of(asyncio.run(project_transcript(workspace, recorded(file))))
+    assert whole.used is not None
+    monkeypatch.setattr(known_conversations, "_FEW", 0)
+    monkeypatch.setattr(known_conversations, "whole_document", None)
+    conversations = known(home, workspace)
+    (one,) = conversations.found
+    assert (one.used_source, one.is_sure) == (UsageSource.ESTIMATED, False)
+    assert one.used == pytest.approx(whole.used, abs=(whole.window or 0) / 20)
+    monkeypatch.undo()
+    assert figure(conversations.sure([one])[0]) == figure(whole)
+    assert figure(known(home, workspace).found[0]) == figure(whole)
+
+
 async def test_a_conversation_whose_messages_must_be_counted_is_listed_for_a_coroutine(
     home: Home, workspace: Workspace
 ) -> None:

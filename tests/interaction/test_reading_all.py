@@ -8,8 +8,10 @@ import pytest
 from support.claude_log import ClaudeLog
 from support.homes import Home, put_claude, put_codex
 from support.workspace import build_test_client
-from ullage.app.known_conversations import ReadingAll, read_in_background
+from ullage.app import known_conversations
+from ullage.app.known_conversations import KnownConversations, ReadingAll, read_in_background
 from ullage.model.figure import FollowedRow, LiveSessions
+from ullage.model.usage import UsageSource
 from ullage.service.conversation.workspace import Workspace
 from ullage.store.sqlite.known_catalogue import FollowedNow
 
@@ -37,6 +39,21 @@ def reading(home: Home, workspace: Workspace) -> ReadingAll:
 def titles(workspace: Workspace) -> set[str]:
     store = workspace.ports.store
     return {store.info(one.session_id).title for one in store.imported()}
+
+
+async def test_what_a_list_has_estimated_is_counted_in_the_background(
+    home: Home, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = ClaudeLog(session=IDS[3]).ask("Rain. " * 900).answer(60_000).compact(150_000)
+    home.put(f".claude/projects/-home-ada-weather/{IDS[3]}.jsonl", log.data)
+    monkeypatch.setattr(known_conversations, "_FEW", 0)
+    place = home.path.parent / "store.db"
+    before = KnownConversations(workspace, place, home.machine).found
+    (estimated,) = (one for one in before if one.used_source is UsageSource.ESTIMATED)
+    await read_in_background(workspace, place, home.machine)
+    after = {one.place: one for one in KnownConversations(workspace, place, home.machine).found}
+    assert (estimated.is_sure, after[estimated.place].is_sure) == (False, True)
+    assert after[estimated.place].used != estimated.used
 
 
 async def test_what_changed_last_is_read_first_and_what_is_there_is_not_read_again(

@@ -9,6 +9,7 @@ ended is read by the next one.
 
 import asyncio
 import logging
+import os
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -46,7 +47,7 @@ from ullage.service.archive.search import index_session
 from ullage.service.conversation.usage import LONG
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import read_conversation
-from ullage.service.follow.known_rows import KnownRows, ends_with_edit
+from ullage.service.follow.known_rows import Care, KnownRows, ends_with_compaction, ends_with_edit
 from ullage.service.follow.live_rows import QUIET, of_agent
 from ullage.service.ports.agent_files import FoundFile
 from ullage.store.sqlite.catalogue_notes import ForgottenList, SqliteTold
@@ -64,6 +65,8 @@ _LARGEST, _MOST = 64 << 20, 12 << 20
 # Bytes of a file that a prompt is believed to have had, and how many of them make one of text: records have much else.
 _BEFORE, _TEXT = 128 << 10, 3
 _MODEL = b'"model":"'
+# As many new conversations are counted that end with a compaction. More are estimated until they are shown.
+_FEW = 100
 # Rows of each table of a database that are read for a figure: some dozens of messages, with their parts.
 _ROWS = 200
 # Records at the beginning of a file that say what the conversation is.
@@ -87,7 +90,7 @@ class KnownConversations:
     def __init__(self, workspace: Workspace, place: StorePlace | None, machine: Machine | None = None) -> None:
         path = local_path(place)
         self._told = SqliteTold(path)
-        self._rows = KnownRows(workspace, self._told)
+        self._rows = KnownRows(workspace, self._told.windows().get)
         self._is_off = workspace.settings.notices is Notices.OFF
         self._catalogue = SqliteCatalogue(path)
         self._candidates: dict[str, Candidate] = {}
@@ -97,11 +100,13 @@ class KnownConversations:
         live = live_now(place)
         self._follower = live.follower if live else 0
         found: list[KnownConversation] = []
-        for candidate in all_candidates(path, machine, unread):
+        candidates = list(all_candidates(path, machine, unread))
+        care = Care.QUICK if len(candidates) > len(known) + _FEW else Care.USUAL
+        for candidate in candidates:
             name = candidate.path if candidate.row is None else kept_path(candidate.path, candidate.origin_id)
             one = known.get(name)
             if one is None or one.stat != candidate.stat or one.basis != _basis(self._rows, one):
-                read = _read(self._rows, candidate, name, is_wanted_whole=False)
+                read = _read(self._rows, candidate, name, care)
                 changed.append(read)
                 # Who follows a conversation has read all of it; nothing shows another figure.
                 is_followed = one is not None and one.follower == self._follower != 0
@@ -143,7 +148,7 @@ class KnownConversations:
                 closer[one.place] = replace(one, is_sure=True)
             else:
                 left -= candidate.size
-                read = _read(self._rows, candidate, one.place, is_wanted_whole=True)
+                read = _read(self._rows, candidate, one.place, Care.WHOLE)
                 closer[one.place] = replace(read, begins=one.begins)
         self._write(closer.values(), ())
         read = (closer.get(one.place, one) for one in shown)
@@ -162,7 +167,7 @@ class KnownConversations:
         found = [one for one in self._all if one.agent_session_id.startswith(origin)]
         sides = all_candidates(self._path, machine, [], are_side=True)
         named = (side for side in sides if side.origin_id.startswith(origin))
-        found += [_read(self._rows, side, side.path, is_wanted_whole=False) for side in named]
+        found += [_read(self._rows, side, side.path) for side in named]
         return [*_without_copies(sorted(found, key=lambda one: -one.updated_at))]
 
     def of_folder(self, folder: Path | None) -> list[tuple[KnownConversation, Candidate]]:
@@ -304,7 +309,7 @@ def families(found: Sequence[KnownConversation]) -> list[list[KnownConversation]
         return key
 
     for one in found:
-        begins = one.begins and f"{Path(one.path).parent} {one.begins}"
+        begins = one.begins and f"{os.path.dirname(one.path)} {one.begins}"  # noqa: PTH120 - there are thousands
         for name in filter(None, (one.agent_session_id, one.forked_from, begins)):
             above[root((one.agent, name))] = root(("", one.place))
     grouped: dict[tuple[str, str], list[KnownConversation]] = {}
@@ -328,11 +333,11 @@ def _basis(rows: KnownRows, one: KnownConversation) -> bytes:
     return rows.basis(one.format, one.cwd, one.model, one.agent_session_id)
 
 
-def _read(rows: KnownRows, candidate: Candidate, name: str, *, is_wanted_whole: bool) -> KnownConversation:
+def _read(rows: KnownRows, candidate: Candidate, name: str, care: Care = Care.USUAL) -> KnownConversation:
     """Returns a conversation as its file says it now. One that can't be read has the reason."""
     bare = _bare(candidate, name)
     try:
-        one = _with_figure(rows, candidate, bare, is_wanted_whole=is_wanted_whole)
+        one = _with_figure(rows, candidate, bare, care)
     except (OSError, InvalidRequest) as error:
         one = replace(bare, reason=reason_of(error))
     except UllageError as error:
@@ -355,19 +360,17 @@ def _bare(candidate: Candidate, name: str) -> KnownConversation:
     )
 
 
-def _with_figure(
-    rows: KnownRows, candidate: Candidate, bare: KnownConversation, *, is_wanted_whole: bool
-) -> KnownConversation:
+def _with_figure(rows: KnownRows, candidate: Candidate, bare: KnownConversation, care: Care) -> KnownConversation:
     """Returns a conversation with what its file says of it. Raises `UllageError` and `OSError`."""
-    if is_wanted_whole or candidate.row is not None:
-        return _read_on(rows, candidate, bare, None, is_wanted_whole=is_wanted_whole)
+    if care is Care.WHOLE or candidate.row is not None:
+        return _read_on(rows, candidate, bare, None, care)
     with file_ends(candidate.path, candidate.size, partial(_title_in, candidate)) as ends:
         quick = next((read for known in candidate.agent.formats if (read := _at_end(known, ends))), None)
         # An answer at the end of a file has no messages beside it. What precedes it in a longer file may be compacted.
         least = min(candidate.size, _BEFORE) // _TEXT
-        row = quick and rows.row(quick, is_whole=False, is_exact=False, least=least)
+        row = quick and rows.row(quick, is_whole=False, least=least)
         if ends is None or quick is None or row is None:
-            return _read_on(rows, candidate, bare, ends, is_wanted_whole=False)
+            return _read_on(rows, candidate, bare, ends, care)
         bare = replace(bare, is_whole=False, format=quick.format, forked_from=_origin_of(quick))
         return _described(candidate, Document(name=candidate.path, lines=ends.first), bare, row, ends)
 
@@ -381,11 +384,11 @@ def _origin_of(transcript: ImportedTranscript) -> str:
 
 
 def _read_on(
-    rows: KnownRows, candidate: Candidate, bare: KnownConversation, ends: FileEnds | None, *, is_wanted_whole: bool
+    rows: KnownRows, candidate: Candidate, bare: KnownConversation, ends: FileEnds | None, care: Care
 ) -> KnownConversation:
     """Returns the same from as many records as that takes."""
     document, row = Document(name=candidate.path), None
-    documents = _documents(candidate, ends, is_wanted_whole=is_wanted_whole)
+    documents = _documents(candidate, ends, care)
     while found := next(documents, None):
         document, gap = found
         is_whole = gap is None
@@ -399,14 +402,18 @@ def _read_on(
             transcript = known.read(read)
             bare = replace(bare, forked_from=_origin_of(transcript))
             if not is_whole and ends_with_edit(transcript):
+                if care is Care.QUICK and ends and ends_with_compaction(transcript):
+                    begun = known.read(Document(name=candidate.path, lines=ends.begun()))
+                    row = rows.row(transcript, is_whole=False, begun=begun.events)
+                    break
                 # Only the whole file says what a compaction has left.
                 documents = _whole(candidate)
                 continue
-            row = rows.row(transcript, is_whole=is_whole, is_exact=is_wanted_whole)
+            row = rows.row(transcript, is_whole=is_whole, care=care)
             if ends and row is not None and not row.model and not is_whole and (named := ends.last_with(_MODEL)):
                 # The model of a long turn is named at its beginning.
                 more = replace(read, lines=(read.lines[0], named, *read.lines[1:]))
-                row = rows.row(known.read(more), is_whole=False, is_exact=False) or row
+                row = rows.row(known.read(more), is_whole=False) or row
         except (UnknownFormat, UnreadableTranscript):
             # More of the file may show what it is. If there is no more, it has no message yet.
             continue
@@ -415,17 +422,15 @@ def _read_on(
     if row is None and not bare.is_whole:
         bare = replace(bare, reason="its end does not say the figure, and it is too large to be read here")
     row = row or FollowedRow(session_id="", agent="")
-    return _described(candidate, document, replace(bare, is_sure=is_wanted_whole), row, ends)
+    return _described(candidate, document, replace(bare, is_sure=care is Care.WHOLE), row, ends)
 
 
-def _documents(
-    candidate: Candidate, ends: FileEnds | None, *, is_wanted_whole: bool
-) -> Iterator[tuple[Document, int | None]]:
+def _documents(candidate: Candidate, ends: FileEnds | None, care: Care) -> Iterator[tuple[Document, int | None]]:
     """Yields larger and larger parts of a conversation's file, and after how many lines a gap may be in them; None for
     the whole."""
     path = Path(candidate.path)
     if candidate.row is not None:
-        if not is_wanted_whole:
+        if care < Care.WHOLE:
             document = read_database(path, candidate.origin_id, _ROWS)
             is_whole = _longest_table(document) < _ROWS
             yield document, None if is_whole else len(document.lines)
@@ -527,11 +532,13 @@ class ReadingAll:
 
     def __init__(self, workspace: Workspace, place: StorePlace | None, machine: Machine | None = None) -> None:
         machine = machine or this_machine(str(Path.cwd()))
-        known = sorted(KnownConversations(workspace, place, machine).found, key=changed_at, reverse=True)
+        found = KnownConversations(workspace, place, machine)
+        known = sorted(found.found, key=changed_at, reverse=True)
         sides = sorted(all_candidates(local_path(place), machine, [], are_side=True), key=lambda one: -one.updated_at)
         live = live_now(place)
         copies, followed = StoredCopies(workspace), {row.path for row in live.sessions} if live else set[str]()
         self._workspace = workspace
+        self._known = found
         path = local_path(place)
         self._lease = FileLease(path.with_name(f"{path.name}.reader"))
         missing = [
@@ -554,6 +561,13 @@ class ReadingAll:
         machine = this_machine(str(Path.cwd()))
         found = (all_candidates(local_path(place), machine, [], are_side=is_side) for is_side in (False, True))
         return is_there(place) or any(chain.from_iterable(found))
+
+    async def count(self) -> AsyncGenerator[None]:
+        """Counts in the catalogue what was estimated of conversations, one after the other."""
+        for one in self._known.found:
+            if one.used_source is UsageSource.ESTIMATED and not one.is_sure:
+                await asyncio.to_thread(self._known.sure, [one])
+                yield
 
     async def read(self) -> AsyncGenerator[str]:
         """Reads what is missing, one conversation after the other, and yields the id of each session, "" if there is
@@ -586,15 +600,22 @@ class ReadingAll:
 
 
 async def read_in_background(workspace: Workspace, place: StorePlace | None, machine: Machine | None = None) -> None:
-    """Reads and indexes all that the store lacks, with pauses. If the store can't be written, that is logged."""
+    """Counts what lists have estimated, and reads and indexes all that the store lacks, with pauses. If the store can't
+    be written, that is logged."""
     loop = asyncio.get_running_loop()
+
+    async def rest(began: float) -> float:
+        await asyncio.sleep(_REST * (loop.time() - began))
+        return loop.time()
+
     try:
         reading = await asyncio.to_thread(ReadingAll, workspace, place, machine)
         began = loop.time()
+        async for _ in reading.count():
+            began = await rest(began)
         async for session_id in reading.read():
             if session_id:
                 await index_session(workspace, session_id, lambda _: None)
-            await asyncio.sleep(_REST * (loop.time() - began))
-            began = loop.time()
+            began = await rest(began)
     except StoreError as error:
         log.warning("Could not read older conversations: %s", error)

@@ -131,6 +131,11 @@ class FileEnds:
                 yield self._head[at:]
             return
 
+    def begun(self) -> tuple[Line, ...]:
+        """Returns the whole records of the first 128 KiB."""
+        self._head += self._read(len(self._head), max(0, _BEGIN - len(self._head)))
+        return _numbered(self._head.rpartition(b"\n")[0].split(b"\n"), 1)
+
     def last(self) -> Iterator[bytes]:
         """Yields the lines after `first` that are not blank, the last one first, as far as the end of the file is
         read."""

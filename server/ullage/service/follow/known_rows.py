@@ -7,10 +7,12 @@ folder.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from enum import IntEnum
 from functools import partial
 from hashlib import sha256
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -22,12 +24,14 @@ from ullage.agents.table import agent_of_format
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.ledger.finished_work import may_end
 from ullage.model.events import (
+    CompactionEdit,
     ContextEdited,
     ConversationImported,
     EditReverted,
     Event,
     MessageAppended,
     ModelChanged,
+    Record,
     RecordUnread,
     SessionCreated,
     ToolsDeclared,
@@ -38,23 +42,35 @@ from ullage.model.figure import FollowedRow
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message, Role
 from ullage.model.usage import UsageSource
+from ullage.model.usage_report import is_doubtful
 from ullage.model.words import percent
 from ullage.policy.alarm import calls_left
 from ullage.policy.budget import passed
 from ullage.policy.evidence import RECENT_CALLS, Evidence
 from ullage.policy.prompt_cache import CachedPrompt, idle_compaction, prompt_cache
+from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.environment import Rules, rules_of
+from ullage.service.conversation.projection import text_size
 from ullage.service.conversation.usage import LONG, tokens_left
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import of_agent, row_of
 from ullage.service.imports import ends_with_newest, is_last_doubtful, last_model, project_transcript
 from ullage.service.ports.agent_files import ToldWindow
-from ullage.transcript.fold import Transcript
+from ullage.transcript.fold import Transcript, project
 
 # Who writes a conversation, its model, the window and the threshold that the agent names, and the basis.
 _Setup = tuple[ConversationImported | None, str, int | None, int | None, bytes]
 # Characters of JSON for a token, about.
 _CHARACTERS = 4
+
+
+class Care(IntEnum):
+    """What is counted and not estimated by its length: nothing, what an edit of the context has left, or that and what
+    follows the last report, for which all of the file is read."""
+
+    QUICK = 0
+    USUAL = 1
+    WHOLE = 2
 
 
 class KnownRows:
@@ -82,27 +98,35 @@ class KnownRows:
         return self._bases[key]
 
     def row(
-        self, transcript: ImportedTranscript, *, is_whole: bool, is_exact: bool, least: int = 0
+        self,
+        transcript: ImportedTranscript,
+        *,
+        is_whole: bool,
+        care: Care = Care.USUAL,
+        begun: Sequence[Event] = (),
+        least: int = 0,
     ) -> FollowedRow | None:
-        """Returns the row of a conversation, or None if the figure does not show in this part of its file. A part is
-        enough if it has a report that is no placeholder, and after that no edit of the context. What follows the report
-        is then estimated by its length, unless `is_exact` and the file is whole. `least` is the size of what precedes
-        the report and is not in the transcript, in bytes. Blocks. Raises `UllageError`."""
+        """Returns the row of a conversation, or None if the figure does not show in this part of its file.
+
+        A part is enough if it has a report that is no placeholder, and after that no edit of the context; or, with
+        `begun`, what the file begins with, a compaction. What follows is then estimated by its length. Of a whole file,
+        `care` says what is counted. `least` is the size of what precedes the report and is not in the transcript, in
+        bytes. Blocks: a server asks in a thread. Raises `UllageError`."""
         transcript = self._with_told(transcript)
         last, later, is_edited = _last_report(transcript.events)
-        is_doubted = is_last_doubtful(transcript.events, least)
+        is_left = is_edited or is_last_doubtful(transcript.events, least)
         used = (last.usage.total if last else 0) + later // _CHARACTERS
         newest = _newest_message(transcript.events)
         # Only a fold of all messages says whether this is the end of a piece of work.
         may_end_work = used >= LONG and newest is not None and may_end(newest)
-        if not is_whole and (last is None or is_edited or is_doubted or not ends_with_newest(transcript.events)):
+        if not (is_whole or begun) and (last is None or is_left or not ends_with_newest(transcript.events)):
             return None
-        if is_edited or is_doubted or (is_exact and is_whole and (later or last is None or may_end_work)):
-            # In a thread of its own, because some callers are in a coroutine, whose loop this blocks.
-            with ThreadPoolExecutor(1) as thread:
-                projecting = project_transcript(self._workspace, transcript, counts=is_edited or may_end_work)
-                projected = thread.submit(asyncio.run, projecting).result()
-            return self._named(row_of(projected), transcript)
+        is_exact = care is Care.WHOLE and (later or last is None or may_end_work)
+        if is_whole and (is_exact or (is_left and care > Care.QUICK)):
+            projecting = project_transcript(self._workspace, transcript, counts=is_edited or may_end_work)
+            return self._named(row_of(_finished(projecting)), transcript)
+        if is_left:
+            used = _left_by_length(transcript.events, begun or transcript.events)
         evidence = _evidence_of(transcript)
         rules = self._rules_of(transcript, evidence)
         window = rules.budget.window if rules.budget else None
@@ -118,7 +142,7 @@ class KnownRows:
             model=rules.model,
             used=used,
             # By length alone, not by a count.
-            used_source=UsageSource.ESTIMATED if later or last is None else UsageSource.REPORTED,
+            used_source=UsageSource.ESTIMATED if later or is_left or last is None else UsageSource.REPORTED,
             percent=percent(used, window) if window else None,
             window=window,
             window_source=rules.window.source if rules.window else None,
@@ -164,10 +188,29 @@ class KnownRows:
         )
 
 
+def _finished(projecting: Coroutine[Any, Any, Conversation]) -> Conversation:
+    """Returns the conversation, projected in a loop of its own. A command may ask in a coroutine, beside which nothing
+    runs."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(projecting)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, projecting).result()
+
+
 def ends_with_edit(transcript: ImportedTranscript) -> bool:
     """Returns whether an edit of the context follows the last report: only the whole conversation then says its
     figure."""
     return _last_report(transcript.events)[2]
+
+
+def ends_with_compaction(transcript: ImportedTranscript) -> bool:
+    """Returns whether the last edit of the context is a compaction by the agent, after which nothing is known of what
+    was said before."""
+    edits = (event.edit for event in reversed(transcript.events) if isinstance(event, ContextEdited))
+    last = next(edits, None)
+    return isinstance(last, CompactionEdit) and last.by_agent and not last.kept
 
 
 def _last_report(events: Sequence[Event]) -> tuple[UsageReported | None, int, bool]:
@@ -189,6 +232,23 @@ def _last_report(events: Sequence[Event]) -> tuple[UsageReported | None, int, bo
             case _:
                 pass
     return None, later, is_edited
+
+
+def _left_by_length(events: Sequence[Event], begun: Sequence[Event]) -> int:
+    """Estimates the tokens of the context after these events by the length of its messages, and by what the agent adds
+    to them, according to the reports in `begun`, which a file begins with."""
+    hidden, transcript = list[int](), Transcript()
+    for at, event in enumerate(begun):
+        transcript.apply(Record(position=at, timestamp=0, event=event))
+        if isinstance(event, UsageReported) and not is_doubtful(
+            event.usage.prompt, sum(map(text_size, transcript.view))
+        ):
+            hidden.append(event.usage.total - _length(transcript.view) // _CHARACTERS)
+    return max(0, min(hidden, default=0)) + _length(project(events)) // _CHARACTERS
+
+
+def _length(messages: Sequence[Message]) -> int:
+    return sum(1 + len(encode_json(message.content)) for message in messages)
 
 
 def _cached(events: Sequence[Event], *, is_whole: bool) -> CachedPrompt:

@@ -75,9 +75,13 @@ class SqliteTold(InCatalogue):
     def __call__(self, origin_id: str) -> int | None:
         """Returns the window, in tokens, of the conversation with this id of its agent. Returns None if the agent has
         not said it. Takes microseconds if the catalogue has not changed."""
+        return self.windows().get(origin_id)
+
+    def windows(self) -> Mapping[str, int]:
+        """Returns the windows, in tokens, by the agents' own ids of the conversations, as they are now."""
         with self._lock, suppress(sqlite3.Error, OSError):
             self._look()
-        return self._windows.get(origin_id)
+        return self._windows
 
     def rate_limits(self, origin_id: str) -> tuple[RateLimit, ...]:
         """Returns what the agent said last of the limits of the user's subscription in the conversation with this id of
