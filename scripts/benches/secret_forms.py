@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 ESC = "\x1b"
-FORMS = (
+FORMS: tuple[str, ...] = (
     # Environments and configuration.
     "{N}={v}", 'export {N}="{v}"', "set -gx {N} '{v}'", "setx {N} {v}", "$env:{N} = '{v}'", "{n}: {v}", '{n}: "{v}"',
     "{d}={v}", "{d} = {v}", '{k} = "{v}"', "{N} := {v}", "{n} => '{v}',", '"{c}": "{v}",', '"{c}" : "{v}"',
@@ -85,6 +85,20 @@ FORMS = (
     "2026-01-02 DEBUG {{'{n}': '{v}'}}", '{n}=<{v}>', '{n}=[{v}]', '{n}=({v})', '  "{n}" => "{v}",',
     '  {n}      : {v}', '+  {n}: "{v}"', '-    "{c}": "{v}",', '@@\n+{N}={v}', 'diff: {n} changed from {v} to x',
     '{n} ({v})', '{n} "{v}"', "{n} '{v}'",
+    # What protocols, registries, builds and forms show; also written before the rules were looked at.
+    "maxmemory 256mb\nrequirepass {v}\nappendonly yes", "machine git.corp login bob password {v}",
+    "Driver={{SQL Server}};Server=db;Uid=bob;Pwd={v};Encrypt=yes", "{{User:bob {c}:{v} SSL:false}}",
+    '{{:user=>"bob", :{n}=>"{v}"}}', "local {n} = [[{v}]]", "{N} ?= {v}", "db:\n  {n}: |\n    {v}\n  port: 5432",
+    "  '{k}': [ '{v}' ],", 'Map("user" -> "bob", "{n}" -> "{v}")',
+    'Content-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n--b1--', "auth: {w} of bob changed from old to {v}",
+    "---> USER bob\n<--- 331 need password\n---> PASS {v}", 'write(5, "AUTH {v}\\r\\n", 20) = 20',
+    "2026-11-29T12:00:01.0000000Z   {N}: {v}", '      ~ {n} = "hunter0000old" -> "{v}"',
+    '[{{user,"bob"}},{{{n},"{v}"}}]', '{{:user "bob" :{k} "{v}"}}', "    {c}    REG_SZ    {v}",
+    "UserName : bob\n{c} : {v}\nDomain   : CORP", "ConvertTo-SecureString '{v}' -AsPlainText -Force",
+    'network={{\n  ssid="home"\n  psk="{v}"\n}}', "    stats auth admin:{v}",
+    'Environment="PORT=80" "{N}={v}"', 'Config {{ user: "bob", {n}: Secret("{v}"), port: 1 }}',
+    "$ openssl enc -d -aes-256-cbc -pass pass:{v} -in a.enc", "keytool -list -keystore a.jks -storepass {v}",
+    '%any gateway : PSK "{v}"', 'props.put("{d}", "{v}");', "setenv {N} {v}", "  user bob insecure-password {v}",
 )  # fmt: skip
 # Sentences of other languages, which have no name in English.
 SPOKEN = (

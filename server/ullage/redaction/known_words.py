@@ -17,7 +17,7 @@ from msgspec import Struct
 from ullage.redaction.issuers import ISSUED
 from ullage.redaction.scan import WordSearch, lowered
 
-_PASSWORD = re.compile(r"(?i)pass|pwd|masterauth|\bpin\b|secret|credential")
+_PASSWORD = re.compile(r"(?i)pass|pwd|psk|masterauth|\bpin\b|secret|credential")
 # Words in the place of a password or token that are not one: types, states, placeholders, the name repeated.
 _WORDS = re.compile(
     r"(?i)(?:(?:my|your|the|some|new|old|user|test|fake|dummy|default|sample|db)[-_ ]?){0,2}"
@@ -159,7 +159,7 @@ def _entropy(value: str) -> float:
 
 
 # In names of passwords, tokens and keys.
-NAMES = frozenset(("pass", "pwd", "secret", "token", "credential", "key", "_auth", "_pw", "sig", "masterauth"))
+NAMES = frozenset(("pass", "pwd", "secret", "token", "credential", "key", "_auth", "_pw", "sig", "masterauth", "psk"))
 # For a password in other languages; `named_values.py` has those that are not ASCII.
 SPOKEN = frozenset((
     "passwort", "kennwort", "mot de passe", "clave de acceso", "senha", "parola", "wachtwoord", "adgangskode",
@@ -214,13 +214,23 @@ _WITHOUT_OPTION = {
     "htpasswd": r"\s+-\w{0,20}?b\w{0,20}\s+\S+\s+\S+\s+",
     "login ": r"\S+\s+password\s+",  # .netrc
     "thin:": r"[^\s/]{1,60}/",  # Oracle over JDBC
+    "ConvertTo-SecureString": r"\s+(?:-String\s+)?",
+    "stats auth": r"\s+[^\s:]{1,60}:",
+    "insecure-password": r"\s+",
+    # What mail, FTP, chat and Redis are sent, as traces show it.
+    **dict.fromkeys(
+        (f"{sign}{verb} " for sign in ("> ", ">", '"', "C: ") for verb in ("PASS", "AUTH")),
+        r"(?:[\w.-]{1,40} )?(?=\S{0,60}[\d!$%&@])",
+    ),
 }
 ARGUMENTS = {
-    program: re.compile(re.escape(program) + between + r"[\"']?(?P<inside>[^\s\"'@|]{4,300})")
+    program: re.compile(re.escape(program) + between + r"[\"']?(?P<inside>(?:(?!(?:\\[rn])+[\"'])[^\s\"'@|]){4,300})")
     for program, between in (*_WITH_OPTION.items(), *_WITHOUT_OPTION.items())
 }
 # For each program the word to search for, which its name or its arguments have.
-_WORD_OF = {program: "login" if "login" in program + one.pattern else program for program, one in ARGUMENTS.items()}
+_WORD_OF = {
+    program: "login" if "login" in program + one.pattern else program.lower() for program, one in ARGUMENTS.items()
+}
 PROGRAM_WORDS = frozenset(_WORD_OF.values())
 # Programs that write a password to another one.
 PIPING = frozenset(("echo", "printf"))

@@ -28,9 +28,12 @@ _END = rf"{_COLOUR}{QUOTE}?\]?\)?{_COLOUR}"
 _ASSIGNED = re.compile(
     rf"{_END}"
     rf"(?:(?::\s{{0,2}}&?[\w.\[\]|?]{{1,30}}|\s\w{{1,12}}\(\w{{1,5}}\)|\s?\{{[\w; ]{{1,30}}\}})(?=\s{{0,2}}=[^=]))?"
-    rf"\s{{0,8}}(?P<sign>=>|:=|[:=]=?|%3[ADad]|\\u003[ad]){_COLOUR}{_BLANK}{{0,24}}"
+    rf"\s{{0,8}}(?P<sign>=>|:=|[:=]=?|[?+]=|%3[ADad]|\\u003[ad]){_COLOUR}{_BLANK}{{0,24}}"
     rf"(?:[>|][-+]?\s+|[&!]\w{{1,30}}\s+)?{_COLOUR}(?:{_QUOTED}|{_BARE})"
 )
+# The only one of a list, or what a map or a change has after an arrow.
+_ALONE = re.compile(rf"{_END}\s{{0,3}}(?:=>|[:=])\s{{0,3}}\[\s{{0,3}}{_QUOTED}\s{{0,3}}\]")
+_ARROW = re.compile(rf"{_END}\s{{0,4}}(?:[-~]>|→)\s{{0,4}}{_QUOTED}")
 _CALLED = re.compile(
     r"\\{0,3}[\"'],\s{0,3}\\{0,3}(?P<quote>[\"'])(?P<literal>[^\"'\n\\]{4,400})\\{0,3}(?P=quote)(?!\s{0,3}[:,])"
 )
@@ -55,7 +58,8 @@ ARGUMENT = re.compile(
     r"[= ]\s?(?:(?P<quote>[\"'])(?P<literal>[^\"'\n]{4,400})(?P=quote)|(?P<bare>[^\s\"'|;&-][^\s\"'|;&]{3,400}))"
 )
 _SPOKEN = re.compile(
-    r"(?: (?:for|of) [\w@.-]{1,40}(?: [\w@.-]{1,40})?)? (?:is|was|to|are|ist|lautet|est|es|è|é)(?: now)?:?"
+    r"(?: (?:for|of) [\w@.-]{1,40}(?: [\w@.-]{1,40})?)?(?: (?:changed|reset|rotated|updated)(?: from \S{1,60})?)?"
+    r" (?:is|was|to|are|ist|lautet|est|es|è|é)(?: now)?:?"
     r"\s{1,6}[\"'`(]?(?P<bare>[^\s\"'`,;)]{6,400})"
 )
 _SET = re.compile(r"\w{0,20}\s{1,4}(?P<bare>(?![=_-]{3})[A-Za-z0-9+/=_-]{16,400})(?!\S)")
@@ -64,7 +68,7 @@ _BROKEN = re.compile(
     rf"{_END}\s{{0,8}}(?:=>|:=|[:=]=?)\s{{0,8}}[\"'`]"
     rf"(?P<literal>[\w+/=.-]{{8,200}}\\?\r?\n[ \t]{{0,12}}[\w+/=.-]{{4,200}})[\"'`]"
 )
-AFTER = (_BROKEN, _ASSIGNED, _CALLED, _OTHERWISE, _LISTED, _ELEMENT, _SPOKEN)
+AFTER = (_BROKEN, _ASSIGNED, _ALONE, _ARROW, _CALLED, _OTHERWISE, _LISTED, _ELEMENT, _SPOKEN)
 # Between the name and a value that must show by itself that it is one: nothing but blanks, or a cell's border.
 _APART = re.compile(
     rf"{_END}"
@@ -76,7 +80,9 @@ _APART = re.compile(
 )
 _PASSED = re.compile(r"\([\"'](?P<literal>[^\"'\s]{6,400})[\"']\)")
 _NEXT_LINE = re.compile(r":[ \t]{0,8}\n[ \t]{1,20}(?P<bare>[^\s\"'`,;:=(){}<>]{6,400})[ \t]{0,8}(?=$|\n)")
-APART = (_APART, _SET, _PASSED, _NEXT_LINE)
+# The same with the value's type in a column between them.
+_TYPED = re.compile(r"[ \t]{2,40}[A-Za-z]\w{1,15}[ \t]{2,40}(?P<bare>[^\s\"'`,;|()<>{}]{6,400})(?!\S)")
+APART = (_APART, _TYPED, _SET, _PASSED, _NEXT_LINE)
 # Words in the names of values that look drawn and are public.
 _PUBLIC = frozenset((
     "account", "blob", "build", "cache", "checksum", "commit", "container", "customer", "digest", "etag", "event",
@@ -98,8 +104,12 @@ _WORD = re.compile(r"(?<![^\s\"'`,;:=()\[\]{}<>|│«»“”「」/.-])[^\s\"'`
 _SIGNS = re.compile(rf"(?:\s?\(\w{{1,20}}\))?(?:{_COLOUR}[^\w\n]{{0,12}}){{1,2}}(?:!!\w{{1,6}}\s)?")
 _FEW_WORDS = re.compile(r"[^\w\n]{0,4}(?:[^\W\d_]{1,12}[^\w\n]{1,4}){0,6}")
 _LONGEST_GAP = 60
-# Between a name that ends its line and the line with the value: a blank line, a fence, or who answers.
+# What a value was changed to.
+CHANGED = re.compile(r"[\"'`]?\s{0,3}(?:[-=]>|→)\s{0,3}[\"'`]?(?P<inside>[^\s\"'`,;)]{6,400})")
+# Between a name that ends its line and the line with the value: a blank line, further heads of a part of a form, a
+# fence, or who answers.
 _BELOW = re.compile(
+    r"[\"'](?:;[^\n]{0,80})?\r?\n(?:[\w-]{1,40}: [^\n]{0,80}\n){0,2}\r?\n|"
     r"[ \t\r?\"'`*]{0,8}(?:(?::| below)[ \t\r*]{0,8}\n(?:[ \t\r]{0,12}(?:```\w{0,12})?\n)?"
     r"|\r?\n(?:(?:A|Out\[\d{1,4}\]): |(?:# -|=)> |\$\d{1,4} = )?)"
 )

@@ -47,6 +47,7 @@ from ullage.redaction.named_values import (
     AFTER,
     APART,
     ARGUMENT,
+    CHANGED,
     IDENTIFIED,
     LOGIN,
     QUOTE,
@@ -241,7 +242,7 @@ _PGPASS = re.compile(
     r"(?m)(?:^|(?<=[\s\"']))[\w.*-]{1,80}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<inside>[^\s:\"'\\]{4,200})(?=$|[\s\"'\\])"
 )
 _NAME = re.compile(
-    r"(?:pass(?:word|wd|phrase|code)?|masterauth|pwd|secret(?:[_ -]?key)?|token|credential|key|_auth|_pw"
+    r"(?:pass(?:word|wd|phrase|code)?|masterauth|pwd|secret(?:[_ -]?key)?|token|credential|key|_auth|_pw|psk"
     r"|sig(?:nature)?)(?:s|_?\d{1,3}|[_-](?:value|base|b64|base64|raw|plain|text|prod|production|dev|test|staging|live|old|new|v\d))?"
     r"(?![A-Za-z])",
     re.IGNORECASE,
@@ -253,6 +254,8 @@ _KEY_OF = re.compile(
 )
 _PASS_OF = re.compile(r"(?:[_-]|(?:smtp|mail|ftp|db|admin|root|user|wifi|require|store|key)[ .]?)$", re.IGNORECASE)
 _FLAG = re.compile(r"(?<![\w-])--?(?:[A-Za-z0-9]+-){0,3}$")
+# Before the name of a variable of the environment, after which only its value follows.
+_DECLARES = re.compile(r"(?:^|\s)(?:ENV|setx|SetEnv)\s{1,4}\w*$")
 _BEFORE = re.compile(r"[\w.-]*$")
 _LONGEST_NAME = 40
 _LONGEST_OF = len("subscription-")
@@ -364,7 +367,7 @@ def _spans_of_values(text: str, words: Iterable[str]) -> Iterator[tuple[int, int
     for at in sorted(places_of(lowered(text), words)):
         word = _NAME.match(text, at) if at >= done and few.tries(at) else None
         before = text[max(0, at - _LONGEST_NAME) : at]
-        is_flag = "-" in before and _FLAG.search(before) is not None
+        is_flag = ("-" in before and _FLAG.search(before) is not None) or _DECLARES.search(before) is not None
         if word and (is_flag or _means_secret(word[0].lower(), before)):
             name = _whole_name(before, word[0])
             start, end = word.end() - len(name), word.end()
@@ -379,6 +382,9 @@ def _spans_of_values(text: str, words: Iterable[str]) -> Iterator[tuple[int, int
             if spans:
                 done = max(done, spans[0][1])
                 yield from spans
+                if (later := CHANGED.match(text, spans[0][1])) and is_strong(name, later["inside"]):
+                    few.reaches(later.end())
+                    yield later.span("inside")
 
 
 def _means_secret(word: str, before: str) -> bool:
@@ -459,7 +465,11 @@ def _span_if_secret(match: re.Match[str], name: str, is_argument: bool) -> tuple
     if groups.get("sign") == "==" and not quoted:
         return None
     # True for `DB_PASSWORD=letmein` and `--password letmein`.
-    bound = is_argument or (groups.get("sign") == "=" and name.isupper() and match.string[start - 1] == "=")
+    bound = (
+        is_argument
+        or groups.get("sign") == "?="
+        or (groups.get("sign") == "=" and name.isupper() and match.string[start - 1] == "=")
+    )
     return (start, end) if is_secret(name, match.string[start:end], quoted=quoted, bound=bound) else None
 
 

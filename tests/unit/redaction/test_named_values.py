@@ -51,6 +51,18 @@ FORMS = (
     "<input value='{}' name='password' type='hidden'>",
     "\x1b[38;5;12mdb_password\x1b[0m \x1b[38;2;1;2;3m{}\x1b[0m",
     "smtp pass: {}",
+    "---> USER bob\n---> PASS {}",
+    'write(5, "AUTH {}\\r\\n", 20) = 20',
+    "    stats auth admin:{}",
+    "ConvertTo-SecureString '{}' -AsPlainText -Force",
+    'Content-Disposition: form-data; name="password"\r\n\r\n{}\r\n--b1--',
+    "    Password    REG_SZ    {}",
+    'network={{\n  ssid="home"\n  psk="{}"\n}}',
+    "ENV DB_PASSWORD {}",
+    "'x-auth-token': [ '{}' ],",
+    'Map("user" -> "bob", "db_password" -> "{}")',
+    "DB_PASSWORD ?= {}",
+    "the password of bob was changed from old to {}",
 )
 SPOKEN = (
     "Das Passwort für den Server lautet: {}",
@@ -67,6 +79,12 @@ SPOKEN = (
     "Пароль — {}",
     "mdp : {}",
 )
+
+
+@pytest.mark.parametrize("arrow", ["->", "=>", "→"])
+def test_what_a_secret_was_changed_to_is_redacted_too(arrow: str) -> None:
+    changed = redact(f'  ~ password = "{PERSONAL}" {arrow} "{DRAWN}"')
+    assert changed == f'  ~ password = "[redacted]" {arrow} "[redacted]"'
 
 
 @pytest.mark.parametrize("secret", [PERSONAL, DRAWN, ID])
