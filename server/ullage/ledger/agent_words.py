@@ -7,13 +7,13 @@ the paragraph may no longer be true. What the user answered is kept with the wor
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.ledger.carried import has_words
 from ullage.ledger.ledger_entry import Entry, Kind, Life
+from ullage.ledger.remembering import len_of, remembering
 from ullage.redaction.clean import clean
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -87,7 +87,7 @@ def _standing(told: _Told, changed: Mapping[str, int]) -> Entry | None:
     return Entry(kind=Kind.WORDS, life=Life.STAND, index=told.index, text=with_gaps(parts, stand), beside=told.answer)
 
 
-@lru_cache(maxsize=512)
+@remembering(1_000_000, len_of)
 def _named_paragraphs(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """Returns the paragraphs of a text without secrets, each with the names in it."""
     # As a whole, because a secret may be known by the text before it.

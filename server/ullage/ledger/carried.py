@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from ullage.agents.tools import strings_in
 from ullage.ledger.outline import Line, lines_of
+from ullage.ledger.remembering import len_of, remembering
 from ullage.model.marker import render_marker
 from ullage.model.message import CompactionBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock, text_and_resources
 
@@ -90,7 +91,7 @@ class Words(Struct, frozen=True, kw_only=True):
     needed: frozenset[str]
 
 
-@lru_cache(maxsize=4096)
+@remembering(500_000, len_of)
 def words_of(text: str) -> Words:
     """Returns the words of a text. Runs of a script without spaces become pairs of neighbouring characters."""
     folded = _folded(text)

@@ -7,7 +7,6 @@ compaction; they differ in which entries they are given and in how much room. A 
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 from ullage.ledger.agent_words import GAP, with_gaps
 from ullage.ledger.carried import NOT_BRIEF, Context, has_words, parts_of, words_of
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life, failed_command
+from ullage.ledger.remembering import len_of, remembering
 from ullage.model.message import number_of
 from ullage.redaction.clean import clean
 from ullage.redaction.quoting import QUOTE
@@ -342,6 +342,10 @@ def _outline(rows: Sequence[tuple[Entry, str]]) -> Iterator[str]:
         before = lines
 
 
+def _characters(entry: Entry, cwd: str, style: Style) -> int:  # noqa: ARG001
+    return len(entry.text) + len(entry.beside) + len(entry.against) + len(cwd)
+
+
 def _file_lines(rows: Sequence[tuple[Entry, str]], style: Style) -> Iterator[str]:
     """Yields a line for each file of which is known what its changes did, and then one for all others that had the same
     done to them."""
@@ -355,7 +359,7 @@ def _file_lines(rows: Sequence[tuple[Entry, str]], style: Style) -> Iterator[str
         yield f"{style.first}{life.value}: {', '.join(names)}"
 
 
-@lru_cache(maxsize=2048)
+@remembering(2_000_000, _characters)
 def _written(entry: Entry, cwd: str, style: Style) -> str:
     """Returns an entry as a page has it. Of a file, whose line others may share, what comes after its state."""
     if entry.kind is Kind.FILE:
@@ -493,7 +497,7 @@ def _line(text: str) -> str:
     return _short(" ".join(cleaned(text).split()), _LINE)
 
 
-@lru_cache(maxsize=2048)
+@remembering(2_000_000, len_of)
 def cleaned(text: str) -> str:
     """Returns a text without secrets and imitations; of a very long one, the beginning and the end. A text is cleaned
     before it is cut, because half a secret can't be recognized as one."""

@@ -1,0 +1,42 @@
+"""Remembers what was made of texts, within a bound of characters: a server reads texts of any length for days."""
+
+from collections.abc import Callable, Hashable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+V = TypeVar("V")
+
+
+def remembering(most: int, length: Callable[P, int]) -> Callable[[Callable[P, V]], Callable[P, V]]:
+    """Decorates a function whose positional arguments can be keys, so that it is computed once for those that were used
+    last, of about `most` characters in all. `length` returns the characters of the arguments. Any thread may call
+    it."""
+
+    def decorate(function: Callable[P, V]) -> Callable[P, V]:
+        # The older half goes when the newer one is full. Two dicts take less than one in order of use.
+        newer, older = dict[Hashable, V](), dict[Hashable, V]()
+        held = 0
+
+        @wraps(function)
+        def remembered(*args: P.args, **kwargs: P.kwargs) -> V:
+            nonlocal newer, older, held
+            key: Hashable = args
+            # Another thread may put others in their places; at most, less is remembered then.
+            last, before = newer, older
+            if key in last:
+                return last[key]
+            value = before[key] if key in before else function(*args, **kwargs)
+            last[key], held = value, held + length(*args, **kwargs)
+            if held > most // 2:
+                newer, older, held = {}, last, 0
+            return value
+
+        return remembered
+
+    return decorate
+
+
+def len_of(text: str) -> int:
+    """Returns the number of characters of a text."""
+    return len(text)
