@@ -110,15 +110,17 @@ class Plugin(Struct, frozen=True, kw_only=True):
 class HooksOff(Struct, frozen=True, kw_only=True):
     """Which settings keep an agent from running its user's hooks.
 
-    - `layers`: returns patterns of the files, and places in Windows' registry (`HKLM/…`, the value last), that may say
-      so, those that others override first. `machine.cwd` is the
+    - `layers`: returns patterns of the files that may say so, those that others override first. `machine.cwd` is the
       folder in which the user works.
+    - `managed`: returns where an organisation's settings may be, which override those: patterns of files, and places in
+      Windows' registry (`HKLM/…`, the value last). The first source that has any settings is the only one that counts.
     - `off_by`: returns the setting that switches hooks off in a file, by its path and contents, "" if the file has
       them on, and None if it says nothing.
     """
 
     layers: Callable[[Machine], tuple[str, ...]]
     off_by: Callable[[str, JsonObject], str | None]
+    managed: Callable[[Machine], tuple[tuple[str, ...], ...]] = lambda _: ()
 
 
 class Steering(Struct, frozen=True, kw_only=True):

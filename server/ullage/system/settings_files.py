@@ -13,7 +13,7 @@ import re
 import stat
 import time
 import tomllib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from xml.parsers.expat import ExpatError
@@ -169,16 +169,21 @@ def cautions(path: Path) -> Iterator[str]:
 def switched_off(off: HooksOff | None) -> str:
     """Returns the setting that keeps an agent from running its user's hooks in this folder, with its file, or "" if
     none does. A file that can't be read says nothing."""
-    found = ""
     if off is None:
-        return found
-    for pattern in off.layers(this_machine(Path.cwd().as_posix())):
-        paths = [pattern] if pattern.startswith("HK") else sorted(glob.glob(pattern))  # noqa: PTH207
-        for path in paths:
-            said = off.off_by(path, _settings_at(path))
-            if said is not None:
-                found = f"{said} in {path}" if said else ""
-    return found
+        return ""
+    machine = this_machine(Path.cwd().as_posix())
+    managed = (_settings_of(source) for source in off.managed(machine))
+    layers = [*_settings_of(off.layers(machine)), *next(filter(None, managed), ())]
+    said = [(setting, path) for path, settings in layers if (setting := off.off_by(path, settings)) is not None]
+    setting, path = said[-1] if said else ("", "")
+    return f"{setting} in {path}" if setting else ""
+
+
+def _settings_of(patterns: Iterable[str]) -> list[tuple[str, JsonObject]]:
+    """Returns the settings in these places, with the place, those that others override first. Places without any are
+    left out."""
+    paths = (one for each in patterns for one in ([each] if each.startswith("HK") else sorted(glob.glob(each))))  # noqa: PTH207
+    return [(path, settings) for path in paths if (settings := _settings_at(path))]
 
 
 def _settings_at(place: str) -> JsonObject:

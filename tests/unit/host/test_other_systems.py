@@ -199,16 +199,57 @@ def test_settings_that_administrators_keep_outside_files_switch_hooks_off(  # no
     wiring = next(agent.wiring for agent in AGENTS if agent.wiring and agent.wiring.word == "claude-code")
     assert wiring.hooks_off is not None
     # The folder of profiles is the test's own.
-    layers = tuple(one.replace(folder, f"{tmp_path}/") for one in wiring.hooks_off.layers(machine))
+    sources = wiring.hooks_off.managed(machine)
+    managed = tuple(tuple(one.replace(folder, f"{tmp_path}/") for one in source) for source in sources)
     policies = {place: json.dumps(settings)} if place.startswith("HK") else {}
 
     def policy(asked: str) -> str:
         return policies.get(asked, "")
 
     monkeypatch.setattr(here, "policy", policy)
-    found = switched_off(HooksOff(layers=lambda _: layers, off_by=wiring.hooks_off.off_by))
+    found = switched_off(HooksOff(layers=lambda _: (), managed=lambda _: managed, off_by=wiring.hooks_off.off_by))
     assert found.startswith(named) if named else found == ""
     assert not named or place in found
+
+
+@pytest.mark.parametrize("system", ["win32", "darwin", "linux"])
+def test_of_an_organisations_settings_only_the_first_source_counts(
+    system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(system=system, home=str(tmp_path / "bob"), cwd=str(tmp_path))
+    wiring = next(agent.wiring for agent in AGENTS if agent.wiring and agent.wiring.word == "claude-code")
+    assert wiring.hooks_off is not None
+    sources = [source[0] for source in wiring.hooks_off.managed(machine)]
+    kinds = {
+        "remote": "remote-settings",
+        "policy": "HKLM",
+        "profile": "Managed Pref",
+        "file": "managed-settings",
+        "own": "HKCU",
+    }
+    order = [kind for one in sources for kind, mark in kinds.items() if mark in one]
+    assert (
+        order
+        == {
+            "win32": ["remote", "policy", "file", "own"],
+            "darwin": ["remote", "profile", "profile", "file"],
+            "linux": ["remote", "file"],
+        }[system]
+    )
+    places = tuple((f"HK/{number}",) for number, _ in enumerate(sources))
+    policies: dict[str, str] = {}
+
+    def policy(asked: str) -> str:
+        return policies.get(asked, "")
+
+    monkeypatch.setattr(here, "policy", policy)
+    off = HooksOff(layers=lambda _: (), managed=lambda _: places, off_by=wiring.hooks_off.off_by)
+    for (place,) in reversed(places):
+        policies[place] = json.dumps({"allowManagedHooksOnly": True})
+        assert place in switched_off(off)
+        # Another setting of a source is enough for those after it not to count.
+        policies[place] = json.dumps({"model": "opus"})
+        assert switched_off(off) == ""
 
 
 def test_a_damaged_profile_says_nothing(tmp_path: Path) -> None:

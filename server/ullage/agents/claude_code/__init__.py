@@ -169,21 +169,23 @@ def _project_settings(machine: Machine) -> tuple[str, ...]:
 
 
 def _settings_layers(machine: Machine) -> tuple[str, ...]:
+    return settings_pattern(machine), *_project_settings(machine)
+
+
+def _managed_settings(machine: Machine) -> tuple[tuple[str, ...], ...]:
+    """Returns the sources of an organisation's settings, as Anthropic's docs have their order ("Deploy managed
+    settings"): its server, what administrators have set, the files of this machine, and what users may set."""
     managed = machine.for_all_users("claude-code", "ClaudeCode", "Program Files/ClaudeCode")
     # Names and places of 2.1.318, which reads the profile of the user before that of the machine.
     profile, policy = "com.anthropic.claudecode.plist", "SOFTWARE/Policies/ClaudeCode/Settings"
     user = PurePosixPath(machine.home).name
-    profiles = (f"/Library/Managed Preferences/{profile}", f"/Library/Managed Preferences/{user}/{profile}")
+    profiles = (f"/Library/Managed Preferences/{user}/{profile}", f"/Library/Managed Preferences/{profile}")
     return (
-        settings_pattern(machine),
-        *_project_settings(machine),
-        # What an organisation's server has sent, the file of this machine, and the files beside that.
-        settings_pattern(machine).replace("settings.json", "remote-settings.json"),
-        f"{managed}/managed-settings.json",
-        *((f"HKCU/{policy}",) if machine.system == "win32" else ()),
-        f"{managed}/managed-settings.d/*.json",
-        *((f"HKLM/{policy}",) if machine.system == "win32" else ()),
-        *(profiles if machine.system == "darwin" else ()),
+        (settings_pattern(machine).replace("settings.json", "remote-settings.json"),),
+        *(((f"HKLM/{policy}",),) if machine.system == "win32" else ()),
+        *([(one,) for one in profiles] if machine.system == "darwin" else ()),
+        (f"{managed}/managed-settings.json", f"{managed}/managed-settings.d/*.json"),
+        *(((f"HKCU/{policy}",),) if machine.system == "win32" else ()),
     )
 
 
@@ -223,7 +225,7 @@ WIRING = Wiring(
         in_projects=_project_settings,
         remedy="claude plugin uninstall ullage",
     ),
-    hooks_off=HooksOff(layers=_settings_layers, off_by=_hooks_off_by),
+    hooks_off=HooksOff(layers=_settings_layers, off_by=_hooks_off_by, managed=_managed_settings),
     summary_in=_summary_in,
     # Plain output of PreCompact is under "Additional Instructions" in the request for the summary. Seen with
     # 2.1.318, and 6,000 characters of it whole. Its summaries have 6,000 to 12,000, half of them the user's words and
