@@ -490,3 +490,34 @@ def test_rows_of_a_version_that_compressed_nothing_are_read_searched_copied_and_
         store.delete("s")
         with pytest.raises(SessionNotFound):
             store.read("s")
+
+
+def test_threads_wait_for_each_others_transactions(tmp_path: Path) -> None:
+    failures: list[Exception] = []
+    with open_store(tmp_path / "s.db") as store:
+        store.create("kept", conversation("walnut"))
+        is_over = False
+
+        def look() -> None:
+            try:
+                while not is_over:
+                    store.imported()
+                    assert store.info("kept").messages == 1
+            except (StoreUnavailable, AssertionError) as error:
+                failures.append(error)
+
+        threads = [Thread(target=look) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            for number in range(40):
+                store.create(f"s{number}", conversation(*["walnut and cask"] * 5))
+                store.search("cask")
+                store.delete(f"s{number}")
+        finally:
+            is_over = True
+            for thread in threads:
+                thread.join()
+        assert not failures
+        # Nothing of what was deleted is left in the index, and nothing is missing in it.
+        assert [hit.session_id for hit in store.search("walnut")] == ["kept"]

@@ -118,8 +118,8 @@ def no_news() -> Sequence[StoreNews]:
 
 class SessionStore(Protocol):
     """The store of sessions: an append-only log per session. All methods block. Every call is short except a first
-    `search`. A returned append survives the death of the process. Methods may be called from one thread only, unless
-    their docstring says otherwise.
+    `search`. A returned append survives the death of the process. Any thread may call its methods; where their
+    docstring does not say otherwise, threads wait for each other.
 
     All methods raise `StoreUnavailable` if the file cannot be used. Methods that name a session raise `SessionNotFound`
     if the session is unknown or deleted. The positions of given records must follow one another, else `InvalidRequest`

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Generator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
+from threading import RLock
 
 from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex
@@ -39,8 +40,8 @@ def open_store(path: Path | None = None) -> "SqliteStore":
 
 
 class SqliteStore(TableStore):
-    """The session store in one SQLite file, for one thread, except `search`, `find_passages`, `index_some` and
-    `read_apart`, which any thread may call. Any number of processes may have the same file open.
+    """The session store in one SQLite file. Threads wait for each other's transactions, except in `search`,
+    `find_passages`, `index_some` and `read_apart`. Any number of processes may have the same file open.
 
     An append that returned survives `kill -9` of the process. After a power cut the newest appends may be missing, from
     the last one backwards; the file stays intact.
@@ -52,9 +53,9 @@ class SqliteStore(TableStore):
         self._index = Fts5Transactions(path)
         self._searcher = Searcher(self._index)
         self._reporting = reporting(path)
-        own = Fts5Index(connection)
-        self._to_read = _Reported(own, self._reporting, transaction(connection, "DEFERRED"))
-        self._to_write = _Reported(own, self._reporting, writing(connection, SameFile(path)))
+        own, lock = Fts5Index(connection), RLock()
+        self._to_read = _Reported(own, self._reporting, transaction(connection, "DEFERRED"), lock)
+        self._to_write = _Reported(own, self._reporting, writing(connection, SameFile(path)), lock)
 
     @property
     def path(self) -> Path:
@@ -94,21 +95,32 @@ class SqliteStore(TableStore):
 
 class _Reported:
     """A transaction whose failures, and those of its block, are raised as Ullage's errors. Every access to the store
-    passes here, and a class costs a third of a generator."""
+    passes here, and a class costs a third of a generator.
 
-    __slots__ = ("_connection", "_reporting", "_transaction")
+    A connection has one transaction at a time: another thread's would be committed with it, or half of it. So threads
+    wait for the `lock`."""
 
-    def __init__(self, connection: WordIndex, reports: reporting, of: transaction) -> None:
-        self._connection, self._reporting, self._transaction = connection, reports, of
+    __slots__ = ("_connection", "_lock", "_reporting", "_transaction")
+
+    def __init__(self, connection: WordIndex, reports: reporting, of: transaction, lock: RLock) -> None:
+        self._connection, self._reporting, self._transaction, self._lock = connection, reports, of, lock
 
     def __enter__(self) -> WordIndex:
-        with self._reporting:
-            self._transaction.__enter__()
+        self._lock.acquire()
+        try:
+            with self._reporting:
+                self._transaction.__enter__()
+        except BaseException:
+            self._lock.release()
+            raise
         return self._connection
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        with self._reporting:
-            self._transaction.__exit__(kind, error, trace)
+        try:
+            with self._reporting:
+                self._transaction.__exit__(kind, error, trace)
+        finally:
+            self._lock.release()
         self._reporting.__exit__(kind, error, trace)
 
 
