@@ -122,6 +122,18 @@ def test_only_what_has_changed_is_read_again(home: Home, workspace: Workspace) -
     assert [one.title for one in known(home, workspace).found] == ["Snow"]
 
 
+def test_what_takes_longer_than_a_user_waits_is_read_by_the_next_list(home: Home, workspace: Workspace) -> None:
+    files = [put_claude(home, f"{number}{ID[1:]}", "Snow", tokens=9_000) for number in range(3)]
+    store = home.path.parent / "store.db"
+    none = KnownConversations(workspace, store, home.machine, seconds=-1)
+    assert (none.found, none.left) == ((), 3)
+    assert (len(known(home, workspace).found), known(home, workspace).left) == (3, 0)
+    files[0].write_bytes(files[0].read_bytes().replace(b"8950", b"9950"))
+    as_it_was = KnownConversations(workspace, store, home.machine, seconds=-1)
+    assert ([one.used for one in as_it_was.found], as_it_was.left) == ([9_050] * 3, 1)
+    assert known(home, workspace).left == 0
+
+
 def test_what_other_conversations_show_of_the_threshold_counts_without_reading_again(
     home: Home, workspace: Workspace
 ) -> None:

@@ -9,6 +9,7 @@ ended is read by the next one.
 
 import asyncio
 import logging
+import math
 import os
 import time
 from collections import Counter
@@ -84,28 +85,38 @@ class KnownConversations:
     store at `place` (None: the user's) up to date, and blocks while it reads. `machine` is by default this one.
 
     `found` are the conversations, without those of sub-agents, the last changed first, and `unread` the files and
-    databases that could not be read.
+    databases that could not be read. After `seconds` no more are read: `left` is the number of those that are new, and
+    are missing, or have changed, and are as they were. The next one reads them.
     """
 
-    def __init__(self, workspace: Workspace, place: StorePlace | None, machine: Machine | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, place: StorePlace | None, machine: Machine | None = None, seconds: float = math.inf
+    ) -> None:
+        until = time.monotonic() + seconds
         path = local_path(place)
         self._told = SqliteTold(path)
         self._rows = KnownRows(workspace, self._told.windows().get)
         self._is_off = workspace.settings.notices is Notices.OFF
         self._catalogue = SqliteCatalogue(path)
         self._candidates: dict[str, Candidate] = {}
+        self.left = 0
         unread: list[UnreadFile] = []
         machine = machine or this_machine(str(Path.cwd()))
         known, changed = self._catalogue.read(), list[KnownConversation]()
         live = live_now(place)
         self._follower = live.follower if live else 0
         found: list[KnownConversation] = []
-        candidates = list(all_candidates(path, machine, unread))
+        candidates = sorted(all_candidates(path, machine, unread), key=lambda one: -one.updated_at)
         care = Care.QUICK if len(candidates) > len(known) + _FEW else Care.USUAL
         for candidate in candidates:
             name = candidate.path if candidate.row is None else kept_path(candidate.path, candidate.origin_id)
             one = known.get(name)
+            self._candidates[name] = candidate
             if one is None or one.stat != candidate.stat or one.basis != _basis(self._rows, one):
+                if time.monotonic() > until:
+                    self.left += 1
+                    found += [one] if one is not None else []
+                    continue
                 read = _read(self._rows, candidate, name, care)
                 changed.append(read)
                 # Who follows a conversation has read all of it; nothing shows another figure.
@@ -114,7 +125,6 @@ class KnownConversations:
             elif one.run != candidate.run:
                 # Another conversation in the same database is gone.
                 changed.append(one := replace(one, run=candidate.run))
-            self._candidates[name] = candidate
             found.append(one)
         self._write(changed, known.keys() - self._candidates.keys())
         unread += [UnreadFile(path=one.path, reason=one.reason) for one in found if one.reason and not one.cwd]

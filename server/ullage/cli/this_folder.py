@@ -3,6 +3,7 @@ them that `ullage` and `ullage watch` share, and their ids where there is little
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
 from pathlib import Path
 from typing import TypeVar
 
@@ -55,7 +56,8 @@ _STORED = 100
 class Here(Struct, frozen=True, kw_only=True):
     """A folder, how many conversations it has, and those that are shown: what runs now first, then the fullest first.
     `elsewhere` are the first of `elsewhere_count` that run now in other folders or, if there are none and the folder
-    has none, of all of the machine. `unread` are files that could not be read."""
+    has none, of all of the machine. `unread` are files that could not be read, and `left` is the number of
+    conversations that are not read yet."""
 
     folder: Path
     count: int
@@ -63,15 +65,18 @@ class Here(Struct, frozen=True, kw_only=True):
     elsewhere_count: int
     elsewhere: Sequence[ConversationRow]
     unread: tuple[UnreadFile, ...]
+    left: int
 
 
 class ThisFolder:
     """Looks for the conversations of a folder (by default the working folder), or of its nearest parent that has any:
-    in a folder of a project, the project's."""
+    in a folder of a project, the project's. No more conversations are read after `seconds`."""
 
-    def __init__(self, workspace: Workspace, store: StorePlace | None, folder: Path | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, store: StorePlace | None, folder: Path | None = None, seconds: float = inf
+    ) -> None:
         self._workspace = workspace
-        self._known = KnownConversations(workspace, store)
+        self._known = KnownConversations(workspace, store, seconds=seconds)
         folder = (folder or Path.cwd()).resolve()
         places = (place for place in (folder, *folder.parents) if self._has(place, inside=place == folder))
         self.folder = next(places, folder)
@@ -114,6 +119,7 @@ class ThisFolder:
             elsewhere_count=len(elsewhere) + len(stored_elsewhere),
             elsewhere=self._shown(elsewhere, stored_elsewhere, limit),
             unread=self._known.unread,
+            left=self._known.left,
         )
 
     def _with_forks(self, found: Sequence[KnownConversation]) -> list[KnownConversation]:

@@ -4,6 +4,7 @@ Ullage stores."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
+from math import inf
 from pathlib import Path
 
 from msgspec.structs import asdict
@@ -98,6 +99,8 @@ _LONGEST = 6_000_000
 _KINDS = 3
 # Cells of the labels below the list, and the fewest beside them.
 _LABEL, _LEAST = 17, 20
+# Seconds for which files are read before a list is shown: some ten thousand, the last changed first.
+_PATIENCE = 5.0
 # What to do where there is no conversation yet.
 _FIRST_STEPS = (
     ("ullage demo", "a conversation that fills and comes back"),
@@ -117,7 +120,8 @@ def run(args: Namespace) -> int:
         return 0
     folder = None if options.cwd is None else folder_called(options.cwd)
     with working("Counting"), open_workspace(options.store, to_read=True) as workspace:
-        here = ThisFolder(workspace, options.store, Path(folder) if folder else None).look(
+        seconds = inf if options.all or options.json else _PATIENCE
+        here = ThisFolder(workspace, options.store, Path(folder) if folder else None, seconds).look(
             None if options.all else options.limit
         )
         now, shown = workspace.ports.clock.now(), [row.session_id for row in (*here.rows, *here.elsewhere)]
@@ -166,6 +170,9 @@ def _lines(here: Here, names: ShortIds, now: int, screen: Screen) -> Iterator[Te
         if row.reason:
             yield f"No figure of {names(row.session_id)}: {clean(row.reason, screen.glyphs)}"
     yield from unread_lines(here.unread, screen)
+    if here.left:
+        left = plural(here.left, "conversation")
+        yield from screen.prose(f"Not read yet: {left}. The next list goes on (all: --all).")
 
 
 def _count(shown: int, count: int) -> str:
