@@ -7,6 +7,7 @@ compaction; they differ in which entries they are given and in how much room. A 
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
