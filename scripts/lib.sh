@@ -28,8 +28,8 @@ find_python() {
   return 1
 }
 
-# Seconds that a step may take before it counts as failed.
-patience=300
+# Seconds that a step may take before it counts as failed, also beside many others.
+patience=600
 
 # need WHAT COMMAND…: runs a step quietly and with a time limit. Its output is shown if it fails.
 need() {
@@ -55,8 +55,14 @@ need_debian() {
   shift
   if may_apt && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     say "$why: installing these Debian packages and what they depend on: $*"
-    need "apt: package lists" apt-get update -qq || return 1
-    need "apt: $*" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+    # Scripts that run at the same time take turns. What a package starts must not keep the lock.
+    (
+      flock 9
+      {
+        need "apt: package lists" apt-get update -qq &&
+          need "apt: $*" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+      } 9>&-
+    ) 9<"$root/scripts/lib.sh"
     return
   fi
   say "$why. On Debian: sudo apt-get install --no-install-recommends $*"

@@ -22,10 +22,16 @@ package_of() {
 # The agents need a newer Node.js than some systems have.
 PATH=$("$root/scripts/rigs/node.sh"):$PATH
 [ $# -gt 0 ] || set -- claude-agent-acp codex-acp opencode gemini qwen pi
-missing=()
+installing=()
 for agent in "$@"; do
   package=$(package_of "$agent")
-  if once "$home/$agent/.ready" "$package" npm_install "$home/$agent" "$package"; then
+  once "$home/$agent/.ready" "$package" npm_install "$home/$agent" "$package" &
+  installing+=("$! $agent")
+done
+missing=()
+for each in "${installing[@]}"; do
+  read -r installer agent <<<"$each"
+  if wait "$installer"; then
     printf '%s\t%s\n' "$agent" "$home/$agent/node_modules/.bin/$agent"
   else
     missing+=("$agent")

@@ -14,9 +14,11 @@ ROOT = Path(__file__).resolve().parents[3]
 _PROGRAMS = {"apt-get": 'echo "$@" >>"$CALLS"', "id": "echo 0"}
 
 
-def run(tmp_path: Path, command: str, **env: str) -> tuple[subprocess.CompletedProcess[str], str]:
+def run(
+    tmp_path: Path, command: str, programs: dict[str, str] = _PROGRAMS, **env: str
+) -> tuple[subprocess.CompletedProcess[str], str]:
     """Returns the result of a command after the rigs' library was sourced, and the calls of apt-get."""
-    for name, body in _PROGRAMS.items():
+    for name, body in programs.items():
         program = tmp_path / name
         program.write_text(f"#!/bin/sh\n{body}\n")
         program.chmod(0o755)
@@ -49,6 +51,14 @@ def test_asked_it_says_what_it_installs_and_installs_it(tmp_path: Path) -> None:
     assert ran.returncode == 0
     assert calls.splitlines()[-1].endswith("install -y -qq --no-install-recommends a-package another")
     assert "a-package another" in ran.stderr
+
+
+def test_scripts_take_turns_and_what_a_package_starts_does_not_keep_the_turn(tmp_path: Path) -> None:
+    looks = (
+        "flock -n scripts/lib.sh true && echo free >>$CALLS; ls -l /proc/self/fd | grep lib.sh >>$CALLS; echo >>$CALLS"
+    )
+    ran, calls = run(tmp_path, "need_debian why a-package", {**_PROGRAMS, "apt-get": looks}, ULLAGE_APT="1")
+    assert (ran.returncode, calls) == (0, "\n\n")
 
 
 def test_a_program_that_is_there_needs_no_package(tmp_path: Path) -> None:
