@@ -63,8 +63,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    unmeasured = {path for path in {item.path for item in items} if any(path.match(each) for each in UNMEASURED)}
     for item in items:
-        if any(item.path.match(pattern) for pattern in UNMEASURED):
+        if item.path in unmeasured:
             item.add_marker(pytest.mark.no_cover)
     # Each process of pytest-xdist must find the same order. The sort is stable.
     items.sort(key=lambda item: "minutes" not in item.keywords)
