@@ -209,7 +209,7 @@ async def test_a_file_that_takes_long_does_not_delay_the_others(home: Path, tmp_
         grown = ClaudeLog(session=MAIN, cwd="/p").ask("Why?").answer(900).ask("And now?").answer(5_000)
         with slow.open("r+b") as file:
             file.write(grown.data)
-        await follows.until(lambda: max(row.used or 0 for row in follows.rows) >= 5_000)
+        await follows.until(lambda: any((row.used or 0) >= 5_000 for row in follows.rows))
     finally:
         files.done.set()
         await follows.end()
