@@ -12,7 +12,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -27,6 +29,7 @@ PARALLEL = ("-n", str(PROCESSES), "--dist", "worksteal")
 # More failures than that have a cause of their own, which a second try would only hide for some of them.
 MOST_AGAIN = 3
 _LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
+_T = TypeVar("_T")
 _FLAGS = ("--all", "--long", "-q", "-v", "-vv", "-x")
 _FLAGS_WITH_VALUE = ("--cov", "--durations=", "--maxfail=", "--tb=")
 
@@ -45,6 +48,20 @@ def plan_again(arguments: Sequence[str], failed: Sequence[str]) -> tuple[str, ..
     if not _is_parallel(arguments) or "--long" in arguments or not 0 < len(failed) <= MOST_AGAIN:
         return ()
     return (*(each for each in arguments if each == "--all"), "-n", "0", *failed)
+
+
+def in_stretches(long: Sequence[Sequence[_T]], short: Sequence[_T], processes: int) -> list[_T]:
+    """Returns tests in the order in which `worksteal` gives each process an equal stretch, from whose end others take
+    when they have run theirs. Each stretch begins with a share of the groups of long tests, so that at the end none of
+    these is waited for."""
+    ordered: list[_T] = []
+    left, rest = sum(map(len, long)) + len(short), iter(short)
+    for process in range(processes):
+        own = [test for group in long[process::processes] for test in group]
+        own += islice(rest, max(0, left // (processes - process) - len(own)))
+        left -= len(own)
+        ordered += own
+    return [*ordered, *rest]
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -3,11 +3,13 @@
 import os
 import signal
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Never
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from run_tests import in_stretches
 from support.open_databases import closed_databases, watch_databases
 from support.postgres_server import PostgresServer, running_server
 
@@ -19,6 +21,8 @@ UNMEASURED = (
     *("test_adapters.py", "test_*_clients.py", "test_typescript_client.py", "test_*_survives_sigkill.py"),
     *("test_every_transcript_everywhere.py", "test_transcripts_over_lsp.py", "test_long_conversations.py"),
 )
+# Folders of tests that start programs.
+_PROGRAMS = ("e2e", "editors")
 # By this variable coverage finds its settings in a program that a test starts.
 TRACED = "COVERAGE_PROCESS_CONFIG"
 
@@ -67,14 +71,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path in unmeasured:
             item.add_marker(pytest.mark.no_cover)
-    # Each process of pytest-xdist must find the same order. The sort is stable.
-    items.sort(key=lambda item: "minutes" not in item.keywords)
+    # Each process of pytest-xdist finds the same order.
+    items[:] = _in_order(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
     for mark in ("slow", "long"):
         option = "--all" if mark == "slow" else "--long"
         skip = pytest.mark.skip(reason=f"{mark}: run with {option}")
         for item in items:
             if mark in item.keywords and not config.getoption(option):
                 item.add_marker(skip)
+
+
+def _in_order(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
+    """Returns tests of minutes first, of which the longest, VS Code's walk, is the last by name. Then, if there are
+    several processes, each has files of tests of programs, which wait for these, and further tests at its end."""
+    minutes = [item for item in items if "minutes" in item.keywords]
+    others = [item for item in items if "minutes" not in item.keywords]
+    if processes == 1:
+        return [*minutes, *others]
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in others:
+        if item.path.parent.name in _PROGRAMS:
+            files.setdefault(item.path, []).append(item)
+    short = [item for item in others if item.path not in files]
+    return in_stretches([*([item] for item in reversed(minutes)), *files.values()], short, processes)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from run_tests import FOLDERS, MOST_AGAIN, PARALLEL, plan, plan_again
+from run_tests import FOLDERS, MOST_AGAIN, PARALLEL, in_stretches, plan, plan_again
 
 TESTS = Path(__file__).resolve().parents[2]
 
@@ -38,6 +38,12 @@ def test_whole_folders_run_on_all_processors() -> None:
 )
 def test_anything_else_is_one_plain_run(arguments: list[str]) -> None:
     assert plan(arguments) == tuple(arguments)
+
+
+def test_each_stretch_of_the_tests_begins_with_a_share_of_the_long_ones() -> None:
+    assert "".join(in_stretches(["A", "BB", "C", "D"], "abcdefghi", 3)) == "ADab" + "BBcde" + "Cfghi"
+    assert "".join(in_stretches(["AAAA", "B"], "a", 2)) == "AAAA" + "Ba"
+    assert "".join(in_stretches([], "abcde", 2)) == "abcde"
 
 
 def test_few_failures_run_once_more_one_at_a_time() -> None:
