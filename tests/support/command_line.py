@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from support import started_program
+
 SAMPLE = Path(__file__).resolve().parents[2] / "server" / "ullage" / "cli" / "data" / "sample.jsonl"
 # Seconds, far longer than any command takes on a loaded machine.
 PATIENCE = 300
@@ -37,7 +39,13 @@ class Ran(Struct, frozen=True, kw_only=True):
 
 def ullage(*arguments: str | Path, env: dict[str, str] | None = None, stdin: bytes = b"") -> Ran:
     """Runs `ullage` with these arguments and input, in UTF-8 and without a terminal."""
-    ended = ullage_bytes(*arguments, env={"PYTHONUTF8": "1", **(env or {})}, stdin=stdin)
+    environment = {**_inherited(), "PYTHONUTF8": "1", **(env or {})}
+    command = [*map(str, arguments)], environment, str(Path.cwd())
+    if started_program.fits(command):
+        status, *written = started_program.run(command, stdin, PATIENCE)
+        ended = Ended(status=status, out=written[0], err=written[1])
+    else:
+        ended = ullage_bytes(*arguments, env={"PYTHONUTF8": "1", **(env or {})}, stdin=stdin)
     out, err = (text.decode(errors="replace").replace("\r\n", "\n") for text in (ended.out, ended.err))
     return Ran(status=ended.status, out=out, err=err)
 
@@ -47,14 +55,17 @@ def ullage_bytes(
 ) -> Ended:
     """Runs `ullage` as it is, in the folder `cwd`. Its output is not decoded, and as wide as it needs, unless `env`
     says how wide the terminal is: pytest's processes have a width of their own."""
-    inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     ended = subprocess.run(
         [sys.executable, "-m", "ullage", *map(str, arguments)],
         capture_output=True,
         input=stdin,
         timeout=PATIENCE,
-        env={**inherited, **(env or {})},
+        env={**_inherited(), **(env or {})},
         cwd=cwd,
         check=False,
     )
     return Ended(status=ended.returncode, out=ended.stdout, err=ended.stderr)
+
+
+def _inherited() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}

@@ -1,0 +1,63 @@
+"""What a copy of a process does is what a new process does."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support import started_program
+from support.command_line import PATIENCE, SAMPLE, ullage_bytes
+from support.systems import needs_linux
+
+pytestmark = needs_linux
+_UTF8 = {"PYTHONUTF8": "1"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin"),
+    [
+        (["--version"], b""),
+        (["schema"], b""),
+        (["context", str(SAMPLE)], b""),
+        (["compact", str(SAMPLE)], b""),
+        (["context", "-"], SAMPLE.read_bytes()),
+        # It ends before it has read this.
+        (["--version"], SAMPLE.read_bytes() * 100),
+        (["context", "no-such-file"], b""),
+        (["no-such-command"], b""),
+        (["sessions", "--help"], b""),
+    ],
+)
+def test_a_copy_does_what_a_new_process_does(arguments: list[str], stdin: bytes, tmp_path: Path) -> None:
+    command = arguments, {**os.environ, **_UTF8, "COLUMNS": "80"}, str(tmp_path)
+    assert started_program.fits(command)
+    new = ullage_bytes(*arguments, env={**_UTF8, "COLUMNS": "80"}, stdin=stdin, cwd=tmp_path)
+    assert started_program.run(command, stdin, PATIENCE) == (new.status, new.out, new.err)
+
+
+def test_a_copy_has_the_variables_and_the_folder_that_it_was_given(tmp_path: Path) -> None:
+    (tmp_path / "sample.jsonl").write_bytes(SAMPLE.read_bytes())
+    data = tmp_path / "data"
+    command = ["import", "sample.jsonl"], {**os.environ, **_UTF8, "XDG_DATA_HOME": str(data)}, str(tmp_path)
+    status, _, err = started_program.run(command, b"", PATIENCE)
+    assert (status, [path.name for path in data.glob("*/sessions.db")]) == (0, ["sessions.db"]), err
+
+
+@pytest.mark.parametrize("name", ["PYTHONIOENCODING", "LC_ALL"])
+def test_where_python_reads_a_variable_at_its_start_there_is_no_copy(name: str) -> None:
+    assert not started_program.fits((["--version"], {**os.environ, **_UTF8, name: "C"}, "/"))
+
+
+def test_a_copy_that_does_not_end_is_stopped(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "log")
+    command = ["context", "log"], {**os.environ, **_UTF8}, str(tmp_path)
+    with pytest.raises(subprocess.TimeoutExpired):
+        started_program.run(command, b"", 1.0)
+
+
+def test_a_process_that_cannot_be_started_is_no_success() -> None:
+    ours, theirs = started_program.socket.socketpair()
+    theirs.close()
+    with ours, pytest.raises(AssertionError, match="has ended"):
+        started_program.number(ours)
