@@ -12,7 +12,7 @@ from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.requests.openai import write_openai
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import CompactionEdit, ContextEdited, MessageAppended, Record, UsageReported
-from ullage.model.message import Message, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Message, Role, ToolResultBlock, ToolUseBlock
 from ullage.system.transcript_files import read_transcript_file
 from ullage.transcript.fold import Transcript
 
@@ -84,3 +84,11 @@ def test_a_recorded_compaction_begins_the_view_and_fits_the_next_report(session:
     # The agent's figure includes the answer and the agent's reserve.
     assert before <= edit.marker.compaction.context_size_before <= 1.1 * before
     assert after < 0.35 * before
+
+
+@pytest.mark.parametrize("path", [file for file in FILES if "copilot" in str(file)], ids=lambda path: path.name)
+def test_the_last_report_of_copilot_cli_belongs_to_its_last_answer(path: Path) -> None:
+    events = transcript_of(path).events
+    reports = [event.message_id for event in events if isinstance(event, UsageReported)]
+    answers = [message.id for message in messages_of(path) if message.role is Role.ASSISTANT]
+    assert reports[-1:] == (answers[-1:] if reports else [])

@@ -1,138 +1,40 @@
-"""What agents' files become: `tests/data/agents` has for each agent files of a few lines, each below the sentence that
-it shows, and what is read from it.
+"""What agents' files become, by their samples (`support/samples.py`).
 
 `--update-golden` writes what is read now. Read the difference: it is a changed figure, or a changed context.
 """
 
-import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
-from msgspec import NODEFAULT, Struct, to_builtins
-from msgspec.structs import fields, replace
 
-from ullage.agents.transcripts import read_document
-from ullage.formats.parsing import Document, Line, parse_document
-from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.events import MessageAppended
-from ullage.model.message import Message
-from ullage.transcript.fold import project
-
-SAMPLES = Path(__file__).resolve().parents[2] / "data" / "agents"
-# Before a sentence, and after the lines of its files.
-SENTENCE, READ = "# ", "=>"
-# How the lines of a file are given, before its name: as its text, as rows of a database, as a value, or as a folder of
-# the files that follow. Without such a line they are the text of a log.
-KINDS, LOG = ("text", "rows", "value", "folder"), "text test.jsonl"
-
-
-class Sample(Struct, frozen=True):
-    """The lines of an agent's files, and the lines that say what was read from them."""
-
-    sentence: str
-    written: list[str]
-    expected: list[str]
-
-    @property
-    def read(self) -> list[str]:
-        """What is read now."""
-        first, *companions = documents(self.written)
-        return shown(read_document(replace(first, companions=tuple(companions))))
-
-
-def documents(written: Sequence[str]) -> list[Document]:
-    """Returns the files: the one that is read, and then those that belong to it."""
-    files: list[tuple[str, str, list[str]]] = []
-    for line in written if written[0].startswith(KINDS) else (LOG, *written):
-        kind, _, name = line.partition(" ")
-        if kind in KINDS:
-            files.append((kind, name, []))
-        else:
-            files[-1][2].append(line)
-    return [document(*file) for file in files]
-
-
-def document(kind: str, name: str, lines: Sequence[str]) -> Document:
-    """Returns one file."""
-    match kind:
-        case "text":
-            return parse_document("".join(f"{line}\n" for line in lines).encode(), name)
-        case "rows":
-            rows = (Line(number=number, value=json.loads(line)) for number, line in enumerate(lines, 1))
-            return Document(name=name, lines=tuple(rows))
-        case "value":
-            return Document(name=name, value=json.loads(lines[0]))
-        case _:
-            return Document(name=name)
-
-
-def samples(path: Path) -> list[Sample]:
-    """Returns the samples of a file."""
-    sections = path.read_text(encoding="utf-8").split(f"\n{SENTENCE}")
-    sections[0] = sections[0].removeprefix(SENTENCE)
-    found: list[Sample] = []
-    for section in sections:
-        sentence, *lines = section.rstrip("\n").split("\n")
-        at = lines.index(READ)
-        found.append(Sample(sentence, lines[:at], lines[at + 1 :]))
-    return found
-
-
-def shown(transcript: ImportedTranscript) -> list[str]:
-    """Returns all that a transcript says: its facts, its events, the lines that were left out, and the ids of the
-    context's messages. A message that the model is sent otherwise than it was written follows whole."""
-    facts = plain(transcript)
-    for name in ("events", "skipped"):
-        facts.pop(name, None)
-    lines = [text(facts)]
-    written: dict[str, Message] = {}
-    for event in transcript.events:
-        if isinstance(event, MessageAppended):
-            written[event.message.id] = event.message
-        own = plain(event)
-        lines.append(f"{own.pop('type')} {text(own)}")
-    lines += [f"left out {text(plain(skipped))}" for skipped in transcript.skipped]
-    context = project(transcript.events)
-    lines.append(f"context {' '.join(message.id for message in context)}".rstrip())
-    lines += [f"sent {text(plain(one))}" for one in context if written.get(one.id) != one]
-    return lines
-
-
-def plain(value: Any) -> Any:
-    """Returns a value as JSON has it, structs without the fields that have their defaults."""
-    if isinstance(value, Struct):
-        tag = value.__struct_config__.tag_field
-        own = {tag: value.__struct_config__.tag} if tag and value.__struct_config__.tag else {}
-        return own | {
-            field.encode_name: plain(given)
-            for field in fields(value)
-            if (given := getattr(value, field.name)) != field.default
-            and (field.default_factory is NODEFAULT or given != field.default_factory())
-        }
-    if isinstance(value, tuple | list):
-        return [plain(one) for one in cast("Sequence[Any]", value)]
-    if isinstance(value, dict):
-        return {str(name): plain(one) for name, one in cast("Mapping[Any, Any]", value).items()}
-    return to_builtins(value)
-
-
-def text(value: Any) -> str:
-    """Returns a value as one line of JSON."""
-    return json.dumps(value, ensure_ascii=False)
-
+from support.growing_files import expect_a_growing_log_to_only_add_records, expect_every_split_to_read_alike
+from support.samples import READ, SAMPLES, SENTENCE, Sample, samples
+from ullage.agents.transcripts import detect_format
 
 FILES = sorted(SAMPLES.glob("*.txt"))
 
 
-@pytest.mark.parametrize(
+every_sample = pytest.mark.parametrize(
     "sample",
     [pytest.param(sample, id=f"{path.stem}: {sample.sentence}") for path in FILES for sample in samples(path)],
 )
+
+
+@every_sample
 def test_a_file_becomes_what_its_sample_says(sample: Sample, request: pytest.FixtureRequest) -> None:
     if not request.config.getoption("--update-golden"):
         assert sample.read == sample.expected
+
+
+@every_sample
+def test_a_file_reads_alike_in_every_two_pieces(sample: Sample) -> None:
+    document = sample.document
+    known = detect_format(document)
+    if known.reader is None:
+        return
+    expect_every_split_to_read_alike(known, document)
+    if document.name.endswith((".jsonl", ".md")) and not sample.written[0].startswith("rows"):
+        expect_a_growing_log_to_only_add_records(known, document)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

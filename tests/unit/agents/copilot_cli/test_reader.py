@@ -1,17 +1,10 @@
-"""Event logs of Copilot CLI: answers, usages, compactions and sub-agents."""
+"""What Copilot CLI counts of its own tools."""
 
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from support.foreign import messages_of, read_lines, reports_of, to_lines
-from support.transcripts import ROOT
-from ullage.agents.transcripts import read, read_document
-from ullage.model.events import PromptListed, UsageReported
-from ullage.model.message import Role
+from support.foreign import read_lines
+from ullage.model.events import PromptListed
 from ullage.model.usage import HiddenKind, HiddenPart
-from ullage.system.transcript_files import read_transcript_file
 
 COUNTER = iter(range(1_000_000))
 
@@ -58,60 +51,6 @@ def answered(text: str, call: str = "", tools: tuple[str, ...] = (), agent: str 
         "model": "m",
     }
     return event("assistant.message", agent, **(facts | data))
-
-
-def done(tool: str, text: str = "out", agent: str = "", **data: Any) -> dict[str, Any]:
-    return event("tool.execution_complete", agent, **({"toolCallId": tool, "result": {"content": text}} | data))
-
-
-LOG = (
-    start(),
-    asked("go"),
-    answered("", "c1", ("t",)),
-    event("subagent.started", "helper", toolCallId="t", agentDisplayName="Look around"),
-    asked("look", "helper"),
-    used("c2", 70, "helper"),
-    answered("Seen.", "c2", agent="helper"),
-    event("subagent.completed", "helper", toolCallId="t"),
-    done("t", "Seen."),
-    used("c3", 90),
-    answered("Done.", "c3"),
-)
-
-
-def test_a_sub_agent_is_a_conversation_of_its_own() -> None:
-    main = read_lines(*LOG)
-    assert [message.text for message in messages_of(main)] == ["<now/>go", "", "", "Done."]
-    assert [report.usage.prompt for report in reports_of(main)] == [90]
-    assert ["another conversation: Look around" in part.reason for part in main.skipped if part.line == 5] == [True]
-    helper = read(to_lines(*LOG), "log", run=2)
-    assert [message.text for message in messages_of(helper)] == ["<now/>look", "Seen."]
-    assert [report.usage.prompt for report in reports_of(helper)] == [70]
-    assert (helper.session_id, helper.parent) == ("helper", "s")
-
-
-def test_the_title_is_the_one_of_the_workspace_file(tmp_path: Path) -> None:
-    folder = tmp_path / "session-state" / "s"
-    folder.mkdir(parents=True)
-    (folder / "events.jsonl").write_bytes(to_lines(start(), asked("go")))
-    (folder / "workspace.yaml").write_text("id: s\ncwd: /home/dev/shop\nname: 'Casks: a plan'\nuser_named: true\n")
-    transcript = read_document(read_transcript_file(folder / "events.jsonl"))
-    assert (transcript.title, transcript.cwd) == ("Casks: a plan", "/home/dev/shop")
-    assert [part for part in transcript.skipped if not part.expected] == []
-
-
-FILES = sorted([*ROOT.glob("live/copilot-cli/*/events.jsonl"), *ROOT.glob("agent_fixtures/copilot__*")])
-
-
-@pytest.mark.skipif(not FILES, reason="no recorded event logs on this machine (set ULLAGE_TRANSCRIPTS)")
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_recorded_logs_have_no_unexplained_line_and_end_with_their_last_usage(path: Any) -> None:
-    transcript = read(path.read_bytes(), path.name)
-    assert [part for part in transcript.skipped if not part.expected] == []
-    answers = [message for message in messages_of(transcript) if message.role is Role.ASSISTANT]
-    reports = [one for one in transcript.events if isinstance(one, UsageReported)]
-    if reports:
-        assert reports[-1].message_id == answers[-1].id
 
 
 def test_what_it_says_of_its_tools_is_listed_once() -> None:

@@ -1,10 +1,7 @@
 from typing import Any
 
-from support.foreign import read_lines, to_lines
-from support.growing_files import expect_a_growing_log_to_only_add_records, expect_every_split_to_read_alike
+from support.foreign import read_lines
 from ullage.agents.inserted import is_by_agent
-from ullage.agents.pi import FORMAT
-from ullage.formats.parsing import parse_document
 from ullage.ledger.said import typed_text
 from ullage.model.message import Role
 from ullage.transcript.fold import project
@@ -40,13 +37,6 @@ BRANCHED = (
 )
 
 
-COMPACTED = (
-    *BRANCHED,
-    entry("compaction", "k1", "a3", summary="All so far.", firstKeptEntryId="u3", tokensBefore=900),
-    said("u5", "k1", "after"),
-)
-
-
 def test_what_the_user_did_not_type_is_not_the_users_words() -> None:
     command = {"role": "bashExecution", "command": "make", "output": "bang", "exitCode": 0}
     transcript = read_lines(
@@ -64,9 +54,3 @@ def test_what_the_user_did_not_type_is_not_the_users_words() -> None:
         "right",
         "Go on with the hoops.",
     ]
-
-
-def test_a_session_reads_alike_in_every_two_pieces() -> None:
-    document = parse_document(to_lines(*COMPACTED, said("u6", "a2", "left")), "s.jsonl")
-    expect_every_split_to_read_alike(FORMAT, document)
-    expect_a_growing_log_to_only_add_records(FORMAT, document)
