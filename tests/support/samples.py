@@ -2,6 +2,7 @@
 that it shows, and what is read from it."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -17,19 +18,29 @@ from ullage.model.message import Message
 from ullage.transcript.fold import project
 
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "agents"
-# Before a sentence, after the lines of its files, and before what is read where another conversation is asked for.
+# Before a sentence, before what is read of its files, and before what is read if another conversation is asked for.
 SENTENCE, READ, RUN = "# ", "=>", "=> run "
+# How many lines of which other sample come first, and after how many lines is read as there.
+AFTER, SAME = re.compile(r"after (\d+) lines of (.*)"), "lines as there"
 # How the lines of a file are given, before its name: as its text, as rows of a database, as a value, or as a folder of
 # the files that follow. Without such a line they are the text of a log.
 KINDS, LOG = ("text", "rows", "value", "folder"), "text test.jsonl"
 
 
 class Sample(Struct, frozen=True):
-    """The lines of an agent's files, and the lines that say what was read from them."""
+    """The lines of an agent's files, after the first of another sample's if there is one, and the lines that say what
+    was read from them."""
 
     sentence: str
-    written: list[str]
+    after: "Sample | None"
+    first: int
+    added: list[str]
     expected: list[str]
+
+    @property
+    def written(self) -> list[str]:
+        """All lines of its files."""
+        return [*(self.after.written[: self.first] if self.after else ()), *self.added]
 
     @property
     def document(self) -> Document:
@@ -40,9 +51,18 @@ class Sample(Struct, frozen=True):
     @property
     def read(self) -> list[str]:
         """What is read now: of the file, and of each conversation in it that the sample asks for."""
-        lines = shown(read_document(self.document))
-        for run in [line.removeprefix(RUN) for line in self.expected if line.startswith(RUN)]:
-            lines += [f"{RUN}{run}", *shown(read_document(replace(self.document, run=int(run))))]
+        facts, *lines = shown(READ, read_document(self.document))
+        if self.after:
+            there = shown(READ, read_document(self.after.document))[1:]
+            same = next(
+                (at for at, pair in enumerate(zip(there, lines, strict=False)) if len(set(pair)) > 1), len(there)
+            )
+            lines[:same] = [f"{same} {SAME}"] if same else []
+        lines.insert(0, facts)
+        for line in self.expected:
+            if line.startswith(RUN):
+                run = line.removeprefix(RUN).partition(" ")[0]
+                lines += shown(RUN + run, read_document(replace(self.document, run=int(run))))
         return lines
 
 
@@ -76,22 +96,26 @@ def samples(path: Path) -> list[Sample]:
     """Returns the samples of a file."""
     sections = path.read_text(encoding="utf-8").split(f"\n{SENTENCE}")
     sections[0] = sections[0].removeprefix(SENTENCE)
-    found: list[Sample] = []
+    found: dict[str, Sample] = {}
     for section in sections:
         sentence, *lines = section.rstrip("\n").split("\n")
-        at = lines.index(READ)
-        found.append(Sample(sentence, lines[:at], lines[at + 1 :]))
-    return found
+        at = next(index for index, line in enumerate(lines) if line.startswith(READ))
+        assert sentence not in found, sentence
+        if after := AFTER.fullmatch(lines[0]):
+            found[sentence] = Sample(sentence, found[after[2]], int(after[1]), lines[1:at], lines[at:])
+        else:
+            found[sentence] = Sample(sentence, None, 0, lines[:at], lines[at:])
+    return list(found.values())
 
 
-def shown(transcript: ImportedTranscript) -> list[str]:
+def shown(begin: str, transcript: ImportedTranscript) -> list[str]:
     """Returns all that a transcript says: its facts, its events, the lines that were left out, and the ids of the
     context's messages. A message that the model is sent otherwise than an event has it follows whole. The event that
     says no more than the facts, where the conversation is from, is left out."""
     facts = plain(transcript)
     for name in ("events", "skipped"):
         facts.pop(name, None)
-    lines = [text(facts)]
+    lines = [f"{begin} {text(facts)}"]
     written: dict[str, Message] = {}
     for event in transcript.events:
         if isinstance(event, MessageAppended):
@@ -102,7 +126,10 @@ def shown(transcript: ImportedTranscript) -> list[str]:
             continue
         own = plain(event)
         lines.append(f"{own.pop('type')} {text(own)}")
-    lines += [f"left out {text(plain(skipped))}" for skipped in transcript.skipped]
+    usual = [one for one in transcript.skipped if one.expected and one.run is None]
+    if usual:
+        lines.append(f"left out as usual {'; '.join(f'{one.line} {one.reason}' for one in usual)}")
+    lines += [f"left out {text(plain(one))}" for one in transcript.skipped if one not in usual]
     context = project(transcript.events)
     lines.append(f"context {' '.join(message.id for message in context)}".rstrip())
     lines += [f"sent {text(plain(one))}" for one in context if written.get(one.id) != one]
