@@ -2,17 +2,24 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+import gen_cli
 from ullage import __version__
 from ullage.cli.command_line import COMMANDS, Parser, build_parser, parse
 from ullage.cli.main import main
+from ullage.cli.store_choice import chosen_store, local_store
+from ullage.model.errors import InvalidRequest
+from ullage.model.settings import Settings
+from ullage.store.store_place import local_path
 
 # Modules that serving and `--help` must not import: drawing, the tokenizer, the store.
 _HEAVY = "import sys; print(sorted({'rich', 'tiktoken', 'sqlite3'} & sys.modules.keys()), file=sys.stderr)"
@@ -310,3 +317,86 @@ def test_help_fits_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = build_parser(only="").format_help().splitlines()
     assert max(map(len, lines)) <= min(columns, 100)
+
+
+# One rule decides which store every command has
+
+
+ADDRESS = "postgresql://ada@db.example/ullage?options=-csearch_path%3Dours"
+
+
+def test_the_option_comes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ULLAGE_STORE", "/data/shared.db")
+    assert chosen_store(ADDRESS) == ADDRESS
+    assert chosen_store(None) == "/data/shared.db"
+    monkeypatch.delenv("ULLAGE_STORE")
+    assert chosen_store(None) is None
+
+
+def test_a_home_folder_in_the_environment_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("ULLAGE_STORE", "~/shared.db")
+    assert Path(chosen_store(None) or "") == tmp_path / "shared.db"
+
+
+@pytest.mark.parametrize("place", ["postgresql://ada:hunter2@db/ullage", "postgres://db/ullage?password=hunter2"])
+def test_a_password_is_refused_wherever_the_address_comes_from(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    for name, given in (("", place), (place, None)):
+        monkeypatch.setenv("ULLAGE_STORE", name)
+        with pytest.raises(InvalidRequest, match="PGPASSWORD") as refused:
+            chosen_store(given)
+        assert "hunter2" not in str(refused.value)
+    with pytest.raises(msgspec.ValidationError, match=r"store: .* contains a password") as wrong:
+        msgspec.convert({"store": place}, Settings)
+    assert "hunter2" not in str(wrong.value)
+    assert "hunter2" not in local_store(place)
+
+
+@pytest.mark.parametrize("place", ["", "/data/own.db", ADDRESS, "postgresql:///ü"])
+def test_a_status_line_finds_the_files_that_a_server_keeps_next_to_the_store(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ULLAGE_STORE", raising=False)
+    assert Path(local_store(place)) == local_path(place or None)
+
+
+def test_the_files_next_to_an_address_have_a_name_that_every_file_system_takes() -> None:
+    assert local_path(ADDRESS).name == "postgresql___ada_db.example_ullage_options_-csearch_path_3Dours"
+
+
+# The completions and the manual page are made from the table of arguments, and are as committed
+
+
+FILES = gen_cli.outputs()
+
+
+@pytest.mark.parametrize("path", list(FILES), ids=lambda path: path.name)
+def test_a_generated_file_is_as_committed(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == FILES[path], "run scripts/gen_cli.py"
+
+
+def test_the_manual_has_every_command_and_the_exit_statuses() -> None:
+    page = FILES[gen_cli.DATA / "ullage.1"]
+    assert all(f"ullage {command.name}\\fR" in page for command in COMMANDS)
+    assert ".SH EXIT STATUS" in page
+
+
+@pytest.mark.parametrize("shell", gen_cli.SHELLS)
+def test_the_shell_accepts_its_completions(shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell}")
+    checked = subprocess.run(
+        [shell, "-n", gen_cli.DATA / f"ullage.{shell}"], capture_output=True, text=True, check=False
+    )
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_bash_completes_commands() -> None:
+    if shutil.which("bash") is None:
+        pytest.skip("there is no bash")
+    script = """source "$1"; COMP_WORDS=(ullage mess); COMP_CWORD=1; _shtab_ullage; printf %s "${COMPREPLY[*]}" """
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", gen_cli.DATA / "ullage.bash"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "messages"

@@ -1,6 +1,7 @@
 """Hooks that run at the same time add to the same files of lines."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from support.command_line import PATIENCE
+from ullage import host
 from ullage.cli.commands.hook import append_line
+from ullage.host import write_whole
 
 _PROCESSES, _LINES = 8, 300
 _CODE = """
@@ -63,3 +66,28 @@ def test_the_older_half_is_dropped_by_whole_lines(tmp_path: Path) -> None:
     lines = path.read_text().splitlines()
     assert lines[-1] == "line 99"
     assert lines == [f"line {number}" for number in range(100 - len(lines), 100)]
+
+
+# Files that hooks and status lines write as a whole while others do the same
+
+
+def test_a_link_that_waits_under_the_name_of_the_temporary_file_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs, place = tmp_path / "theirs", tmp_path / "said.json"
+    theirs.write_text("theirs", "utf-8")
+    monkeypatch.setattr(host.time, "time_ns", lambda: 1)
+    for name in (f"{place}.{os.getpid()}", f"{place}.{os.getpid()}.1"):
+        Path(name).symlink_to(theirs)
+    with pytest.raises(FileExistsError):
+        write_whole(str(place), b"ours")
+    assert (theirs.read_text("utf-8"), place.exists()) == ("theirs", False)
+
+
+def test_a_process_of_the_same_id_in_another_container_keeps_its_file(tmp_path: Path) -> None:
+    place = tmp_path / "said.json"
+    other = Path(f"{place}.{os.getpid()}")
+    other.write_text("half of what", "utf-8")
+    write_whole(str(place), b"ours")
+    assert (place.read_bytes(), other.read_text("utf-8")) == (b"ours", "half of what")
+    assert sorted(tmp_path.iterdir()) == sorted([place, other])

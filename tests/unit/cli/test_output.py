@@ -7,12 +7,32 @@ from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 from rich.live import Live
 
-from ullage.cli.draw.text import ASCII, UNICODE
+from support.usages import make_usage
+from ullage.cli.commands.demo import compacted_line, compacting_line, status_line
+from ullage.cli.commands.messages import Openings
+from ullage.cli.commands.search import IndexingShown
+from ullage.cli.draw.parts import Column, table
+from ullage.cli.draw.text import ASCII, UNICODE, Glyphs, choose_glyphs, clean, wrap
+from ullage.cli.main import main
 from ullage.cli.output import UNCUT, WIDEST, Screen, agreed, show_in_pager, working
-from ullage.cli.terminal import wants_color
+from ullage.cli.terminal import visible, wants_color
+from ullage.model.message import (
+    Block,
+    CompactionBlock,
+    Message,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from ullage.model.usage import UsageSource
+from ullage.service.ports.world import Indexing
 
 
 @pytest.mark.parametrize(
@@ -111,3 +131,211 @@ def test_a_name_is_no_markup_where_work_is_shown(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("FORCE_COLOR", "1")
     with working("Importing a[/b]\x1b[31m") as show:
         show("Importing [bold]c[/d]")
+
+
+# The characters that are drawn on a terminal
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", None, "no-such-encoding"])
+def test_encoding_without_the_characters_gets_ascii(encoding: str | None) -> None:
+    assert choose_glyphs(encoding, {}) is ASCII
+
+
+def test_utf8_gets_unicode_unless_asked_otherwise() -> None:
+    assert choose_glyphs("utf-8", {}) is UNICODE
+    assert choose_glyphs("utf-8", {}, ascii_only=True) is ASCII
+    assert choose_glyphs("utf-8", {"TERM": "dumb"}) is ASCII
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"LC_ALL": "C", "LANG": "en_GB.UTF-8"}, ASCII),
+        ({"LANG": "POSIX"}, ASCII),
+        ({"LC_ALL": "", "LC_CTYPE": "C.UTF-8", "LANG": "C"}, UNICODE),
+        ({"LC_ALL": "C.UTF-8"}, UNICODE),
+    ],
+)
+def test_the_c_locale_gets_ascii_although_python_prints_utf8_in_it(
+    environment: dict[str, str], expected: Glyphs
+) -> None:
+    assert choose_glyphs("utf-8", environment) is expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Kept \x1b[1mOpus\x1b[22m",
+        "Kept \x1b[38;5;208mOpus\x1b[0m",
+        "Kept \x1b]8;;https://example.org\x1b\\Opus\x1b]8;;\x1b\\",
+        "Kept \x1b]0;a title\x07Opus",
+        "Kept \x9b31mOpus",
+        "Kept \x1b(BOpus",
+    ],
+)
+def test_escape_sequences_leave_nothing_behind(text: str) -> None:
+    assert clean(text, UNICODE) == "Kept Opus"
+
+
+# Tables fit the terminal: columns are left out before titles are cut, and no line is wider than asked
+
+
+COLUMNS = (
+    Column(name="Session", style="bold"),
+    Column(name="Title", flexible=True),
+    Column(name="Model", rank=2),
+    Column(name="Messages", rank=1, right=True),
+)
+ROWS = [
+    ("s_1a20", "Fix the login", "claude-opus-4-6", "12"),
+    ("s_1a21", "日本語のとても長い題名がここにあります。もっともっと長い題名です。", "gpt-5", "1,200"),
+]
+
+
+def lines(width: int) -> list[str]:
+    return [line.plain for line in table(COLUMNS, ROWS, width, UNICODE)]
+
+
+@pytest.mark.parametrize("width", range(30, 120))
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    assert all(line.cell_len <= width for line in table(COLUMNS, ROWS, width, UNICODE))
+
+
+def test_columns_of_the_highest_rank_are_left_out_first() -> None:
+    assert lines(110)[0].split() == ["Session", "Title", "Model", "Messages"]
+    assert lines(60)[0].split() == ["Session", "Title", "Messages"]
+    assert lines(40)[0].split() == ["Session", "Title"]
+    assert lines(60)[1].split()[-1] == "12"
+
+
+def test_a_column_without_any_text_is_left_out() -> None:
+    assert lines(100)[0].count("Model") == 1
+    empty = [(name, title, "", messages) for name, title, _, messages in ROWS]
+    assert "Model" not in table(COLUMNS, empty, 100, UNICODE)[0].plain
+
+
+def test_no_line_ends_with_blanks() -> None:
+    assert all(line == line.rstrip() for line in lines(100))
+
+
+@given(st.text(max_size=200), st.integers(min_value=4, max_value=50))
+def test_wrapped_lines_fit_and_keep_every_word(text: str, width: int) -> None:
+    wrapped = wrap(text, width, ASCII)
+    assert all(len(line) <= width for line in wrapped)
+    assert "".join("".join(wrapped).split()) == "".join("".join(wrap(text, 10_000, ASCII)).split())
+
+
+# Errors show the names of files as text
+
+
+def test_what_a_terminal_would_obey_is_escaped() -> None:
+    assert visible("a\x1b[31m\x9b\u202e\r\n é 漢 \udc9b") == "a\\x1b[31m\\x9b\\u202e\\r\\n é 漢 \\udc9b"
+
+
+def test_an_error_obeys_no_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["context", "none\x1b]52;c;aGk=\x07\x9b31m"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("ullage: none\\x1b]52;c;aGk=\\x07\\x9b31m: there is no such file")
+    assert said.removesuffix("\n").isprintable()
+
+
+# The status line in each of its states
+
+
+def test_normal_state_shows_share_and_figures() -> None:
+    assert status_line(make_usage(), UNICODE) == "◑ 46% · 58K/128K"
+    assert status_line(make_usage(), ASCII) == "46% - 58K/128K"
+
+
+def test_estimated_figure_is_marked() -> None:
+    assert status_line(make_usage(source=UsageSource.ESTIMATED), UNICODE) == "◑ ~46% · 58K/128K"
+
+
+def test_warning_state_says_where_it_compacts() -> None:
+    assert status_line(make_usage(90_000), UNICODE) == "◕ 70% · compacts at 97K"
+
+
+def test_unknown_window_is_said() -> None:
+    assert status_line(make_usage(size=None, compact_at=None), UNICODE) == "58K · limit unknown"
+
+
+def test_compaction_has_its_own_states() -> None:
+    assert compacting_line(12, 45, UNICODE) == "Compacting… 12 of 45 messages"
+    assert compacted_line(164_000, 31_000, UNICODE) == "✓ 164K → 31K"
+    assert compacted_line(164_000, 31_000, ASCII) == "ok 164K -> 31K"
+
+
+# One line says what a message is
+
+
+def said(*blocks: Block) -> Message:
+    return Message(id="m", role=Role.USER, content=blocks)
+
+
+def result(text: str, *, is_error: bool = False) -> Message:
+    return said(ToolResultBlock(tool_use_id="t1", content=(TextBlock(text=text),), is_error=is_error))
+
+
+def test_a_message_is_described_by_the_first_line_that_is_not_blank() -> None:
+    assert Openings().describe(said(TextBlock(text="\n  Fix it.\nPlease."))) == "Fix it."
+
+
+def test_a_result_is_named_after_its_call_with_the_path_from_the_sessions_folder() -> None:
+    openings = Openings("/home/me/project")
+    call = said(ToolUseBlock(id="t1", name="Read", input={"file_path": "/home/me/project/src/a.py"}))
+    assert openings.describe(call) == "→ Read src/a.py"
+    assert openings.describe(result("import os")) == "Read src/a.py: import os"
+    assert openings.describe(result("no such file", is_error=True)) == "Read src/a.py: failed: no such file"
+
+
+def test_several_results_are_all_named_and_what_failed_is_marked() -> None:
+    openings = Openings()
+    calls = [ToolUseBlock(id=name, name="Read", input={"file_path": f"{name}.py"}) for name in ("a", "b", "c")]
+    openings.describe(said(*calls))
+    results = [ToolResultBlock(tool_use_id=call.id, content=(TextBlock(text="1 " * 400),)) for call in calls[:2]]
+    message = said(*results, ToolResultBlock(tool_use_id="c", content=(), is_error=True))
+    assert openings.describe(message) == "Read a.py · Read b.py · Read c.py (failed)"
+
+
+def test_of_a_long_path_the_end_is_shown() -> None:
+    call = said(ToolUseBlock(id="t1", name="Read", input={"path": "/opt/a/b/c/d.py"}))
+    assert Openings().describe(call) == "→ Read …/b/c/d.py"
+    command = said(ToolUseBlock(id="t2", name="Bash", input={"command": "ls /opt/a/b/c /opt/a"}))
+    assert Openings().describe(command) == "→ Bash ls /opt/a/b/c /opt/a"
+
+
+def test_a_command_given_as_words_is_shown_as_it_was_meant() -> None:
+    wrapped = said(ToolUseBlock(id="t1", name="shell", input={"command": ["bash", "-lc", "npm test"]}))
+    assert Openings().describe(wrapped) == "→ shell npm test"
+    plain = said(ToolUseBlock(id="t1", name="shell", input={"timeout": 9, "command": ["git", "status"]}))
+    assert Openings().describe(plain) == "→ shell git status"
+
+
+def test_thinking_is_named_only_where_nothing_is_said() -> None:
+    thought = ThinkingBlock(thinking="hmm")
+    assert Openings().describe(said(thought, TextBlock(text="Done."))) == "Done."
+    assert Openings().describe(said(thought)) == "(thinking)"
+
+
+def test_a_marker_says_how_many_messages_it_stands_for() -> None:
+    block = CompactionBlock(
+        compaction_number=2, timestamp=0, summary="s", messages_archived=1_207, context_size_before=9
+    )
+    assert Openings().describe(said(block)) == "Compaction 2: a summary of 1,207 messages"
+
+
+def test_a_message_with_results_alone_is_the_tools_and_one_with_the_users_words_is_the_users() -> None:
+    assert result("12 passed").speaker == "tool"
+    words = TextBlock(text="And now?")
+    assert said(*result("12 passed").content, words).speaker == said(words).speaker == said().speaker == "user"
+
+
+# `ullage search` says how much is left while it waits for the index
+
+
+def test_a_search_that_waits_for_the_index_shows_how_much_is_left() -> None:
+    shown: list[str] = []
+    listener = IndexingShown(shown.append)
+    for left in (4_200, 0):
+        listener.indexing(Indexing(id="index", left=left, total=12_000, cancel=lambda: None))
+    assert shown == ["Preparing the search, once: 4,200 of 12,000 left", "Searching"]

@@ -1,13 +1,16 @@
 """What is said of the programs that agents' settings start."""
 
+import json
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ullage.agents.table import AGENTS
 from ullage.app.agent_wiring import OwnCommand, Receipt, WiredFile, added_to, own_words
-from ullage.cli.health_checks import gone_programs, silent_hooks, unsafe_programs
+from ullage.cli.health_checks import GivenProvider, gone_programs, provider_checks, silent_hooks, unsafe_programs
+from ullage.model.settings import ProviderSettings
 from ullage.store import open_store
 
 
@@ -65,3 +68,16 @@ def test_a_hook_that_would_give_nothing_back_is_told(tmp_path: Path, script: str
     said = silent_hooks(_answering(tmp_path, script), store)
     assert told in said
     assert bool(told) == bool(said)
+
+
+# What `ullage doctor` says of a provider
+
+
+def test_a_password_in_the_servers_address_is_not_shown() -> None:
+    given = {"kind": "openai_chat", "baseUrl": "http://jo:walnut-cake@127.0.0.1:9/v1"}
+    settings = msgspec.convert(given, ProviderSettings)
+    (check,) = provider_checks(GivenProvider(name="local", settings=settings))
+    said = json.dumps(msgspec.to_builtins(check))
+    assert "127.0.0.1:9" in said
+    assert "walnut-cake" not in said
+    assert check.remedy

@@ -1,13 +1,18 @@
 """Long outputs keep their most useful lines, and a block far too large is shortened wherever it is."""
 
 from base64 import b64encode
+from collections.abc import Callable
+from functools import partial
 
+import pytest
 from msgspec.structs import replace
 
+from support.bounded import ends
 from support.build import STAMP, assistant, counted, results, user, uses, words
 from support.pdf import small_pdf
 from ullage.edits.counted import CountedView, count_view
-from ullage.edits.shorten import ResultLimits, excerpt, names, shorten, shorten_results
+from ullage.edits.shorten import ResultLimits, cap_blocks, excerpt, names, shorten, shorten_results
+from ullage.formats.requests.anthropic import write_anthropic
 from ullage.model.message import ImageBlock, Message, ResourceBlock, Role, TextBlock, ThinkingBlock, ToolUseBlock
 from ullage.tokens.counter import get_counter
 from ullage.transcript.view import Item
@@ -160,3 +165,50 @@ def test_a_document_that_does_not_fit_is_replaced_by_its_name_and_size() -> None
     )
     # The block of the transcript is as it was.
     assert block.data == data
+
+
+# Excerpts of long outputs
+
+
+def test_names_have_a_digit_a_separator_or_a_capital_inside() -> None:
+    text = "Please open src/app.py, call setUp and read_all at hello-world; v1.2.3 fails plainly"
+    assert names(text) == {"src/app.py", "setUp", "read_all", "v1.2.3", "hello-world"}
+
+
+@pytest.mark.parametrize("read", [names, partial(excerpt, chars=60_000)], ids=["names", "excerpt"])
+def test_a_long_run_of_letters_takes_no_quadratic_work(read: Callable[[str], object]) -> None:
+    assert ends(read, "x" * 3_000_000)
+
+
+# What is left of blocks that are shortened as far as possible
+
+
+def test_words_cut_to_nothing_leave_a_sign_so_that_a_request_keeps_its_messages() -> None:
+    view = counted(user("u", words(50)), assistant("a", words(50)), user("v", words(50)), user("w", "And?"))
+    edit = shorten(view, 0, STAMP)
+    assert edit is not None
+    after = view.after(edit)
+    assert [message.text for message in after.messages] == ["…", "…", "…", "And?"]
+    assert len(write_anthropic(after.messages).messages) == 3
+
+
+def test_a_text_whose_beginning_is_blank_is_not_cut_to_a_blank() -> None:
+    view = counted(user("u", "        " + words(50)), assistant("a", words(2)))
+    for limit in range(view.used):
+        edit = shorten(view, limit, STAMP)
+        assert edit is not None
+        assert all(message.text.strip() for message in view.after(edit).messages)
+
+
+def test_a_block_just_over_the_limit_is_cut_although_the_notice_costs_what_the_cut_saves() -> None:
+    view = counted(assistant("a", words(200)))
+    for limit in range(2, view.used):
+        edit = shorten(view, limit, STAMP)
+        assert edit is not None
+        assert view.after(edit).used <= limit
+        assert edit.tokens_saved > 0
+
+
+def test_a_cap_below_nothing_is_nothing() -> None:
+    view = counted(user("u", ""), user("v", words(50)))
+    assert cap_blocks(view, -5, STAMP, {"u", "v"}) == cap_blocks(view, 0, STAMP, {"u", "v"})

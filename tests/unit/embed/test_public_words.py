@@ -3,6 +3,7 @@ newcomer would use it. None of them may ever go away or change its kind."""
 
 import asyncio
 import inspect
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import ullage
 from support.build import words
+from support.documents import ROOT
 from ullage.model.errors import InvalidRequest, WindowUnknown
 
 CHAT: list[dict[str, Any]] = [
@@ -384,3 +386,24 @@ def test_ranges_are_calculated_as_coding_agents_do() -> None:
     assert calculate(messages, "none") == (2, 21)
     assert calculate(messages, "half", (2, 11)) == (2, 15)
     assert calculate(messages[:2], "half") is None
+
+
+# The programs of the cookbook, and what it says that they print
+
+
+_RECIPE = re.compile(r"^## (.+?)\n.*?^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_TEXT = (ROOT / "docs" / "guide" / "cookbook.md").read_text(encoding="utf-8")
+RECIPES = {title: (program, printed) for title, program, printed in _RECIPE.findall(_TEXT)}
+
+
+def test_each_heading_has_a_program_and_what_it_prints() -> None:
+    assert [*RECIPES] == re.findall(r"^## (.+)$", _TEXT, re.MULTILINE)
+
+
+@pytest.mark.parametrize("title", RECIPES)
+def test_a_program_of_the_cookbook_prints_what_the_cookbook_says(
+    title: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, printed = RECIPES[title]
+    exec(compile(program, title, "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out == printed

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from support.provider_rules import anthropic_violations, openai_violations
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.requests.openai import write_openai
 from ullage.formats.requests.responses import write_responses
@@ -164,3 +167,116 @@ def test_arguments_that_a_model_has_broken_off_are_sent_as_it_wrote_them_and_oth
         (function,) = [item for item in write_responses(view).input if item["type"] == "function_call"]
         (message,) = [message for message in write_openai(view).messages if "tool_calls" in message]
         assert function["arguments"] == message["tool_calls"][0]["function"]["arguments"] == sent
+
+
+# The checker of the providers' rules finds each kind of fault
+
+
+Json = dict[str, Any]
+
+
+def text(value: str) -> Json:
+    return {"type": "text", "text": value}
+
+
+def use(call_id: str) -> Json:
+    return {"type": "tool_use", "id": call_id, "name": "Read", "input": {}}
+
+
+def answer(call_id: str) -> Json:
+    return {"type": "tool_result", "tool_use_id": call_id}
+
+
+def user_turn(*blocks: Json) -> Json:
+    return {"role": "user", "content": list(blocks)}
+
+
+def model(*blocks: Json) -> Json:
+    return {"role": "assistant", "content": list(blocks)}
+
+
+ILLEGAL_FOR_ANTHROPIC: list[tuple[str, list[Json]]] = [
+    ("role", [model(text("a"))]),
+    ("empty", [user_turn()]),
+    ("empty text", [user_turn(text(" \n"))]),
+    ("not answered", [user_turn(text("a")), model(use("t"))]),
+    ("do not answer", [user_turn(text("a")), model(use("t")), user_turn(text("b"))]),
+    ("do not answer", [user_turn(answer("t"))]),
+    ("come first", [user_turn(text("a")), model(use("t")), user_turn(text("b"), answer("t"))]),
+    (
+        "used twice",
+        [user_turn(text("a")), model(use("t"), use("t")), user_turn(answer("t"), answer("t"))],
+    ),
+    ("illegal id", [user_turn(text("a")), model(use("t t")), user_turn(answer("t t"))]),
+    ("without signature", [user_turn(text("a")), model({"type": "thinking", "thinking": "b"}, text("c"))]),
+    ("ends in thinking", [user_turn(text("a")), model({"type": "redacted_thinking", "data": "b"})]),
+    ("white space", [user_turn(text("a")), model(text("b "))]),
+    ("tool_use block in a user", [user_turn(use("t"))]),
+    (
+        "media type",
+        [user_turn({"type": "image", "source": {"type": "base64", "media_type": "a/b", "data": "c"}})],
+    ),
+    ("JSON", [user_turn(text("\ud800"))]),
+]
+
+
+@pytest.mark.parametrize(("what", "messages"), ILLEGAL_FOR_ANTHROPIC)
+def test_what_anthropic_refuses_is_found(what: str, messages: list[Json]) -> None:
+    assert any(what in violation for violation in anthropic_violations(messages))
+
+
+def test_neighbours_of_one_role_are_read_as_one_message() -> None:
+    assert (
+        anthropic_violations(
+            [
+                user_turn(text("a")),
+                model(use("t")),
+                user_turn(answer("t")),
+                user_turn(text("b")),
+            ]
+        )
+        == []
+    )
+
+
+def test_a_legal_anthropic_conversation_has_no_violation() -> None:
+    thinking = {"type": "thinking", "thinking": "b", "signature": "c"}
+    messages = [
+        user_turn(text("a")),
+        model(thinking, use("t")),
+        user_turn(answer("t"), text("b")),
+        model(text("c")),
+    ]
+    assert anthropic_violations(messages) == []
+
+
+def call_turn(call_id: str, arguments: Any = "{}") -> Json:
+    return {"id": call_id, "type": "function", "function": {"name": "read", "arguments": arguments}}
+
+
+USER: Json = {"role": "user", "content": "a"}
+CALLING: Json = {"role": "assistant", "content": None, "tool_calls": [call_turn("t")]}
+RESULT: Json = {"role": "tool", "tool_call_id": "t", "content": "b"}
+ILLEGAL_FOR_OPENAI: list[tuple[str, list[Json]]] = [
+    ("not answered", [USER, CALLING]),
+    ("not answered", [USER, CALLING, USER]),
+    ("does not follow", [USER, RESULT]),
+    ("does not follow", [USER, CALLING, RESULT, RESULT]),
+    ("not first", [USER, {"role": "system", "content": "a"}]),
+    ("unknown role", [{"role": "ghost", "content": "a"}]),
+    ("arguments", [USER, {**CALLING, "tool_calls": [call_turn("t", {})]}, RESULT]),
+    ("says nothing", [USER, {"role": "assistant", "content": None}]),
+    (
+        "too long",
+        [USER, {**CALLING, "tool_calls": [call_turn("t" * 41)]}, {**RESULT, "tool_call_id": "t" * 41}],
+    ),
+]
+
+
+@pytest.mark.parametrize(("what", "messages"), ILLEGAL_FOR_OPENAI)
+def test_what_openai_refuses_is_found(what: str, messages: list[Json]) -> None:
+    assert any(what in violation for violation in openai_violations(messages))
+
+
+def test_a_legal_openai_conversation_has_no_violation() -> None:
+    assert openai_violations([USER, CALLING, RESULT, {"role": "assistant", "content": "c"}]) == []

@@ -1,12 +1,22 @@
 """How a peer reads a message, and which answers it owes."""
 
-from typing import Any
+from enum import StrEnum
+from typing import Any, Literal
 
 import msgspec
 import pytest
-from msgspec import Raw
+from msgspec import Raw, Struct
 
-from ullage.jsonrpc.envelope import METHOD_NOT_FOUND, ErrorObject
+from ullage.jsonrpc.envelope import (
+    METHOD_NOT_FOUND,
+    BadFrame,
+    ErrorObject,
+    FrameParser,
+    LineSplitter,
+    LineTooLong,
+    RpcError,
+    read_params,
+)
 from ullage.jsonrpc.peer import (
     Answered,
     Called,
@@ -246,3 +256,85 @@ def test_each_protocol_cancels_in_its_own_words() -> None:
 
 def test_a_method_without_a_name_ends_no_connection() -> None:
     assert receive(Peer(PLAIN), method="") == Notified("", Raw(b""))
+
+
+# What is wrong with a client's message is said with what to send instead
+
+
+class Shape(StrEnum):
+    """A form of leaves."""
+
+    ROUND = "round"
+    LONG = "long"
+
+
+class Params(Struct, rename="camel"):
+    """Params with words."""
+
+    session_id: str
+    shape: Shape | None = None
+    scope: Literal["tree", "row"] = "tree"
+
+
+@pytest.mark.parametrize(
+    ("params", "remedy"),
+    [
+        ('{"sessionId": "s", "shape": "flat"}', "there are round, long"),
+        ('{"sessionId": "s", "scope": "leaf"}', "there are tree, row"),
+        ('{"sessionID": "s"}', "is 'sessionID' meant as `sessionId`?"),
+        ('{"session_id": "s"}', "is 'session_id' meant as `sessionId`?"),
+        ("{}", "missing required field `sessionId`."),
+    ],
+)
+def test_a_wrong_param_is_said_with_the_remedy(params: str, remedy: str) -> None:
+    with pytest.raises(RpcError) as error:
+        read_params("trees/count", Raw(params.encode()), msgspec.json.Decoder(Params))
+    assert remedy in str(error.value)
+
+
+def test_a_message_in_a_line_of_its_own_is_refused_at_once_and_the_next_with_a_header_is_read() -> None:
+    parser = FrameParser()
+    (refused,) = parser.feed(b'{"jsonrpc": "2.0", "id": 1, "method": "initialize"}\n')
+    assert isinstance(refused, BadFrame)
+    assert "Content-Length: N" in refused.reason
+    assert parser.feed(b"Content-Length: 2\r\n\r\n{}") == [b"{}"]
+
+
+# One message per line: the end of a line, the longest line, and what is left at the end of the input
+
+
+def split(*chunks: bytes, max_line: int = 20) -> list[bytes | LineTooLong]:
+    splitter = LineSplitter(max_line)
+    return [item for chunk in chunks for item in splitter.feed(chunk)]
+
+
+def test_a_line_comes_with_its_break_as_it_was_sent() -> None:
+    assert split(b"{}\n[1]\r\n\n") == [b"{}\n", b"[1]\r\n", b"\n"]
+
+
+def test_a_carriage_return_alone_ends_no_line() -> None:
+    assert split(b"a\rb\n") == [b"a\rb\n"]
+
+
+@pytest.mark.parametrize("at", range(9))
+def test_a_line_may_arrive_in_pieces(at: int) -> None:
+    stream = b"ab\ncdef\n"
+    assert split(stream[:at], stream[at:]) == [b"ab\n", b"cdef\n"]
+
+
+def test_a_line_that_is_too_long_is_reported_once_and_skipped() -> None:
+    assert split(b"x" * 15, b"x" * 15, b"x" * 15, b"x\nok\n") == [LineTooLong(20), b"ok\n"]
+
+
+def test_a_line_too_long_in_one_piece_is_skipped_too() -> None:
+    assert split(b"x" * 30 + b"\nok\n") == [LineTooLong(20), b"ok\n"]
+
+
+def test_the_longest_line_allowed_is_taken() -> None:
+    assert split(b"x" * 19 + b"\n") == [b"x" * 19 + b"\n"]
+
+
+def test_what_has_no_break_is_left_at_the_end() -> None:
+    splitter = LineSplitter()
+    assert splitter.feed(b"a\nb") == [b"a\n"]
+    assert (splitter.end(), splitter.end()) == (b"b", b"")

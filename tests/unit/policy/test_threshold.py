@@ -1,14 +1,37 @@
 """Where an agent compacts: its rule, its recorded compactions, and what they say of each other."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
+from support.build import user
 from ullage.agents.own_context import Setup
 from ullage.agents.own_settings import Given
 from ullage.agents.table import agent_of_format
-from ullage.model.events import CompactionCause
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.model.events import (
+    ClearThinkingEdit,
+    CompactionCause,
+    CompactionEdit,
+    ContextEdited,
+    ConversationImported,
+    Event,
+    MessageAppended,
+    ModelChanged,
+    Record,
+    UsageReported,
+    WindowReported,
+)
 from ullage.model.figure import RemarkKind, ThresholdSource
-from ullage.policy.evidence import Compacted, Evidence
+from ullage.model.message import CompactionBlock, Message, Role, TextBlock
+from ullage.model.usage import Usage
+from ullage.policy.evidence import RECENT_CALLS, Compacted, Evidence, ending
 from ullage.policy.threshold import Finding, estimated, find_threshold
+from ullage.service.conversation.projection import Projection
+from ullage.tokens.calibration import Calibration
+from ullage.tokens.counter import get_counter
+from ullage.tokens.tracker import Ending
 
 CLAUDE, CODEX = agent_of_format("claude-code"), agent_of_format("codex-rollout")
 MODEL = "claude-opus-4-6"
@@ -183,3 +206,148 @@ def test_the_threshold_is_a_point_on_the_scale_of_the_window() -> None:
     threshold = found().threshold
     assert threshold is not None
     assert threshold.percent == 84
+
+
+# What a log shows of window, compactions and growth, event by event
+
+
+def report(prompt: int, answer: str, output: int = 10, *, is_copied: bool = False) -> UsageReported:
+    usage = Usage(input_tokens=prompt, output_tokens=output)
+    return UsageReported(usage=usage, message_id=answer, is_copied=is_copied)
+
+
+def after(events: Sequence[Event], model: str = "m", version: str = "1.0") -> Evidence:
+    evidence = Evidence()
+    for event in events:
+        evidence = evidence.after(event, model, version)
+    return evidence
+
+
+def compacted_at(before: int, cause: CompactionCause = CompactionCause.THRESHOLD) -> ContextEdited:
+    builder = TranscriptBuilder("f", "n")
+    builder.compact("All is well.", before=before, cause=cause)
+    event = builder.events[-1]
+    assert isinstance(event, ContextEdited)
+    return event
+
+
+def test_growth_is_what_one_call_added() -> None:
+    events = [report(1_000, "a"), report(1_500, "b"), report(1_490, "c"), report(2_000, "d")]
+    assert after(events).growths == (500, 510)
+
+
+def test_a_usage_that_is_corrected_is_no_call_and_a_message_no_evidence() -> None:
+    events = [report(1_000, "a"), MessageAppended(message=user("u")), report(1_500, "b"), report(1_501, "b")]
+    assert after(events).growths == (500,)
+
+
+def test_no_growth_is_measured_over_an_edit_or_a_change_of_model() -> None:
+    clearing = ContextEdited(edit=ClearThinkingEdit(id="e", timestamp=0, replacements=()))
+    assert after([report(1_000, "a"), clearing, report(1_500, "b")]).growths == ()
+    assert after([report(1_000, "a"), ModelChanged(model="n"), report(1_500, "b")]).growths == ()
+    assert after([report(1_000, "a"), compacted_at(900), report(1_500, "b")]).growths == ()
+
+
+def test_only_recent_calls_are_remembered() -> None:
+    assert len(after([report(1_000 * n, f"a{n}") for n in range(1, 100)]).growths) == RECENT_CALLS
+
+
+def test_the_agents_compactions_are_kept_with_version_model_and_cause() -> None:
+    evidence = after([report(150_000, "a"), compacted_at(167_094), compacted_at(90_000, CompactionCause.BY_HAND)])
+    assert evidence.largest == {}
+    assert evidence.compactions == (
+        Compacted(tokens=167_094, version="1.0", model="m", cause=CompactionCause.THRESHOLD, id="compaction1"),
+        Compacted(tokens=90_000, version="1.0", model="m", cause=CompactionCause.BY_HAND, id="compaction1"),
+    )
+
+
+def test_a_compaction_of_unknown_size_teaches_nothing() -> None:
+    assert after([compacted_at(0)]).compactions == ()
+
+
+def test_what_the_agent_said_of_one_model_is_not_said_of_another() -> None:
+    said = WindowReported(size=258_400, compacts_at=200_000)
+    assert after([said]).said == 258_400
+    changed = after([said, ModelChanged(model="n")])
+    assert (changed.said, changed.compacts_at) == (None, None)
+
+
+def one_of(conversation: str, tokens: int = 167_094, at: int = 5, **more: Any) -> Compacted:
+    return Compacted(tokens=tokens, model="m", cause=CompactionCause.THRESHOLD, id=conversation, at=at, **more)
+
+
+def test_a_compaction_that_a_copied_log_repeats_under_another_id_counts_once() -> None:
+    evidence = Evidence(compactions=(one_of("copy"),))
+    assert evidence.joined((one_of("original"),)).compactions == (one_of("copy"),)
+    other = one_of("elsewhere", at=6)
+    assert evidence.joined((other,)).compactions == (other, one_of("copy"))
+    # Agents that name no compactions all have a first one.
+    assert len(evidence.joined((one_of("copy", at=9),)).compactions) == 2
+
+
+def test_a_compaction_of_a_context_that_another_conversation_filled_is_no_second_piece_of_evidence() -> None:
+    resumed = [report(166_800, "a", is_copied=True), compacted_at(167_100)]
+    (one,) = after(resumed).compactions
+    assert one.is_copied
+    assert after(resumed).joined(()).compactions == (one,)
+    assert after(resumed).joined((one_of("original"),)).compactions == (one_of("original"),)
+    far = one_of("another", tokens=90_000)
+    assert after(resumed).joined((far,)).compactions == (far, one)
+    own = after([*resumed, report(150_000, "b"), compacted_at(167_300)]).compactions
+    assert [each.is_copied for each in own] == [True, False]
+
+
+# What contexts hold after an agent's compaction, by the compactions that are known
+
+
+def seen(added: int, hidden: int = 40_000, *, version: str = "2", model: str = "m") -> Compacted:
+    return Compacted(tokens=167_000, version=version, model=model, rest=hidden + added, hidden=hidden)
+
+
+def test_the_median_of_three_compactions_of_the_same_version_and_model_is_expected() -> None:
+    known = [seen(5_000), seen(8_000), seen(20_000, hidden=42_000), *[seen(1, version="1")] * 4]
+    assert ending(known, "2", "m") == Ending(hidden=40_000, added=8_000, deviation=5_000)
+
+
+def test_with_fewer_those_of_other_versions_then_of_other_models_count() -> None:
+    versions = [seen(5_000), seen(6_000, version="1"), seen(7_000, version="1")]
+    found = ending([*versions, *[seen(99, model="n")] * 9], "2", "m")
+    assert found is not None
+    assert found.added == 6_000
+    models = ending([seen(5_000), seen(6_000, model="n"), seen(7_000, model="n")], "2", "m")
+    assert models is not None
+    assert models.added == 6_000
+
+
+def test_nothing_is_expected_of_fewer_than_three_or_of_those_that_do_not_say_what_was_hidden() -> None:
+    assert ending([seen(5_000), seen(6_000)], "2", "m") is None
+    assert ending([seen(5_000), seen(6_000), seen(0), Compacted(tokens=1, version="2", model="m")], "2", "m") is None
+
+
+def test_what_is_known_of_files_that_come_back_is_no_part_of_what_is_learned() -> None:
+    files = (1_000, 4_000, 9_000)
+    known = [replace(seen(2_000 + tokens), attached=tokens) for tokens in files]
+    assert ending([*known, seen(90_000)], "2", "m", knows_files=True) == Ending(hidden=40_000, added=2_000, deviation=0)
+    assert ending([*known[:2], seen(90_000)], "2", "m", knows_files=True) is None
+    assert ending(known, "2", "m") == Ending(hidden=40_000, added=6_000, deviation=2_667)
+
+
+def test_a_conversation_that_was_compacted_learns_what_others_end_at_until_its_next_report() -> None:
+    others: list[Compacted] = []
+    counter = get_counter("gpt-4o")
+    projection = Projection(counter, Calibration.prior(counter.error_share), others=lambda _format: tuple(others))
+    block = CompactionBlock(
+        compaction_number=1, timestamp=1, summary="Done.", messages_archived=1, context_size_before=90_000
+    )
+    marker = Message(id="s", role=Role.USER, content=(block,))
+    compaction = CompactionEdit(id="e", timestamp=1, start=0, end=1, marker=marker, by_agent=True)
+    events = (
+        ConversationImported(format="claude-code", agent="Claude Code", version="2"),
+        ModelChanged(model="m"),
+        MessageAppended(message=Message(id="a", role=Role.USER, content=(TextBlock(text="Fix the tax."),))),
+        ContextEdited(edit=compaction),
+    )
+    projection.apply([Record(position=place, timestamp=0, event=event) for place, event in enumerate(events)])
+    before = projection.used
+    others += [seen(5_000), seen(5_000), seen(6_000)]
+    assert projection.used == before + 5_000

@@ -4,6 +4,10 @@ from typing import Any
 
 import pytest
 
+from support.build import assistant, user, words
+from ullage import get_counter
+from ullage.model.errors import AnswerBroken
+from ullage.model.events import EditTrigger
 from ullage.model.message import (
     ImageBlock,
     Message,
@@ -14,6 +18,7 @@ from ullage.model.message import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from ullage.proxy.compactions import NativeCompaction, check_summary, own_words, watched
 from ullage.proxy.turn_messages import Turn
 
 
@@ -145,3 +150,74 @@ def test_the_output_of_a_command_that_the_client_runs_is_its_result() -> None:
     (result,) = messages[-1].content
     assert isinstance(result, ToolResultBlock)
     assert result.content == (TextBlock(text="cc -c cask.c\n2 warnings\n"),)
+
+
+# What an agent's updates say about its own compaction
+
+
+BEGUN: dict[str, Any] = {"sessionUpdate": "compaction_update", "status": "in_progress"}
+
+
+def test_an_update_of_another_kind_begins_none() -> None:
+    assert watched(None, {"sessionUpdate": "agent_message_chunk", "content": {"text": "x"}}, 900) is None
+
+
+def test_an_unrequested_compaction_begins_with_its_first_update() -> None:
+    assert watched(None, BEGUN, 900) == NativeCompaction(used_before=900)
+
+
+def test_the_summary_comes_whole_or_in_chunks() -> None:
+    whole = watched(None, {**BEGUN, "summary": [{"type": "text", "text": "A cask."}]}, 900)
+    chunk = {"sessionUpdate": "compaction_summary_chunk", "content": {"type": "text", "text": "A "}}
+    parts = watched(watched(None, chunk, 900), {**chunk, "content": {"type": "text", "text": "cask."}}, 0)
+    assert whole == parts == NativeCompaction(used_before=900, summary="A cask.")
+
+
+def test_it_stays_completed_and_keeps_who_asked_for_it() -> None:
+    asked = NativeCompaction(used_before=900, trigger=EditTrigger.MANUAL, asked=True, copy="c")
+    done = watched(asked, {**BEGUN, "status": "completed"}, 100)
+    again = watched(done, BEGUN, 100)
+    assert again == NativeCompaction(used_before=900, trigger=EditTrigger.MANUAL, asked=True, copy="c", completed=True)
+
+
+# A summary that an agent writes for a handover is judged before it replaces the conversation
+
+
+COUNTER = get_counter("gpt-4o").engine
+FILES = ["src/app.py", "src/http/client.py", "tests/test_app.py", "docs/setup.md", "pyproject.toml", "MAX_RETRIES"]
+TALK = [
+    message
+    for at, file in enumerate(FILES)
+    for message in (user(f"u{at}", f"Look at {file}. {words(300)}"), assistant(f"a{at}", f"{file} is fine."))
+]
+GOOD = "The user has the project reviewed, file by file. src/app.py and docs/setup.md are fine. " + words(80)
+
+
+def test_a_summary_of_the_conversation_is_taken() -> None:
+    check_summary(GOOD, TALK, COUNTER)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "the summary has 0 tokens"),
+        ("I looked at src/app.py and fixed line 16183.", "at least"),
+        ("Done.", "at least"),
+        (f"I cannot do that. {words(200)}", "names no path"),
+        (f"src/app.py {words(9_000)}", "8,192 are allowed"),
+    ],
+)
+def test_what_cannot_be_a_summary_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(AnswerBroken, match=reason):
+        check_summary(text, TALK, COUNTER)
+
+
+def test_a_short_conversation_may_have_a_short_summary() -> None:
+    check_summary("They said hello.", [user("u", "Hello"), assistant("a", "Hello!")], COUNTER)
+
+
+def test_the_users_messages_stay_verbatim_the_first_and_the_newest_ones() -> None:
+    kept = own_words(TALK, GOOD, 1_000, COUNTER)
+    assert [next(file for file in FILES if file in text) for text in kept] == [FILES[0], FILES[4], FILES[5]]
+    assert kept[0] == TALK[0].text
+    assert own_words(TALK, "\n".join(message.text for message in TALK), 1_000, COUNTER) == []

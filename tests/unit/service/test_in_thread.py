@@ -2,11 +2,13 @@
 
 import asyncio
 from concurrent.futures import CancelledError
-from threading import Event
+from threading import Event, get_ident
 
 import pytest
 
 from support.workspace import PATIENCE
+from ullage.app.session_continuing import run_in_thread
+from ullage.model.errors import InvalidRequest
 from ullage.service.plan import in_thread
 from ullage.summary.reader import Check
 
@@ -53,3 +55,44 @@ async def test_abandoned_work_is_ended_by_its_next_check() -> None:
     cancelled.set()
     await all_threads_ended()
     assert told == ["given up"]
+
+
+# Work that runs apart from the event loop: its result, its errors, and what a cancellation does
+
+
+# Seconds; far more than a busy machine needs.
+THREAD_PATIENCE = 60
+
+
+async def test_the_result_comes_from_another_thread() -> None:
+    async def work() -> int:
+        await asyncio.sleep(0)
+        return get_ident()
+
+    assert await run_in_thread(work) != get_ident()
+
+
+async def test_an_error_reaches_who_waits() -> None:
+    async def work() -> None:
+        raise InvalidRequest("there is nothing to continue")
+
+    with pytest.raises(InvalidRequest, match="nothing to continue"):
+        await run_in_thread(work)
+
+
+async def test_a_cancelled_wait_cancels_the_work_where_it_waits() -> None:
+    began, ended = Event(), Event()
+
+    async def work() -> None:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    waiting = asyncio.create_task(run_in_thread(work))
+    assert await asyncio.to_thread(began.wait, THREAD_PATIENCE)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert await asyncio.to_thread(ended.wait, THREAD_PATIENCE)

@@ -9,12 +9,25 @@ import pytest
 from support.logs import conversation, message, records
 from support.postgres_server import needs_postgres
 from ullage.model.errors import StoreUnavailable
-from ullage.model.events import SessionForked, SessionRenamed
+from ullage.model.events import Event, MessageAppended, MessagePinned, SessionCreated, SessionForked, SessionRenamed
+from ullage.model.message import (
+    Block,
+    ImageBlock,
+    Message,
+    ResourceBlock,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from ullage.service.ports.store import SessionInfo
 from ullage.store.postgres.postgres_store import open_postgres
 from ullage.store.sqlite.sqlite_store import open_store
 from ullage.store.store_copy import CopiedStore, copy_store
 from ullage.store.store_place import open_store_at
 from ullage.store.table_store import TableStore
+from ullage.store.team.team_archive import copy_id, redacted_copy
 
 # More records than one transaction writes.
 MANY = 450
@@ -163,3 +176,76 @@ def test_copies_beside_a_writer_have_a_beginning_of_its_log_and_the_last_one_all
         assert last.differing == last.deleted == ()
         assert local.read("s") == source.read("s")
         assert len(local.read("s")) == MANY + 2
+
+
+# What leaves the machine for a team's archive
+
+
+INFO = SessionInfo(
+    session_id="s_1", title="Quince", cwd="/orchard", model="m", created_at=5, updated_at=9, messages=3, parent_id=None
+)
+PASSWORD = "correct-horse-9Zq"
+
+
+def redacted(*events: Event, patterns: tuple[str, ...] = ()) -> list[Event]:
+    log = records(SessionCreated(cwd="/orchard", title="Quince"), *events)
+    return [record.event for record in redacted_copy(INFO, log, patterns)]
+
+
+def texts(*events: Event, patterns: tuple[str, ...] = ()) -> list[str]:
+    return [one.message.text for one in redacted(*events, patterns=patterns) if isinstance(one, MessageAppended)]
+
+
+def said(*content: Block, role: Role = Role.USER) -> MessageAppended:
+    return MessageAppended(message=Message(id="own-id", role=role, content=content))
+
+
+def test_only_what_was_said_is_copied_as_text_and_under_other_ids() -> None:
+    events = redacted(
+        said(TextBlock(text="be kind"), role=Role.SYSTEM),
+        said(TextBlock(text="one"), ImageBlock(data="aGVsbG8=")),
+        said(ThinkingBlock(thinking="hm", signature="sig"), TextBlock(text="two"), role=Role.ASSISTANT),
+        said(ThinkingBlock(thinking="alone"), role=Role.ASSISTANT),
+        MessagePinned(message_id="own-id"),
+    )
+    created, *messages = events
+    assert created == SessionCreated(cwd="/orchard", title="Quince", model="m")
+    found = [one.message for one in messages if isinstance(one, MessageAppended)]
+    assert [(one.id, one.role, one.content) for one in found] == [
+        ("m1", Role.USER, (TextBlock(text="one"),)),
+        ("m2", Role.ASSISTANT, (TextBlock(text="two"),)),
+    ]
+    assert copy_id("s_1") not in ("s_1", copy_id("s_2"))
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        TextBlock(text=f"DB_PASSWORD={PASSWORD}"),
+        ToolUseBlock(id="u", name="Bash", input={"password": PASSWORD}),
+        ToolUseBlock(id="u", name="Bash", input={"data": [{"text": f"export DB_PASSWORD={PASSWORD}\nls"}]}),
+        ToolResultBlock(tool_use_id="u", content=(TextBlock(text=f"DB_PASSWORD={PASSWORD}"),)),
+        ToolResultBlock(tool_use_id="u", content=(ResourceBlock(uri="file:///x", text=f"DB_PASSWORD={PASSWORD}"),)),
+        ResourceBlock(uri=f"https://ada:{PASSWORD}@host/", text=""),
+    ],
+)
+def test_a_secret_stays_here_wherever_it_is(block: Block) -> None:
+    (text,) = texts(said(block))
+    assert PASSWORD not in text
+    assert "[redacted]" in text
+
+
+def test_private_text_stays_here_in_titles_and_tools_too() -> None:
+    events = redacted(
+        said(TextBlock(text="the quince tree")),
+        said(ToolUseBlock(id="u", name="Bash", input={"id": "quince"})),
+        patterns=("(?i)quince",),
+    )
+    assert "uince" not in repr(events)
+    assert "the [redacted] tree" in repr(events)
+
+
+def test_the_same_log_gives_the_same_copy_and_a_longer_one_begins_with_it() -> None:
+    one, two = said(TextBlock(text="one")), said(TextBlock(text="two"))
+    assert redacted(one) == redacted(one)
+    assert redacted(one, two)[:2] == redacted(one)

@@ -6,7 +6,18 @@ import pytest
 from support.summaries import GOOD, TOLD
 from ullage.model.answer import Finished, Fragment, StopReason, TextDelta, ToolUseStart
 from ullage.model.errors import AnswerBroken
-from ullage.summary.draft import Draft, Section, check_draft, check_fragment, check_length
+from ullage.model.message import CompactionBlock
+from ullage.summary.draft import (
+    HEADINGS,
+    REQUIRED,
+    Draft,
+    Section,
+    check_draft,
+    check_fragment,
+    check_length,
+    write_instructions,
+)
+from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import get_counter
 
 COUNTER = get_counter("gpt-4o")
@@ -120,3 +131,34 @@ def test_no_summary_calls_tools_or_ends_but_by_itself(fragment: Fragment, why: s
 def test_text_and_a_proper_end_are_what_a_summary_is_made_of() -> None:
     check_fragment(TextDelta(text="a"))
     check_fragment(Finished(stop_reason=StopReason.END_TURN))
+
+
+# The instructions for a model that writes a summary
+
+
+REQUEST = SummaryRequest(messages=(), indices=(), max_tokens=1_000)
+MARKER = CompactionBlock(compaction_number=1, timestamp=0, summary="", messages_archived=3, context_size_before=9)
+
+
+def test_it_names_every_heading_once_in_order_and_those_that_must_be_there() -> None:
+    text = write_instructions(REQUEST, 1_000)
+    places = [text.index(f"\n{HEADINGS[section]}: ") for section in sorted(HEADINGS)]
+    assert places == sorted(places)
+    assert all(text.count(HEADINGS[section]) == 2 for section in REQUIRED)
+
+
+def test_it_speaks_of_an_earlier_record_only_where_there_is_one() -> None:
+    request = SummaryRequest(messages=(), indices=(), max_tokens=1_000, previous=MARKER)
+    assert "earlier compaction" not in write_instructions(REQUEST, 1_000)
+    assert "the newer fact replaces the older one" in write_instructions(request, 1_000)
+
+
+def test_the_room_bounds_the_words() -> None:
+    assert "at most 550 words" in write_instructions(REQUEST, 1_000)
+    assert "at most 60 words" in write_instructions(REQUEST, 50)
+
+
+def test_focus_and_own_instructions_come_last() -> None:
+    request = SummaryRequest(messages=(), indices=(), max_tokens=1_000, focus="the rounding rule")
+    text = write_instructions(request, 1_000, ("", "Write in French.", "Name the tickets."))
+    assert text.endswith("above all: the rounding rule\n\nWrite in French.\n\nName the tickets.")

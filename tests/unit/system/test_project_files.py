@@ -1,10 +1,14 @@
 """Instruction files on a real disk: names for all folders, contents for trusted ones, and no file from elsewhere."""
 
+import stat
+import sys
 from pathlib import Path
 
 import pytest
 
 from support.systems import needs_links
+from ullage.app.session_continuing import create_file
+from ullage.model.errors import InvalidRequest
 from ullage.service.ports.world import ProjectFile
 from ullage.system.surroundings import LocalProjectFiles
 
@@ -70,3 +74,30 @@ def test_what_is_no_plain_file_is_not_there(project: Path) -> None:
     (project / "CLAUDE.md").mkdir()
     (project / "AGENTS.md").write_bytes(b"\xff\xfe broken")
     assert [file.path for file in find(project, project)] == ["AGENTS.md", ".github/copilot-instructions.md"]
+
+
+# Files that are made for other programs appear whole, and nothing is written over
+
+
+def test_a_file_and_its_folders_are_made_for_the_user_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "new.jsonl"
+    create_file(str(path), b"{}\n")
+    assert path.read_bytes() == b"{}\n"
+    assert [one.name for one in path.parent.iterdir()] == ["new.jsonl"]
+    if sys.platform != "win32":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "new.jsonl"
+    path.write_bytes(b"old")
+    with pytest.raises(InvalidRequest, match="is there already"):
+        create_file(str(path), b"new")
+    assert path.read_bytes() == b"old"
+    assert [one.name for one in tmp_path.iterdir()] == ["new.jsonl"]
+
+
+def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(InvalidRequest, match="cannot write"):
+        create_file(str(tmp_path / "file" / "new.jsonl"), b"new")

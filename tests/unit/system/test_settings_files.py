@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,10 @@ from ullage.agents.table import agent_of_word
 from ullage.model.errors import InvalidRequest
 from ullage.system import settings_files
 from ullage.system.settings_files import apply, cautions, switched_off
-from ullage.wire.plan import FileChange
+from ullage.system.team_choices import PrivatePatterns, all_patterns, keep_private, kept_private
+from ullage.wire import json_files
+from ullage.wire.json_files import add, read_text, take_out
+from ullage.wire.plan import Added, FileChange, McpServer
 
 OTHERS = pytest.mark.skipif(sys.platform == "win32", reason="POSIX's modes and links")
 
@@ -191,3 +195,88 @@ def test_settings_that_are_nested_too_deeply_name_no_plugin() -> None:
         assert agent.wiring is not None
         assert agent.wiring.plugin is not None
         assert not agent.wiring.plugin.is_on(deep)
+
+
+# A program's own state of many megabytes is changed in one place, and the rest is not read piece by piece
+
+
+ADDED = Added(mcp=McpServer(name="ullage", command="/opt/u", arguments=("mcp",)))
+
+
+def _state(inside: str = "") -> str:
+    projects = {f"/p{number}": {"history": [{"display": "a"}] * 20} for number in range(500)}
+    text = json.dumps({"numStartups": 1, "projects": projects, "mcpServers": {}}, indent=2)
+    return text.replace('"/p0"', f'{inside}"/p0"')
+
+
+def test_what_is_not_changed_is_not_read_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces, read = list[int](), vars(json_files)["_read"]
+
+    def counted(text: str, at: int, depth: int) -> Any:
+        pieces.append(at)
+        return read(text, at, depth)
+
+    monkeypatch.setattr(json_files, "_read", counted)
+    text = _state()
+    after = add(text, ADDED)
+    assert json.loads(after)["mcpServers"]["ullage"]["command"] == "/opt/u"
+    assert take_out(after, ADDED, text) == text
+    assert len(pieces) < 200
+
+
+@pytest.mark.parametrize("inside", ["// a comment\n", "/* a comment with } */ "])
+def test_comments_in_what_is_not_changed_stay(inside: str) -> None:
+    text = _state(inside)
+    after = add(text, ADDED)
+    assert inside in after
+    assert take_out(after, ADDED, text) == text
+
+
+@pytest.mark.parametrize("wrong", ["NaN", "{a: 1}", "[1", "Infinity", '"\\u12"'])
+def test_what_is_no_json_is_refused_where_it_is_not_changed_too(wrong: str) -> None:
+    with pytest.raises(InvalidRequest, match="not JSON"):
+        read_text(f'{{"projects": [{wrong}], "mcpServers": {{}}}}')
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [('{\n\t"a": 1\n}', "\t"), ('{\n   "a": 1\n}', "   "), ('{"a": 1}', "  "), ('{\n  \n    "a": 1\n}', "    ")],
+)
+def test_what_is_added_has_the_indentation_of_the_text(text: str, unit: str) -> None:
+    assert f'\n{unit}"mcpServers": {{' in add(text, ADDED) or "\n" not in text
+
+
+# What editors' settings call private, kept for commands without an editor
+
+
+def private(editor: str, *patterns: str, folder: str = "file:///orchard") -> PrivatePatterns:
+    return PrivatePatterns(editor=editor, folders=(folder,), patterns=patterns)
+
+
+def test_each_editor_and_folder_replaces_its_own_patterns_alone(tmp_path: Path) -> None:
+    place = tmp_path / "team.private"
+    assert kept_private(place) == ()
+    keep_private(place, private("Neovim", "quince"))
+    keep_private(place, private("Visual Studio Code", "pear", "quince"))
+    keep_private(place, private("Neovim", "apple", folder="file:///cellar"))
+    keep_private(place, private("Neovim", "plum"))
+    assert sorted(all_patterns(kept_private(place))) == ["apple", "pear", "plum", "quince"]
+    keep_private(place, private("Visual Studio Code"))
+    assert sorted(all_patterns(kept_private(place))) == ["apple", "plum"]
+
+
+def test_nothing_is_written_without_patterns_and_others_read_nothing(tmp_path: Path) -> None:
+    place = tmp_path / "team.private"
+    keep_private(place, private("Neovim"))
+    assert not place.exists()
+    keep_private(place, private("Neovim", "quince"))
+    (file,) = place.iterdir()
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_a_file_that_cannot_be_read_stops_what_would_send_with_fewer_patterns(tmp_path: Path) -> None:
+    keep_private(tmp_path, private("Neovim", "quince"))
+    (file,) = tmp_path.iterdir()
+    file.write_text("{")
+    with pytest.raises(InvalidRequest, match="delete it, and open the editor again"):
+        kept_private(tmp_path)

@@ -1,5 +1,5 @@
 from support.build import assistant, results, system, thinking, user, uses
-from ullage.transcript.view import cut_points, groups, turn_starts
+from ullage.transcript.view import cut_points, groups, turn_starts, without_oldest
 
 
 def test_an_empty_transcript_has_the_one_cut() -> None:
@@ -53,3 +53,21 @@ def test_groups_cover_everything_once() -> None:
 def test_a_turn_starts_where_the_user_typed_something() -> None:
     messages = [user("u1"), uses("a1", "t1"), results("r1", "t1"), assistant("a2"), user("u2")]
     assert turn_starts(messages) == [0, 4]
+
+
+# Dropping the oldest groups
+
+
+MESSAGES = [system("s"), user("p"), uses("u", "t"), results("r", "t"), assistant("a"), user("q"), assistant("b")]
+
+
+def ids(count: int, stays: frozenset[str] = frozenset({"s", "p"})) -> str:
+    return "".join(message.id for message in without_oldest(MESSAGES, stays, count))
+
+
+def test_whole_groups_go_oldest_first_and_those_that_stay_do_not_count() -> None:
+    assert [ids(count) for count in range(4)] == ["spuraqb", "spaqb", "spqb", "spb"]
+
+
+def test_the_last_group_always_stays() -> None:
+    assert ids(99) == "spb"
