@@ -2,8 +2,8 @@
 
 They say how a file is replaced and locked, how a process is asked for, started apart and ended, and where data is kept.
 Nobody else asks for the system's name but for terminals, streams and notices of changes, where the code itself differs.
-Tests give it the class of another system (`tests/unit/host/test_other_systems.py`). Hooks and status lines start with this
-module, so it imports little.
+Tests give it the class of another system (`tests/unit/host/test_other_systems.py`). Hooks and status lines start with
+this module, so it imports little.
 """
 
 import os
