@@ -1,12 +1,16 @@
+"""Where agents keep their conversations, what these are called in a list, and whose they are."""
+
 from typing import Any
 
 import pytest
 
-from ullage.agents.agent import Agent, Running, running_in_name, running_in_record
+from support.codex_files import event, said, session
+from ullage.agents.agent import Agent, Running, Sessions, running_in_name, running_in_record
 from ullage.agents.claude_code import running_patterns
 from ullage.agents.claude_code.session_writer import project_pattern
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
+from ullage.model.json_values import JsonObject
 
 LINUX = Machine(system="linux", home="/home/ann")
 MAC = Machine(system="darwin", home="/Users/ann")
@@ -17,16 +21,18 @@ def agent(name: str) -> Agent:
     return next(known for known in AGENTS if known.name == name)
 
 
-def patterns(name: str, machine: Machine) -> tuple[str, ...]:
-    sessions = agent(name).sessions
+def sessions_of(name: str) -> Sessions:
+    sessions = next(known.sessions for known in AGENTS if known.name == name)
     assert sessions is not None
-    return sessions.patterns(machine)
+    return sessions
+
+
+def patterns(name: str, machine: Machine) -> tuple[str, ...]:
+    return sessions_of(name).patterns(machine)
 
 
 def title(name: str, *records: dict[str, Any]) -> str:
-    sessions = agent(name).sessions
-    assert sessions is not None
-    return sessions.title_of(records)
+    return sessions_of(name).title_of(records)
 
 
 @pytest.mark.parametrize("machine", [LINUX, MAC, WINDOWS], ids=lambda machine: machine.system)
@@ -131,3 +137,125 @@ def test_a_file_that_names_no_process_or_conversation_says_nothing(record: dict[
     assert running_in_record("/home/ann/.claude/sessions/4711.json", [record]) is None
     assert running_in_record("/home/ann/.claude/sessions/4711.json", []) is None
     assert running_in_name("/home/ann/.copilot/session-state/s1/inuse.lock", []) is None
+
+
+# Where conversations are found, and their titles
+
+
+@pytest.mark.parametrize(
+    ("name", "machine", "place"),
+    [
+        ("Codex", LINUX, "/home/ann/.codex/sessions/*/*/*/rollout-*.jsonl"),
+        ("Codex", LINUX, "/home/ann/.codex/archived_sessions/rollout-*.jsonl"),
+        ("Codex", LINUX, "/home/ann/.codex/archived_sessions/rollout-*.jsonl.zst"),
+        (
+            "Codex",
+            Machine(system="linux", home="/h", variables={"CODEX_HOME": "/c"}),
+            "/c/sessions/*/*/*/rollout-*.jsonl",
+        ),
+        ("Copilot CLI", LINUX, "/home/ann/.copilot/session-state/*/events.jsonl"),
+        ("Copilot Chat", LINUX, "/home/ann/.config/Code/User/workspaceStorage/*/chatSessions/*.json*"),
+        (
+            "Copilot Chat",
+            MAC,
+            "/Users/ann/Library/Application Support/Code/User/globalStorage/emptyWindowChatSessions/*.json*",
+        ),
+        ("opencode", LINUX, "/home/ann/.local/share/opencode/opencode.db"),
+        ("opencode", LINUX, "/home/ann/.local/share/opencode/opencode-*.db"),
+        ("opencode", Machine(system="linux", home="/h", variables={"OPENCODE_DB": "/d/own.db"}), "/d/own.db"),
+        (
+            "opencode",
+            Machine(system="linux", home="/h", variables={"OPENCODE_DB": "own.db"}),
+            "/h/.local/share/opencode/own.db",
+        ),
+        ("Droid", LINUX, "/home/ann/.factory/sessions/*/*.jsonl"),
+        ("Cursor", LINUX, "/home/ann/.cursor/projects/*/agent-transcripts/*/*.jsonl"),
+        (
+            "Antigravity",
+            LINUX,
+            "/home/ann/.gemini/antigravity-cli/brain/*/.system_generated/logs/transcript_full.jsonl",
+        ),
+        ("Grok CLI", LINUX, "/home/ann/.grok/sessions/*/*/chat_history.jsonl"),
+    ],
+)
+def test_conversations_are_found_at_their_place(name: str, machine: Machine, place: str) -> None:
+    assert place in sessions_of(name).patterns(machine)
+
+
+CONTEXT = said("user", "<environment_context>\n</environment_context>")
+CHAT: dict[str, Any] = {"sessionId": "s", "requests": [{"message": {"text": "Fill the cask\nnow"}}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "records", "title"),
+    [
+        ("Codex", [session(), CONTEXT, said("user", "Fill the cask\nnow")], "Fill the cask"),
+        ("Codex", [session(), said("user", "x"), event("thread_name_updated", thread_name="Casks")], "Casks"),
+        ("Codex", [session(), said("user", "/plugin:plan"), said("user", "Fill it")], "Fill it"),
+        ("Codex", [session(), said("user", "/plugin:plan fill it"), said("user", "Yes")], "/plugin:plan fill it"),
+        ("Codex", [session(), said("user", "/init")], "/init"),
+        ("Codex", [session(), said("user", "/usr/bin/cask leaks"), said("user", "Yes")], "/usr/bin/cask leaks"),
+        ("Copilot CLI", [{"type": "user.message", "data": {"content": "Fill the cask"}}], "Fill the cask"),
+        ("Copilot Chat", [CHAT], "Fill the cask"),
+        ("Copilot Chat", [{"kind": 0, "v": CHAT}, {"kind": 1, "k": ["customTitle"], "v": "Casks"}], "Casks"),
+        ("Droid", [{"type": "session_start", "title": "fill", "sessionTitle": "Casks"}], "Casks"),
+        ("Droid", [{"type": "message", "message": {"role": "user", "content": "Fill the cask"}}], "Fill the cask"),
+        ("Cursor", [{"role": "user", "message": {"content": [{"type": "text", "text": "Fill"}]}}], "Fill"),
+        ("Antigravity", [{"type": "USER_INPUT", "content": "<USER_REQUEST>\nFill\n</USER_REQUEST>"}], "Fill"),
+        (
+            "Grok CLI",
+            [{"type": "user", "content": "x", "synthetic_reason": "y"}, {"type": "user", "content": "Fill"}],
+            "Fill",
+        ),
+    ],
+)
+def test_a_conversation_is_called_by_its_name_or_its_first_prompt(
+    name: str, records: list[dict[str, Any]], title: str
+) -> None:
+    assert sessions_of(name).title_of(records) == title
+    assert sessions_of(name).title_of([]) == ""
+
+
+# What the paths and records of sub-agents' files say: whose they are, and which conversation started them
+
+
+MAIN = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
+SIDE = {"isSidechain": True, "agentId": "a1", "sessionId": MAIN}
+SPAWNED = {"subagent": {"thread_spawn": {"parent_thread_id": MAIN}}}
+
+
+@pytest.mark.parametrize(
+    ("agent", "path", "own"),
+    [
+        ("Claude Code", f"/h/.claude/projects/p/{MAIN}/subagents/agent-a1.jsonl", "a1"),
+        ("Claude Code", f"/h/.claude/projects/p/{MAIN}/subagents/workflows/wf_0a/agent-a1.jsonl", "a1"),
+        ("Qwen Code", f"/h/.qwen/projects/p/subagents/{MAIN}/agent-general-call_1.jsonl", "general-call_1"),
+        ("Gemini CLI", f"/h/.gemini/tmp/p/chats/{MAIN}/sub.jsonl", "sub"),
+        ("Kimi Code", f"/h/.kimi-code/sessions/w/{MAIN}/agents/agent-0/wire.jsonl", f"{MAIN}/agent-0"),
+        ("Cline", f"/h/.cline/data/sessions/s/{MAIN}__agent-2.messages.json", f"{MAIN}__agent-2"),
+        ("Cursor", f"/h/.cursor/projects/p/agent-transcripts/{MAIN}/subagents/b2.jsonl", "b2"),
+    ],
+)
+def test_a_path_says_whose_conversation_it_is_before_the_file_has_a_record(agent: str, path: str, own: str) -> None:
+    sessions = sessions_of(agent)
+    facts = sessions.facts_of(path, ())
+    assert (sessions.is_sub_agent(path), facts.is_side, facts.session_id, facts.parent) == (True, True, own, MAIN)
+
+
+@pytest.mark.parametrize(
+    ("agent", "path", "record"),
+    [
+        ("Claude Code", "/h/.claude/projects/p/agent-a1.jsonl", SIDE),
+        ("Codex", "/h/r.jsonl", {"type": "session_meta", "payload": {"id": "a1", "source": SPAWNED}}),
+        ("opencode", "/h/o.db", {"table": "session", "row": {"id": "a1", "parent_id": MAIN}}),
+        ("Crush", "/h/c.db", {"table": "sessions", "row": {"id": "a1", "parent_session_id": MAIN}}),
+    ],
+)
+def test_a_record_says_which_conversation_started_a_sub_agent(agent: str, path: str, record: JsonObject) -> None:
+    facts = sessions_of(agent).facts_of(path, [record])
+    assert (facts.is_side, facts.session_id, facts.parent) == (True, "a1", MAIN)
+
+
+def test_a_users_conversation_has_no_parent() -> None:
+    facts = sessions_of("Claude Code").facts_of(f"/h/.claude/projects/p/{MAIN}.jsonl", [SIDE | {"isSidechain": False}])
+    assert (facts.is_side, facts.session_id, facts.parent) == (False, MAIN, "")
