@@ -23,7 +23,11 @@ CHAT: dict[str, Any] = {
     "requests": [{"requestId": "q", "message": {"text": "one", "parts": []}, "response": [{"value": "First."}]}],
 }
 COPILOT_CLI = (
-    {"type": "session.start", "data": {"sessionId": "s", "context": {"cwd": "/home/dev/shop"}}, "id": "e1"},
+    {
+        "type": "session.start",
+        "data": {"sessionId": "s", "selectedModel": "m", "context": {"cwd": "/home/dev/shop"}},
+        "id": "e1",
+    },
     {"type": "user.message", "data": {"content": "go", "messageId": "u-go"}, "id": "e2"},
 )
 GROK = (
@@ -63,7 +67,7 @@ def kimi(agent: str) -> bytes:
             "session-state/s/events.jsonl",
             to_lines(*COPILOT_CLI),
             ("workspace.yaml", "id: s\ncwd: /home/dev/shop\nname: 'Casks: a plan'\nuser_named: true\n"),
-            {"title": "Casks: a plan", "cwd": "/home/dev/shop"},
+            {"title": "Casks: a plan", "cwd": "/home/dev/shop", "model": "m"},
         ),
         (
             "chat_history.jsonl",
