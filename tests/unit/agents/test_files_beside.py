@@ -33,6 +33,7 @@ COPILOT_CLI = (
 GROK = (
     {"type": "system", "content": "Be brief."},
     {"type": "user", "content": [{"type": "text", "text": "go"}], "prompt_index": 0},
+    {"type": "assistant", "content": "Done.", "tool_calls": [], "model_id": "some-model"},
 )
 GROK_FACTS = {"info": {"id": "s", "cwd": "/home/dev/shop"}, "generated_title": "Casks"}
 KIMI_STATE = {"id": "session_9", "cwd": "/home/ann", "title": "Files"}
@@ -131,7 +132,7 @@ def test_a_recorded_summary_of_grok_says_whose_session_it_is(name: str) -> None:
     summary = json.loads(conversation(f"agent_fixtures/grok__{name}.json").read_bytes())
     facts = facts_of("/sessions/p/s/chat_history.jsonl", [*GROK, summary])
     assert (facts.session_id, facts.is_side, facts.parent) == (summary["info"]["id"], name != "summary", "")
-    assert facts.cwd == "/tmp/as-agent-lab/grok/project"
+    assert (facts.cwd, facts.model) == ("/tmp/as-agent-lab/grok/project", "some-model")
 
 
 def test_the_recorded_storage_folders_of_opencode_are_read(tmp_path: Path) -> None:
