@@ -30,7 +30,7 @@ COPILOT_CLI = (
     },
     {"type": "user.message", "data": {"content": "go", "messageId": "u-go"}, "id": "e2"},
 )
-GROK = (
+GROK: tuple[dict[str, Any], ...] = (
     {"type": "system", "content": "Be brief."},
     {"type": "user", "content": [{"type": "text", "text": "go"}], "prompt_index": 0},
     {"type": "assistant", "content": "Done.", "tool_calls": [], "model_id": "some-model"},
