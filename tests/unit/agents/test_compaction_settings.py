@@ -438,4 +438,5 @@ def test_the_servers_of_settings_are_named_unless_they_are_switched_off(name: st
     assert given(name, {key: servers}, {key: {"github": {"enabled": True}}}).servers == ("github", "odd")
     # A later file overrides.
     assert given(name, {key: {"github": {}}}, {key: {"github": {"enabled": False}}}).servers == ()
-    assert [given(name, {key: odd}).servers for odd in (None, [], "github", {})] == [()] * 4
+    wrong: tuple[Any, ...] = (None, [], "github", {})
+    assert [given(name, {key: odd}).servers for odd in wrong] == [()] * 4
