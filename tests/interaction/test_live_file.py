@@ -165,6 +165,21 @@ async def test_the_first_row_has_the_newest_figure_although_the_answer_may_conti
     assert (first.rows[0].used, first.rows[0].messages) == (1_005, 2)
 
 
+async def test_an_error_of_the_listener_ends_the_following_as_itself(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.turn(0)
+
+    def gone(_: FollowedRow) -> None:
+        raise BrokenPipeError
+
+    ports = follower_ports(tmp_path, machine.find, lease=machine.lease)
+    follower = AgentFollower(build_test_client().workspace, ports, gone, 3600)
+    with pytest.raises(BrokenPipeError):
+        async with asyncio.timeout(PATIENCE):
+            await follower.run()
+    assert not machine.lease.is_held
+
+
 async def test_what_was_written_long_ago_is_complete_at_once(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     machine.turn(0)

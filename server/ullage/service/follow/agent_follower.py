@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -207,6 +207,12 @@ def _wake(loop: asyncio.AbstractEventLoop, told: asyncio.Event) -> None:
         loop.call_soon_threadsafe(told.set)
 
 
+def _first(failed: ExceptionGroup[Exception]) -> Exception:
+    """Returns the first error of a group, which may be in a group itself."""
+    first = failed.exceptions[0]
+    return _first(cast("ExceptionGroup[Exception]", first)) if isinstance(first, ExceptionGroup) else first
+
+
 def search_pause(took: float) -> float:
     """Returns the seconds between the beginnings of a search that took so many seconds and of the next one."""
     return min(max(_SEARCH_EVERY, took / _SEARCH_SHARE), _SEARCH_AT_LATEST)
@@ -286,6 +292,9 @@ class AgentFollower:
                     if run:
                         group.create_task(self._after_reading(run))
                 group.create_task(self._follow())
+        except ExceptionGroup as failed:
+            # Whoever runs it tells an error by its type.
+            raise _first(failed) from failed
         finally:
             for look in self._looks.values():
                 look.cancel()
