@@ -46,8 +46,6 @@ class Without(Struct, frozen=True, kw_only=True):
     ignored: str = ""
 
 
-# opencode 2 keeps a buffer free of the window and of the largest prompt (its documentation, "Compaction").
-_BOTH_LIMITS = (2,)
 Threshold = Rule | Without | None
 
 
@@ -133,6 +131,10 @@ def before_end(tokens: int) -> Callable[[Setup], Threshold]:
         return _positive(setup.window - kept, f"{kept:,} tokens before the end of the window", given.name("reserve"))
 
     return rule
+
+
+# opencode 2 keeps a buffer free of the window and of the largest prompt (its documentation, "Compaction").
+_BOTH_LIMITS = (2,)
 
 
 def less_output(most: int, reserve: int) -> Callable[[Setup], Threshold]:

@@ -1,1 +1,1 @@
-"""Ullage's own methods: one table that both doors read."""
+"""Ullage's own methods: one table that the Language Server and the ACP agent read."""

@@ -2,13 +2,14 @@
 
 `methods.py` holds the table of methods. The doors add their prefix to each `name` and serve it.
 
-The error codes of both doors. `data.kind` of an error is the name of its class, and the message is the error's text.
+This module also holds the error codes (`CODES`). `data.kind` of an error is the name of its class, and the message is
+the error's text.
 
 Our own codes are positive, because JSON-RPC reserves -32768 to -32000 and the Language Server Protocol -32899 to
 -32800 (-32002 is its `ServerNotInitialized`). The others are those protocols' own, with their own meaning. The Agent
 Client Protocol has a code of its own for what is not found: `acp_error_object`.
 
-Values that several methods take or return, and a session's figures as text.
+It ends with values that several methods take or return, and a session's figures as text.
 """
 
 import asyncio

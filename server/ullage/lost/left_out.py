@@ -201,7 +201,7 @@ def count_kinds(entries: Sequence[Entry]) -> dict[str, int]:
 
 def left_out_words(found: LeftOut, kinds: int = len(Kind)) -> str:
     """Returns in words what was left out, at most so many kinds of it, and what of it is still missing if something was
-    given back: `2 messages of the user, 1 open task; still missing: 1 open task`."""
+    given back: `2 messages of yours, 1 open task; still missing: 1 open task`."""
     missing = found.missing
     told = counted_words(dict(list(found.counts.items())[:kinds])) + (" and more" if len(found.counts) > kinds else "")
     if missing == found.counts:

@@ -8,7 +8,7 @@ for each of SIGTERM, SIGHUP and SIGINT. It sends the children's groups SIGTERM, 
 left, and then has the signal end Ullage as it would have without the handler. A handler that is there before is not
 replaced, except the one for SIGINT, which is called afterwards. Nothing can be done after SIGKILL. So each agent has a
 guard on POSIX, a shell that waits for the end of a pipe of Ullage's and then ends the agent's group. An agent that
-Ullage stops is asked in the same order: the end of its input, SIGTERM, SIGKILL. Two commands have a handler for SIGTERM
+Ullage stops is asked in the same order: the end of its input, SIGTERM, SIGKILL. Two commands have a handler for it
 of their own: `ullage watch` (`cli/commands/watch.py`), to leave the terminal as it was, and a status line that runs
 another one (`cli/statusline/chained.py`), to end that one.
 

@@ -1,2 +1,2 @@
-"""Counts tokens and tracks how full a context is: `counter_choice.get_counter` gives a counter, and
+"""Counts tokens and tracks how full a context is: `counter.get_counter` gives a counter, and
 `tracker.ContextTracker` tracks."""

@@ -76,7 +76,6 @@ def session_in_request(meta: Mapping[str, Any]) -> str:
 _SHARE = 0.9
 _NOT_SO = (0, 35)
 _LIMIT = "model_auto_compact_token_limit"
-# Of what follows a compaction's prefix the limit counts other tokens than the context's (0.171).
 # The part of a window that Codex uses, and the windows in the list of models of 0.171.
 _USED = 19, 20
 _WINDOWS = {
@@ -89,6 +88,7 @@ _WINDOWS = {
 # Features by which Codex compacts elsewhere, or begins a new context without a summary.
 _UNCERTAIN = ("token_budget", "async_compaction")
 _CATALOGUE = "model_catalog_json"
+# Of what follows a compaction's prefix the limit counts other tokens than the context's (0.171).
 _SCOPE, _WHOLE = f"{_LIMIT}_scope", "total"
 
 

@@ -264,7 +264,7 @@ _HITS = 20
 
 
 def run(args: Namespace) -> int:
-    """Draws a table that changes in place until the user quits, and returns 0, or 143 after SIGTERM. With
+    """Draws a table that changes in place until the user quits, and returns 0, or 143 after a signal to end. With
     `--json`, prints a `WatchReport` per change."""
     options = read_options(args, WatchOptions)
     if not options.json:

@@ -78,7 +78,7 @@ def undo(conversation: Conversation, edit_id: str | None, *, dry_run: bool = Fal
     """Undoes the edit `edit_id`, or the last edit in force, together with all edits of the same action.
 
     With `dry_run` nothing is recorded. Raises `NothingToUndo`, `EditNotFound`, `SessionBusy`, or `Conflict` if an agent
-    behind the proxy keeps the context.
+    keeps the context, behind the proxy or in its own file.
     """
     _require_rest(conversation)
     in_force = conversation.transcript.edits_in_force
@@ -94,8 +94,8 @@ def restore(conversation: Conversation, checkpoint: Checkpoint, *, dry_run: bool
     since then. Messages and pins stay. If nothing has to change, the result has no edits. With `dry_run` nothing is
     recorded.
 
-    Raises `EditNotFound`, `MessageNotFound`, `InvalidRequest`, `SessionBusy`, or `Conflict` if an agent behind the
-    proxy keeps the context.
+    Raises `EditNotFound`, `MessageNotFound`, `InvalidRequest`, `SessionBusy`, or `Conflict` if an agent keeps the
+    context, behind the proxy or in its own file.
     """
     return _change(conversation, restoring(conversation, checkpoint), dry_run=dry_run)
 

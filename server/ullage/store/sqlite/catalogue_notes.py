@@ -63,7 +63,7 @@ class SqliteReadings(InCatalogue):
 
 
 class SqliteTold(InCatalogue):
-    """What agents have said to their status lines (see `Told`). Methods may be called from any thread."""
+    """What agents have said to their status lines (see `ToldWindow`). Methods may be called from any thread."""
 
     def __init__(self, store: Path) -> None:
         super().__init__(store)

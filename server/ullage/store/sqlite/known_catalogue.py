@@ -1,9 +1,8 @@
 """The catalogue: every conversation of an agent that is known on this machine, what is followed now, and which files
 were read to their end, in `STORE.catalogue.db`.
 
-What is in these tables can be read again from the agents' files, so they are made again where another version of Ullage
-has written them. The other tables, which are kept, are in `catalogue_notes.py` and `quick_catalogue.py`. A file that is
-damaged is replaced.
+What can be read again from the agents' files is made again where another version of Ullage has written it. What agents
+and users have said (`NOTES_TABLES`) is kept. A file that is damaged is replaced.
 
 Earlier versions of Ullage had the same in other files next to the store. They are taken over and removed whenever the
 catalogue is opened and one of them is there: an earlier version may still run.
@@ -40,7 +39,7 @@ NOTES_TABLES = (
     "WITHOUT ROWID",
 )
 _FORGOTTEN, _KEEPING, _TOLD, _GIVEN = "forgotten.json", "keeping.json", "statusline", "given"
-# What these two held is read again.
+# What the last two held is read again.
 _OLD = (_FORGOTTEN, _KEEPING, _TOLD, _GIVEN, "readings", "read.json")
 
 
