@@ -31,6 +31,18 @@ def test_any_growing_conversation_is_read_as_the_whole_is(name: str, data: st.Da
     expect_pieces_to_equal_the_whole(known, [*numbered, Line(number=99, problem="not JSON")], cuts)
 
 
+def test_what_a_reader_has_counted_is_known_to_the_process_that_reads_on() -> None:
+    known, records = RECORDS["openhands"]
+
+    def first(key: str, value: str = "") -> Line:
+        return next(one for one in records if (found := (one.value or {}).get(key)) and value in ("", found))
+
+    state, call, prompt = first("state"), first("llm_response_id"), first("kind", "SystemPromptEvent")
+    # The second line of the answer has no usage of its own.
+    numbered = [replace(record, number=number) for number, record in enumerate((state, call, prompt, call), start=1)]
+    expect_pieces_to_equal_the_whole(known, numbered, [3])
+
+
 @pytest.mark.skipif(not ROOT.is_dir(), reason="no recorded conversations on this machine (set ULLAGE_TRANSCRIPTS)")
 @pytest.mark.parametrize(
     ("pattern", "step"),

@@ -361,9 +361,10 @@ class _Unpickler(pickle.Unpickler):
 
 def _helpers(new: object, builder: object) -> list[str]:
     """Returns the names of the attributes in which a new reader has its helpers, other than a builder. Its tables of
-    functions may be bound to these, so they are given their states, and are not replaced."""
+    functions may be bound to these, so they are given their states, and are not replaced. A `Counter` has attributes
+    of its own, too, but what it holds is no attribute."""
     found = ((name, value) for name, value in vars(new).items() if hasattr(value, "__dict__"))
-    return [name for name, value in found if type(value) is not type(builder)]
+    return [name for name, value in found if not isinstance(value, type(builder) | Counter)]
 
 
 def _attributes(root: object) -> dict[str, Any]:
