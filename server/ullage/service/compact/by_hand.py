@@ -429,7 +429,7 @@ def _next(attempt: _Attempt, found: _Candidate, budget: int, *, tail_grew: bool)
     old, shorter, left = found.planned.plan.old_tokens, attempt.shorter, max(0, budget - found.after - _SLACK)
     if shorter:
         # With these messages in the context the summary has less to say.
-        shorter = replace(shorter, tokens=shorter.tokens + left)
+        shorter = replace(shorter, tokens=shorter.tokens + max(0, left - 2 * _FRAME))
     elif keep_old(budget) and not tail_grew:
         # At first no room for old messages means that the summary needs all of it.
         old += left
