@@ -52,7 +52,10 @@ async def test_a_change_of_a_followed_conversation_is_refused_and_its_fork_can_b
         with pytest.raises(RpcFailure) as refused:
             await client.request(f"ullage/{method}", session | params)
         assert refused.value.data["kind"] == "SessionFollowed"
-        assert "compact it there, or write another one from it by `ullage continue s_" in refused.value.message
+        remedy = (
+            "compact it there, go on in a new session that is written from it, or fork the session and change the fork"
+        )
+        assert remedy in refused.value.message
         fork = await client.request("ullage/session/fork", session)
         message = {"messages": [{"role": "user", "content": "Hello?"}]}
         await client.request("ullage/session/append", {"sessionId": fork["sessionId"]} | message)

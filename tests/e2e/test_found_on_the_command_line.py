@@ -192,7 +192,8 @@ def test_a_folder_without_conversations_shows_those_of_the_machine(place: Place)
     assert report["conversations"] == []
     assert [(row["title"], row["used"]) for row in report["elsewhere"]] == [("Snow", 90_050), ("Rain", 9_007)]
     shown = place.run().out.decode()
-    assert f"No conversation of {place.project}." in shown.replace("\n", " ")
+    # A long path is broken where the screen ends.
+    assert f"Noconversationof{place.project}." in shown.replace("\n", "").replace(" ", "")
     assert shown.index("In other folders  2 conversations") < shown.index("Snow") < shown.index("Rain")
     assert place.json("here", "--limit", "1")["elsewhere_count"] == 2
     assert "In other folders  1 of 2 conversations" in place.run("here", "--limit", "1").out.decode()

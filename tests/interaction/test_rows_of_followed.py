@@ -166,7 +166,8 @@ async def test_a_door_that_does_not_follow_says_so() -> None:
     client = build_test_client()
     with pytest.raises(Conflict, match="can't be followed through this connection"):
         await client.call("following/start")
-    assert await client.call("following/list") == {"following": False, "rows": [], "keeping": None}
+    answer = await client.call("following/list")
+    assert answer == {"following": False, "rows": [], "keeping": None, "desktop": False}
 
 
 def test_what_is_sent_has_every_field_of_a_row() -> None:

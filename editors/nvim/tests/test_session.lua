@@ -27,10 +27,10 @@ T['an unknown subcommand is named, and one that is no more says what does its wo
   end
 end
 
-T['a search of the team says how to name its archive, in words of this editor'] = function()
+T['a search of the team says how to name its archive'] = function()
   child = editor.start()
   child.cmd('Ullage! search proxy')
-  editor.wait_said(child, 'No team’s archive is set. Set it in setup(): settings = { search = { teamArchive')
+  editor.wait_said(child, 'Name its address (postgresql://HOST/DATABASE) by the setting search.teamArchive')
 end
 
 T['sessions are switched'] = function()

@@ -64,7 +64,7 @@ def test_a_server_that_names_its_key_must_have_it(monkeypatch: pytest.MonkeyPatc
         ("claude-sonnet-4-5", Settings(), "ANTHROPIC_API_KEY"),
         ("gpt-5", Settings(provider="openai"), "ullage acp --login"),
         ("gpt-5", Settings(provider="nobody"), "no provider is called 'nobody'"),
-        ("unheard-of", Settings(), "ullage.provider"),
+        ("unheard-of", Settings(), "the setting `provider`"),
     ],
 )
 def test_what_is_missing_is_named_with_its_remedy(model: str, settings: Settings, named: str) -> None:

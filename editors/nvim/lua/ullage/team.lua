@@ -76,10 +76,7 @@ end
 ---`:Ullage! search`
 function M.search(query)
   require('ullage.client').request('team/search', { query = query, limit = 20 }, function(error, result)
-    if error and error.message:find('--archive', 1, true) then
-      -- No archive is named. The server's words are for its command line.
-      notices.say('No team’s archive is set. Set it in setup(): settings = { search = { teamArchive = … } }')
-    elseif not notices.failed(error) and #result.hits == 0 then
+    if not notices.failed(error) and #result.hits == 0 then
       notices.say(('The team’s archive has nothing about “%s”.'):format(query))
     elseif not error then
       M.show(query, result)
