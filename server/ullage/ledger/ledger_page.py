@@ -98,17 +98,19 @@ SECTIONS: tuple[Section, ...] = (
 
 class Style(Struct, frozen=True, kw_only=True):
     """How a page is written: a section's heading, the beginning of an entry's first line, and that of its other lines;
-    and the text above all sections."""
+    and the text above all sections. With `fills` the user's long words are longer where the page has room."""
 
     heading: str
     first: str
     more: str
     above: str = ""
+    fills: bool = True
 
 
-# Quoted line by line, for a page that is put between messages; and as Markdown, for a summary.
+# Quoted line by line, for a page that is put between messages; and as Markdown, for a summary, which leaves the room that
+# it does not need to messages.
 QUOTED = Style(heading="{}:", first=QUOTE, more=QUOTE)
-LISTED = Style(heading="## {}", first="- ", more="  ")
+LISTED = Style(heading="## {}", first="- ", more="  ", fills=False)
 
 
 class Page(Struct, frozen=True, kw_only=True):
@@ -257,7 +259,7 @@ def write_page(
         if not given:
             return Page(text="", given=())
         if size(text) <= room:
-            if _lengthen(chosen, room - size(text), size, style):
+            if style.fills and _lengthen(chosen, room - size(text), size, style):
                 text = _text(chosen, style, order)
             return Page(text=text, given=given)
         next(section for section in reversed(chosen) if section).pop()
