@@ -1,6 +1,6 @@
 """When a piece of work is at its end, so that the next one can begin in a new or compacted conversation."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from ullage.agents.results import tool_uses
 from ullage.ledger.ledger_entry import Entry, Ledger, Life
@@ -44,10 +44,10 @@ def may_end(last: Message) -> bool:
     return last.role is Role.ASSISTANT and len(last.text) <= _LONGEST and not _asks_or_calls(last)
 
 
-def may_have_committed(messages: Sequence[Message]) -> bool:
-    """Returns whether a commit may have been made since the user's last words: whether git is named since then. Reads
+def may_have_committed(newest_first: Iterable[Message]) -> bool:
+    """Returns whether a commit may have been made since the user's last words: whether git is named since then. Takes
     the last turn alone, so that a long conversation is folded only where `finished_work` may find something."""
-    for message in reversed(messages):
+    for message in newest_first:
         if "git" in message.text or any("git" in str(use.input) for use in tool_uses([message])):
             return True
         if message.role is Role.USER and typed_text(message):

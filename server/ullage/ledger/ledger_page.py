@@ -107,8 +107,8 @@ class Style(Struct, frozen=True, kw_only=True):
     fills: bool = True
 
 
-# Quoted line by line, for a page that is put between messages; and as Markdown, for a summary, which leaves the room that
-# it does not need to messages.
+# Quoted line by line, for a page that is put between messages; and as Markdown, for a summary, which leaves the room
+# that it does not need to messages.
 QUOTED = Style(heading="{}:", first=QUOTE, more=QUOTE)
 LISTED = Style(heading="## {}", first="- ", more="  ", fills=False)
 

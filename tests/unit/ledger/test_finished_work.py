@@ -41,7 +41,7 @@ def test_a_commit_of_all_changes_ends_a_piece_of_work_in_any_language(said: str)
     ],
 )
 def test_only_a_turn_that_names_git_may_have_committed(talk: Talk, may: bool) -> None:
-    assert may_have_committed(talk.messages) is may
+    assert may_have_committed(reversed(talk.messages)) is may
 
 
 def test_several_commits_in_a_turn_end_it_with_the_last() -> None:

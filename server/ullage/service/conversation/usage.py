@@ -142,21 +142,23 @@ def good_moment(projection: Projection) -> GoodMoment | None:
 
     Folds all messages of the context, which takes about 0.05 ms for each, if the last turn may have ended a piece of
     work."""
-    transcript = projection.transcript
-    view, used = transcript.view, projection.tracker.reading.used
-    if used < LONG or not view or not may_end(view[-1]) or not may_have_committed(view):
+    transcript, used = projection.transcript, projection.tracker.reading.used
+    if used < LONG or not transcript.items:
+        return None
+    last = transcript.items[-1].message
+    if not may_end(last) or not may_have_committed(item.message for item in reversed(transcript.items)):
         return None
     tokens = projection.tracker.reading.breakdown.overhead + HANDED_OVER
     if tokens > used / 2:
         return None
     fold = Fold(transcript.cwd)
-    for index, message in enumerate(view):
+    for index, message in enumerate(transcript.view):
         fold.take(message, index)
-    work = finished_work(fold.ledger(), view[-1])
+    work = finished_work(fold.ledger(), last)
     if work is None:
         return None
     cost = projection.price(prompt_usage(projection.cached, 0, tokens))
-    return GoodMoment(at=view[-1].timestamp, work=work.text, tokens=tokens, cost=cost)
+    return GoodMoment(at=last.timestamp, work=work.text, tokens=tokens, cost=cost)
 
 
 def _limits(conversation: Conversation, rules: Rules, used: int) -> tuple[Remark, ...]:
