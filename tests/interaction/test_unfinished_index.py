@@ -11,7 +11,7 @@ from ullage.api.context_methods import find_command, run_command
 from ullage.app.serving_mcp import ConversationTools
 from ullage.cli.commands.search import search_to_end
 from ullage.cli.commands.watch import What, Wish, make_page
-from ullage.cli.draw.text import UNICODE
+from ullage.cli.drawing import UNICODE
 from ullage.cli.output import Screen
 from ullage.embed.host import SearchResults
 from ullage.service.archive.search import search

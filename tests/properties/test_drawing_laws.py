@@ -9,8 +9,7 @@ from support.usages import NOW, make_usage
 from ullage.api.protocol import UsageResult
 from ullage.cli.commands.compact import Shrunk, compaction_box
 from ullage.cli.commands.context import Big, context_box
-from ullage.cli.draw.parts import bar
-from ullage.cli.draw.text import ASCII, UNICODE, Glyphs, fit
+from ullage.cli.drawing import ASCII, UNICODE, Glyphs, bar, fit
 from ullage.model.figure import KnownThreshold, KnownWindow, ThresholdSource, WindowSource
 from ullage.model.message import CompactionBlock
 from ullage.model.updates import Meta

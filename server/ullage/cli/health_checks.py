@@ -34,7 +34,7 @@ from ullage.app.compose import open_originals
 from ullage.app.team_sending import sent_path
 from ullage.bounds import OWN_FILE, read_plain
 from ullage.cli.commands.hook import CHECK, arrivals_path
-from ullage.cli.draw.text import ago, plural
+from ullage.cli.drawing import ago, plural
 from ullage.model.errors import (
     AuthenticationFailed,
     InputError,

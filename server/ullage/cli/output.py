@@ -21,7 +21,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from ullage.cli.draw.text import Glyphs, choose_glyphs, clean, wrap
+from ullage.cli.drawing import Glyphs, choose_glyphs, clean, wrap
 from ullage.cli.terminal import visible, wants_color
 from ullage.model.errors import InputError
 

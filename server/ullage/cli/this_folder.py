@@ -14,8 +14,7 @@ from rich.text import Text
 from ullage.agents.discovery import Found, UnreadFile
 from ullage.app.known_conversations import KnownConversations, StoredCopies, belongs, changed_at, families
 from ullage.app.running_now import running_agents
-from ullage.cli.draw.parts import Cell, Column, bar, table
-from ullage.cli.draw.text import Glyphs, ago, clock, fit_most
+from ullage.cli.drawing import Cell, Column, Glyphs, ago, bar, clock, fit_most, table
 from ullage.cli.output import Screen
 from ullage.model.errors import InputError
 from ullage.model.figure import FollowedRow, Nearness, RateLimit

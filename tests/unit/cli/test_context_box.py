@@ -10,7 +10,7 @@ from support.usages import NOW, make_usage
 from ullage.api.protocol import UsageResult
 from ullage.cli.commands.compact import Shrunk, compaction_box
 from ullage.cli.commands.context import Big, context_box
-from ullage.cli.draw.text import ASCII, UNICODE, Glyphs
+from ullage.cli.drawing import ASCII, UNICODE, Glyphs
 from ullage.model.figure import (
     CacheMiss,
     CacheMissCause,

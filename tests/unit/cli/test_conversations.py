@@ -7,8 +7,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from ullage.agents.discovery import UnreadFile
-from ullage.cli.draw.parts import step_lines
-from ullage.cli.draw.text import UNICODE, ago, clean, fit_end
+from ullage.cli.drawing import UNICODE, ago, clean, fit_end, step_lines
 from ullage.cli.output import Screen
 from ullage.cli.this_folder import Shortened, conversation_table, unread_lines
 from ullage.model.figure import FollowedRow

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from support.usages import make_usage
 from ullage.cli.commands.demo import SAMPLE_WINDOW, ConversationOptions, Scene, draw_screen, load_conversation
-from ullage.cli.draw.text import ASCII, UNICODE
+from ullage.cli.drawing import ASCII, UNICODE
 from ullage.model.message import Message, Role, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.updates import (
     CompactionMeta,

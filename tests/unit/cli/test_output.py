@@ -16,8 +16,7 @@ from support.usages import make_usage
 from ullage.cli.commands.demo import compacted_line, compacting_line, status_line
 from ullage.cli.commands.messages import Openings
 from ullage.cli.commands.search import IndexingShown
-from ullage.cli.draw.parts import Column, table
-from ullage.cli.draw.text import ASCII, UNICODE, Glyphs, choose_glyphs, clean, wrap
+from ullage.cli.drawing import ASCII, UNICODE, Column, Glyphs, choose_glyphs, clean, table, wrap
 from ullage.cli.main import main
 from ullage.cli.output import UNCUT, WIDEST, Screen, agreed, show_in_pager, working
 from ullage.cli.terminal import visible, wants_color

@@ -13,8 +13,21 @@ from rich.text import Text
 from ullage.api.protocol import UsageResult, usage_result
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_provider, add_target, read_options
 from ullage.cli.commands.messages import Openings, described
-from ullage.cli.draw.parts import Box, Column, bar, level_style, table
-from ullage.cli.draw.text import Glyphs, ago, clock, fit, percent, plain, plural, source_words
+from ullage.cli.drawing import (
+    Box,
+    Column,
+    Glyphs,
+    ago,
+    bar,
+    clock,
+    fit,
+    level_style,
+    percent,
+    plain,
+    plural,
+    source_words,
+    table,
+)
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import EditRow, Figures, Report, UnreadLine, figures_of, filled
 from ullage.cli.session_source import Source, chosen_words, open_source, unread_words

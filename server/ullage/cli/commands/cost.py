@@ -21,8 +21,7 @@ from ullage.agents.transcripts import read_document
 from ullage.app.compose import open_workspace
 from ullage.app.known_conversations import KnownConversations, whole_document
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
-from ullage.cli.draw.parts import Cell, Column, table
-from ullage.cli.draw.text import clean, fit_end, fit_most, plural
+from ullage.cli.drawing import Cell, Column, clean, fit_end, fit_most, plural, table
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report, filled
 from ullage.cli.this_folder import folder_called, unread_lines

@@ -32,8 +32,7 @@ from ullage.api.protocol import UPDATE, SessionNotification, SessionResult, Usag
 from ullage.api.session_methods import AppendParams, AppendResult, NewSessionParams
 from ullage.cli.arguments import add_file, number, read_options
 from ullage.cli.commands.messages import first_line, main_argument
-from ullage.cli.draw.parts import Box, bar, level_style
-from ullage.cli.draw.text import UNICODE, Glyphs, clean, fit, percent, plain
+from ullage.cli.drawing import UNICODE, Box, Glyphs, bar, clean, fit, level_style, percent, plain
 from ullage.cli.lsp_client import LSP_PREFIX, LanguageClient, start_server
 from ullage.cli.output import Screen, write_file
 from ullage.cli.session_source import read_transcript

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from ullage import __version__
 from ullage.cli.arguments import add_json, read_options
-from ullage.cli.draw.text import fit, plural, wrap
+from ullage.cli.drawing import fit, plural, wrap
 from ullage.cli.health_checks import (
     Check,
     GivenProvider,

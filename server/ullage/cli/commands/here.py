@@ -16,8 +16,7 @@ from ullage.app.agent_wiring import has_plugin, read_receipt
 from ullage.app.compose import open_workspace
 from ullage.app.known_conversations import rows_of_sessions
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
-from ullage.cli.draw.parts import Column, step_lines, table
-from ullage.cli.draw.text import ago, clean, clock, fit_end, plural, wrap
+from ullage.cli.drawing import Column, ago, clean, clock, fit_end, plural, step_lines, table, wrap
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report
 from ullage.cli.this_folder import (

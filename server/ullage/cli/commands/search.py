@@ -16,8 +16,7 @@ from ullage.app.compose import open_workspace
 from ullage.app.known_conversations import ReadingAll
 from ullage.app.team_sending import open_archive
 from ullage.cli.arguments import StoreOptions, add_drawing, add_embeddings, number, read_options
-from ullage.cli.draw.parts import bar, step_lines
-from ullage.cli.draw.text import clean, fit_most, plural
+from ullage.cli.drawing import bar, clean, fit_most, plural, step_lines
 from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import Report, filled
 from ullage.cli.this_folder import ShortIds

@@ -1,1 +1,0 @@
-"""Drawing for a terminal: functions take values and return lines of styled text. Nothing here writes to a terminal."""
