@@ -28,9 +28,8 @@ from ullage.acp.session_tools import MODES
 from ullage.acp.version_2 import VERSION
 from ullage.api.methods import methods_document, schema_document, settings_schema
 from ullage.model.events import EditTrigger
-from ullage.model.figure import Keeper, Nearness, ThresholdSource, WindowSource
 from ullage.model.updates import CompactionStatus, Level, Severity
-from ullage.model.usage import UsageSource
+from ullage.model.usage import Keeper, Nearness, ThresholdSource, UsageSource, WindowSource
 
 PROTOCOL = ROOT / "protocol"
 README, EXAMPLES = PROTOCOL / "README.md", PROTOCOL / "examples"

@@ -45,9 +45,8 @@ from ullage.model.events import (
     UsageReported,
     compaction_block,
 )
-from ullage.model.figure import PromptCache
 from ullage.model.message import Message, Role, ToolResultBlock
-from ullage.model.usage import Usage
+from ullage.model.usage import PromptCache, Usage
 from ullage.policy.prompt_cache import prompt_cache
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.usage import HANDED_OVER, LONG, good_moment

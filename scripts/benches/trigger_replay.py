@@ -27,9 +27,8 @@ from ullage.model.events import (
     Record,
     UsageReported,
 )
-from ullage.model.figure import CallsLeft
 from ullage.model.message import Role
-from ullage.model.usage import UsageSource
+from ullage.model.usage import CallsLeft, UsageSource
 from ullage.policy.alarm import calls_left, sure, warns_at
 from ullage.policy.evidence import Compacted, Evidence
 from ullage.policy.threshold import find_threshold, of_same_window

@@ -11,7 +11,7 @@ from support.claude_log import ClaudeLog
 from support.follower_ports import follower_ports
 from support.workspace import PATIENCE, build_test_client
 from ullage.model.events import SessionCreated
-from ullage.model.figure import FollowedRow
+from ullage.model.usage import FollowedRow
 from ullage.service.follow import agent_follower
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.ports.agent_files import Changes, FoundFile, Mark

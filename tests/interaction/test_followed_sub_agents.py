@@ -22,7 +22,7 @@ from ullage.agents.discovery import Wanted
 from ullage.app.agent_following import changed_since
 from ullage.app.known_conversations import find_known
 from ullage.cli.commands.watch import Board
-from ullage.model.figure import FollowedRow, without_children
+from ullage.model.usage import FollowedRow, without_children
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.sub_agents import SubAgents
 from ullage.service.ports.agent_files import Growth, Mark, Pieces

@@ -10,7 +10,7 @@ from support.log_trees import to_bytes
 from support.memory_store import MemoryStore
 from support.session_log import line
 from support.workspace import PATIENCE, build_test_client
-from ullage.model.figure import FollowedRow
+from ullage.model.usage import FollowedRow
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.keep_originals import OriginalsKeeper
 from ullage.service.ports.agent_files import FoundFile, KeptPorts

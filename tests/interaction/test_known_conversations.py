@@ -28,9 +28,8 @@ from ullage.app.known_conversations import KnownConversations, families
 from ullage.cli.statusline.files import keep
 from ullage.formats.parsing import Document
 from ullage.model.events import CompactionCause
-from ullage.model.figure import FollowedRow, LiveSessions, RateLimit
 from ullage.model.settings import Notices
-from ullage.model.usage import UsageSource
+from ullage.model.usage import FollowedRow, LiveSessions, RateLimit, UsageSource
 from ullage.policy.evidence import Compacted
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import row_of

@@ -19,7 +19,7 @@ from support.session_log import line, say
 from support.workspace import TestClient, build_test_client
 from ullage.app.running_now import LiveRowsShown, live_path
 from ullage.model.errors import StoreUnavailable
-from ullage.model.figure import (
+from ullage.model.usage import (
     CacheSource,
     FollowedRow,
     GoodMoment,

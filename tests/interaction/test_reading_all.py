@@ -10,8 +10,7 @@ from support.homes import Home, put_claude, put_codex
 from support.workspace import build_test_client
 from ullage.app import known_conversations
 from ullage.app.known_conversations import KnownConversations, ReadingAll, read_in_background
-from ullage.model.figure import FollowedRow, LiveSessions
-from ullage.model.usage import UsageSource
+from ullage.model.usage import FollowedRow, LiveSessions, UsageSource
 from ullage.service.conversation.workspace import Workspace
 from ullage.store.sqlite.known_catalogue import FollowedNow
 

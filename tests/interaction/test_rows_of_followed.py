@@ -11,8 +11,7 @@ from support.example_following import FOLLOWED
 from support.workspace import LARGE_MODEL, PATIENCE, build_test_client
 from ullage.api.agent_methods import FollowedConversation
 from ullage.model.errors import Conflict, SessionFollowed
-from ullage.model.figure import FollowedRow
-from ullage.model.usage import UsageSource
+from ullage.model.usage import FollowedRow, UsageSource
 from ullage.service.follow import followed_rows
 from ullage.service.follow.followed_rows import Following
 from ullage.service.ports.world import KeepingQuestion

@@ -12,8 +12,8 @@ from support.fill import start
 from support.foreign import to_lines
 from support.workspace import LARGE_MODEL, build_test_client
 from ullage.cli.statusline.line import draw, figure_of_row
-from ullage.model.figure import FollowedRow, Nearness
 from ullage.model.json_values import decode_json, encode_json
+from ullage.model.usage import FollowedRow, Nearness
 from ullage.service.follow.live_rows import LiveRows
 from ullage.service.ports.agent_files import FoundFile
 

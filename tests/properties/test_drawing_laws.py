@@ -10,10 +10,9 @@ from ullage.api.protocol import UsageResult
 from ullage.cli.commands.compact import Shrunk, compaction_box
 from ullage.cli.commands.context import Big, context_box
 from ullage.cli.drawing import ASCII, UNICODE, Glyphs, bar, fit
-from ullage.model.figure import KnownThreshold, KnownWindow, ThresholdSource, WindowSource
 from ullage.model.message import CompactionBlock
 from ullage.model.updates import Meta
-from ullage.model.usage import Breakdown, UsageSource
+from ullage.model.usage import Breakdown, KnownThreshold, KnownWindow, ThresholdSource, UsageSource, WindowSource
 
 figures = st.integers(0, 10**13)
 # Wide, right-to-left, combining, zero-width and emoji characters, as well as any other Unicode text.

@@ -25,7 +25,7 @@ from support.session_log import call, line, result, say
 from support.workspace import CountingIds, build_test_client
 from ullage.agents.transcripts import read_document
 from ullage.model.errors import InputError
-from ullage.model.figure import FollowedRow
+from ullage.model.usage import FollowedRow
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.imports import import_or_continue
 from ullage.service.ports.agent_files import FoundFile

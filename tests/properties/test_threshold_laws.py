@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from ullage.agents.own_context import Setup
 from ullage.agents.table import AGENTS, agent_of_format
 from ullage.model.events import CompactionCause
-from ullage.model.figure import RemarkKind
 from ullage.model.settings import ContextSettings
+from ullage.model.usage import RemarkKind
 from ullage.policy.alarm import Alarm, is_due, lowered, raised, warns_at
 from ullage.policy.budget import make_budget
 from ullage.policy.evidence import RECENT_CALLS, Compacted, Evidence

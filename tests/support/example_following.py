@@ -8,7 +8,7 @@ from support.example_messages import Examples
 from support.example_settings import PROJECT
 from support.workspace import START, TestClient, as_json
 from ullage.api.agent_methods import FollowingChange, wire_rows
-from ullage.model.figure import (
+from ullage.model.usage import (
     CacheMiss,
     CacheMissCause,
     CacheSource,
@@ -18,9 +18,9 @@ from ullage.model.figure import (
     PromptCache,
     RateLimit,
     ThresholdSource,
+    UsageSource,
     WindowSource,
 )
-from ullage.model.usage import UsageSource
 from ullage.service.ports.world import KeepingQuestion
 
 FOLLOWED = (

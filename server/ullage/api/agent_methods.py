@@ -19,7 +19,7 @@ from msgspec.structs import asdict
 from ullage.agents.discovery import UnreadFile, Wanted, is_in
 from ullage.api.session_methods import SessionParams
 from ullage.model.errors import Conflict, InvalidRequest, PreviewExpired
-from ullage.model.figure import (
+from ullage.model.usage import (
     FollowedRow,
     GoodMoment,
     IdleCompaction,
@@ -27,9 +27,9 @@ from ullage.model.figure import (
     PromptCache,
     RateLimit,
     ThresholdSource,
+    UsageSource,
     WindowSource,
 )
-from ullage.model.usage import UsageSource
 from ullage.service.archive.naming import Listed, list_found
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import ReadsTeam, TeamHit, TeamOpenResult

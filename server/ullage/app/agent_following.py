@@ -14,8 +14,8 @@ from ullage.agents.discovery import Wanted, kept_path, origin_in
 from ullage.agents.table import AGENTS
 from ullage.app.running_now import LiveRowsShown, running_agents
 from ullage.model.errors import InputError, NotFound
-from ullage.model.figure import FollowedRow
 from ullage.model.settings import ArchiveSettings
+from ullage.model.usage import FollowedRow
 from ullage.service.archive.naming import Listed, list_found
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.agent_follower import AgentFollower

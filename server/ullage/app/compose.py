@@ -31,7 +31,6 @@ from ullage.bounds import SETTINGS, read_text
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.known_models import ContextLimits, price_of
 from ullage.model.errors import InvalidRequest, StoreError, UllageError
-from ullage.model.figure import FollowedRow, Keeper, LiveSessions
 from ullage.model.settings import (
     ContextSettings,
     Limit,
@@ -42,6 +41,7 @@ from ullage.model.settings import (
     SummarySettings,
 )
 from ullage.model.updates import CompactionStatus, CompactionUpdate, Update, UsageUpdate
+from ullage.model.usage import FollowedRow, Keeper, LiveSessions
 from ullage.policy.alarm import is_due
 from ullage.providers.registry import ProviderRegistry, embed
 from ullage.service.archive.search import recall

@@ -40,10 +40,9 @@ from ullage.model.errors import (
     UnknownFormat,
     UnreadableTranscript,
 )
-from ullage.model.figure import FollowedRow
 from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.model.settings import Notices
-from ullage.model.usage import UsageSource
+from ullage.model.usage import FollowedRow, UsageSource
 from ullage.service.archive.search import index_session
 from ullage.service.conversation.usage import LONG
 from ullage.service.conversation.workspace import Workspace

@@ -9,19 +9,20 @@ from typing import Any, Literal, TypeVar
 from msgspec import Struct
 
 from ullage.api.protocol import UsageResult
-from ullage.model.figure import (
+from ullage.model.updates import Cost, Level
+from ullage.model.usage import (
     CallsLeft,
     GoodMoment,
+    HiddenPart,
     IdleCompaction,
     Keeper,
     PromptCache,
     RateLimit,
     Remark,
     ThresholdSource,
+    UsageSource,
     WindowSource,
 )
-from ullage.model.updates import Cost, Level
-from ullage.model.usage import HiddenPart, UsageSource
 
 T = TypeVar("T", bound=Struct)
 

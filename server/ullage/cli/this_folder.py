@@ -17,8 +17,7 @@ from ullage.app.running_now import running_agents
 from ullage.cli.drawing import Cell, Column, Glyphs, ago, bar, clock, fit_most, table
 from ullage.cli.output import Screen
 from ullage.model.errors import InputError
-from ullage.model.figure import FollowedRow, Nearness, RateLimit
-from ullage.model.usage import UsageSource
+from ullage.model.usage import FollowedRow, Nearness, RateLimit, UsageSource
 from ullage.model.words import rate_limits, short, warm
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace

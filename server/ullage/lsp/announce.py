@@ -29,7 +29,6 @@ from ullage.lsp.connection import Client, LspConnection, Progress, ProgressBoard
 from ullage.model import words
 from ullage.model.errors import InvalidRequest, SessionNotFound, UllageError
 from ullage.model.events import EditTrigger
-from ullage.model.figure import FollowedRow, Nearness
 from ullage.model.updates import (
     CompactionMeta,
     CompactionStatus,
@@ -39,6 +38,7 @@ from ullage.model.updates import (
     Severity,
     Update,
 )
+from ullage.model.usage import FollowedRow, Nearness
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.sub_agents import list_main
 from ullage.service.imports import ImportOutcome

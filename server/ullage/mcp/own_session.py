@@ -17,7 +17,7 @@ from ullage.agents.agent import Agent
 from ullage.agents.discovery import Found, Wanted
 from ullage.agents.table import AGENTS
 from ullage.model.errors import ConcurrentAppend, InputError, NotFound, SessionNotFound
-from ullage.model.figure import FollowedRow
+from ullage.model.usage import FollowedRow
 from ullage.service.archive.naming import find_session, list_found
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace

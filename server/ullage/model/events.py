@@ -13,10 +13,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.model.figure import RateLimit
 from ullage.model.message import CompactionBlock, Message, ToolDefinition
 from ullage.model.settings import ContextSettings, overridden
-from ullage.model.usage import HiddenPart, MessageCount, Pass, Usage
+from ullage.model.usage import HiddenPart, MessageCount, Pass, RateLimit, Usage
 
 
 class EditTrigger(StrEnum):

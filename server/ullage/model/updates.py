@@ -9,7 +9,9 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from ullage.model.figure import (
+from ullage.model.usage import (
+    Breakdown,
+    BudgetShares,
     CallsLeft,
     GoodMoment,
     Hidden,
@@ -20,8 +22,9 @@ from ullage.model.figure import (
     PromptCache,
     RateLimit,
     Remark,
+    Usage,
+    UsageSource,
 )
-from ullage.model.usage import Breakdown, BudgetShares, Usage, UsageSource
 
 T = TypeVar("T")
 

@@ -19,9 +19,18 @@ from ullage.model.events import (
     ShortenEdit,
     compaction_block,
 )
-from ullage.model.figure import CacheMiss, CacheMissCause, CacheSource, GoodMoment, PromptCache, RateLimit
 from ullage.model.message import Message, Role
-from ullage.model.usage import HiddenKind, HiddenPart, UsageSource
+from ullage.model.usage import (
+    CacheMiss,
+    CacheMissCause,
+    CacheSource,
+    GoodMoment,
+    HiddenKind,
+    HiddenPart,
+    PromptCache,
+    RateLimit,
+    UsageSource,
+)
 
 # The folder in which pipx has its environments.
 _PIPX = "venvs"

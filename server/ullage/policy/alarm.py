@@ -15,8 +15,8 @@ from math import ceil, exp, floor, log1p, sqrt
 
 from msgspec import Struct
 
-from ullage.model.figure import CallsLeft, Nearness
 from ullage.model.updates import Level
+from ullage.model.usage import CallsLeft, Nearness
 from ullage.policy.budget import ContextBudget
 
 # An estimate counts up to this share above the last report; the next report comes with the next call. Of 4,853 recorded

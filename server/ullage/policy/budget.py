@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ullage.model.figure import Remark, RemarkKind
 from ullage.model.settings import ContextSettings, Limit, settled
-from ullage.model.usage import Breakdown, BudgetShares
+from ullage.model.usage import Breakdown, BudgetShares, Remark, RemarkKind
 from ullage.model.words import dollars
 
 # Room for an answer. The answers of coding agents rarely exceed it. Reserving all of a 64k output limit would make

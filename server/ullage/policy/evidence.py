@@ -23,7 +23,7 @@ from ullage.model.events import (
     WindowReported,
     compaction_block,
 )
-from ullage.model.figure import RateLimit
+from ullage.model.usage import RateLimit
 from ullage.tokens.tracker import Ending
 
 # Calls of the model. Growth is heavy-tailed, so a forecast needs more than a few of them; what the user asked for an

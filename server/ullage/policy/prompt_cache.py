@@ -8,9 +8,8 @@ from msgspec.structs import replace
 
 from ullage.agents.own_context import Idle
 from ullage.model.events import CompactionEdit, ContextEdited, EditReverted, Event, ModelChanged, UsageReported
-from ullage.model.figure import CacheMiss, CacheMissCause, CacheSource, IdleCompaction, PromptCache
 from ullage.model.message import Message, Role, ToolUseBlock
-from ullage.model.usage import Usage
+from ullage.model.usage import CacheMiss, CacheMissCause, CacheSource, IdleCompaction, PromptCache, Usage
 
 _MINUTE = 60_000
 # Anthropic keeps a prompt for five minutes or an hour after its last use, by what was asked with the request ("Prompt

@@ -7,8 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model.events import Event, ModelChanged, SummaryReported, UsageReported
-from ullage.model.figure import CacheMissCause
-from ullage.model.usage import Pass, Usage
+from ullage.model.usage import CacheMissCause, Pass, Usage
 from ullage.policy.prompt_cache import CachedPrompt
 
 # Returns the cost of a request to a model in US dollars, None if the model has no list price.

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ullage.agents.agent import Agent
 from ullage.agents.own_context import Rule, Setup, Threshold, Without
 from ullage.agents.own_settings import Given
-from ullage.model.figure import KnownThreshold, Remark, RemarkKind, ThresholdSource
+from ullage.model.usage import KnownThreshold, Remark, RemarkKind, ThresholdSource
 from ullage.model.words import percent
 from ullage.policy.evidence import Compacted, Evidence
 

@@ -10,7 +10,7 @@ from ullage.agents.agent import Agent
 from ullage.agents.own_context import Rule, Setup, Without
 from ullage.agents.own_settings import Given, Texts
 from ullage.agents.table import AGENTS
-from ullage.model.figure import RemarkKind, WindowSource
+from ullage.model.usage import RemarkKind, WindowSource
 from ullage.policy.evidence import Evidence
 from ullage.policy.threshold import find_threshold
 from ullage.policy.window import Candidates, find_window

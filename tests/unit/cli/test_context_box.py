@@ -11,21 +11,23 @@ from ullage.api.protocol import UsageResult
 from ullage.cli.commands.compact import Shrunk, compaction_box
 from ullage.cli.commands.context import Big, context_box
 from ullage.cli.drawing import ASCII, UNICODE, Glyphs
-from ullage.model.figure import (
+from ullage.model.message import CompactionBlock
+from ullage.model.updates import Breakdown, Cost, Meta
+from ullage.model.usage import (
     CacheMiss,
     CacheMissCause,
     CacheSource,
     CallsLeft,
+    HiddenKind,
+    HiddenPart,
     IdleCompaction,
     KnownThreshold,
     KnownWindow,
     PromptCache,
     ThresholdSource,
+    UsageSource,
     WindowSource,
 )
-from ullage.model.message import CompactionBlock
-from ullage.model.updates import Breakdown, Cost, Meta
-from ullage.model.usage import HiddenKind, HiddenPart, UsageSource
 
 DRAWN = """\
 +----------------------------------------------------------+

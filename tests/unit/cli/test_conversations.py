@@ -10,7 +10,7 @@ from ullage.agents.discovery import UnreadFile
 from ullage.cli.drawing import UNICODE, ago, clean, fit_end, step_lines
 from ullage.cli.output import Screen
 from ullage.cli.this_folder import Shortened, conversation_table, unread_lines
-from ullage.model.figure import FollowedRow
+from ullage.model.usage import FollowedRow
 
 NOW = 1_795_000_000_000
 ROW = FollowedRow(

@@ -4,8 +4,7 @@ import pytest
 
 from ullage.model import words
 from ullage.model.events import RepeatedFile
-from ullage.model.figure import CacheMiss, CacheMissCause, CacheSource, PromptCache
-from ullage.model.usage import UsageSource
+from ullage.model.usage import CacheMiss, CacheMissCause, CacheSource, PromptCache, UsageSource
 
 
 @pytest.mark.parametrize(

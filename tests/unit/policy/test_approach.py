@@ -2,7 +2,7 @@
 
 import pytest
 
-from ullage.model.figure import Nearness
+from ullage.model.usage import Nearness
 from ullage.policy.alarm import nearness
 
 FAR, NEAR, IMMINENT = Nearness.FAR, Nearness.NEAR, Nearness.IMMINENT

@@ -9,9 +9,8 @@ from ullage.agents.own_context import Setup
 from ullage.agents.own_settings import Given, Texts
 from ullage.agents.table import AGENTS
 from ullage.model.events import UsageReported
-from ullage.model.figure import IdleCompaction
 from ullage.model.message import Message, Role, ToolUseBlock
-from ullage.model.usage import Usage
+from ullage.model.usage import IdleCompaction, Usage
 from ullage.policy.prompt_cache import CachedPrompt, idle_compaction
 
 (CLAUDE,) = (agent for agent in AGENTS if agent.name == "Claude Code")

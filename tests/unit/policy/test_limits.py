@@ -2,8 +2,8 @@
 
 import pytest
 
-from ullage.model.figure import RemarkKind
 from ullage.model.settings import Limit
+from ullage.model.usage import RemarkKind
 from ullage.policy.budget import passed
 
 TOKENS = "It has passed your own limit of {:,} tokens."

@@ -2,10 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.model.figure import CallsLeft
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Level
-from ullage.model.usage import Breakdown
+from ullage.model.usage import Breakdown, CallsLeft
 from ullage.policy.alarm import Alarm, calls_left, is_due, level, lowered, mean_growth, raised, sure
 from ullage.policy.budget import make_budget
 from ullage.policy.decision import (

@@ -7,8 +7,7 @@ import pytest
 from support.build import assistant
 from ullage.known_models import price_of
 from ullage.model.events import CompactionEdit, ContextEdited, Event, ModelChanged, RewindEdit, UsageReported
-from ullage.model.figure import CacheMissCause, CacheSource, PromptCache
-from ullage.model.usage import Usage
+from ullage.model.usage import CacheMissCause, CacheSource, PromptCache, Usage
 from ullage.policy.prompt_cache import CachedPrompt, prompt_cache
 
 AT, SECOND, MINUTE = 1_763_805_600_000, 1_000, 60_000

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from support.build import assistant
 from ullage.model.events import CompactionEdit, ContextEdited, Event, ModelChanged, SummaryReported, UsageReported
-from ullage.model.figure import CacheMissCause
-from ullage.model.usage import Pass, Usage
+from ullage.model.usage import CacheMissCause, Pass, Usage
 from ullage.policy.spending import PaidRequest, Spent, paid_requests, spent_on
 
 AT, MINUTE = 1_763_805_600_000, 60_000

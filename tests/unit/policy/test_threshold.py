@@ -23,9 +23,8 @@ from ullage.model.events import (
     UsageReported,
     WindowReported,
 )
-from ullage.model.figure import RemarkKind, ThresholdSource
 from ullage.model.message import CompactionBlock, Message, Role, TextBlock
-from ullage.model.usage import Usage
+from ullage.model.usage import RemarkKind, ThresholdSource, Usage
 from ullage.policy.evidence import RECENT_CALLS, Compacted, Evidence, ending
 from ullage.policy.threshold import Finding, estimated, find_threshold
 from ullage.service.conversation.projection import Projection

@@ -3,7 +3,7 @@
 from ullage.agents.own_context import Rule, Setup
 from ullage.agents.table import AGENTS, agent_of_format
 from ullage.model.events import CompactionCause
-from ullage.model.figure import WindowSource
+from ullage.model.usage import WindowSource
 from ullage.policy.evidence import Compacted, Evidence
 from ullage.policy.window import Candidates, find_window
 

@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from support.workspace import START, CountingIds, FixedClock, build_test_workspace
-from ullage.model.figure import FollowedRow, GoodMoment, IdleCompaction
 from ullage.model.settings import Limit, Notices, Settings
+from ullage.model.usage import FollowedRow, GoodMoment, IdleCompaction
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.reminders import Reminders, due_notices
 

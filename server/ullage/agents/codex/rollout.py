@@ -46,10 +46,9 @@ from ullage.formats.transcripts.chat import (
 )
 from ullage.formats.transcripts.format import Ends, from_end, incremental
 from ullage.model.events import CompactionCause
-from ullage.model.figure import RateLimit
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import NO_SUMMARY, Role, TextBlock, ToolDefinition, join_texts
-from ullage.model.usage import Usage
+from ullage.model.usage import RateLimit, Usage
 
 NAME = "codex-rollout"
 

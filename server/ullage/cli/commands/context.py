@@ -32,10 +32,9 @@ from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import EditRow, Figures, Report, UnreadLine, figures_of, filled
 from ullage.cli.session_source import Source, chosen_words, open_source, unread_words
 from ullage.cli.this_folder import Shortened
-from ullage.model.figure import KnownThreshold
 from ullage.model.message import number_of
 from ullage.model.updates import UsageMeta
-from ullage.model.usage import HiddenKind
+from ullage.model.usage import HiddenKind, KnownThreshold
 from ullage.model.words import (
     good_moment,
     hidden_rows,

@@ -28,8 +28,7 @@ from ullage.cli.this_folder import folder_called, unread_lines
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.known_models import price_of, prices_date
 from ullage.model.errors import UllageError
-from ullage.model.figure import CacheMissCause
-from ullage.model.usage import CURRENCY, Usage
+from ullage.model.usage import CURRENCY, CacheMissCause, Usage
 from ullage.model.words import short
 from ullage.policy.spending import PaidRequest, Spent, paid_requests, spent_on
 from ullage.service.conversation.workspace import Workspace

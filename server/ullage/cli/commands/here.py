@@ -32,7 +32,7 @@ from ullage.cli.this_folder import (
     unread_lines,
 )
 from ullage.model.errors import UllageError
-from ullage.model.figure import FollowedRow
+from ullage.model.usage import FollowedRow
 from ullage.model.words import good_moment, short
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.live_rows import row_of

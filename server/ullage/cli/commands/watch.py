@@ -33,8 +33,8 @@ from ullage.cli.terminal import at_home
 from ullage.cli.this_folder import Shortened, conversation_table, limits_of, running_first
 from ullage.host import here
 from ullage.model.errors import StoreError, UllageError
-from ullage.model.figure import FollowedRow, without_children
 from ullage.model.settings import ArchiveSettings
+from ullage.model.usage import FollowedRow, without_children
 from ullage.service.archive.search import search
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_rows import replaces

@@ -31,7 +31,6 @@ from ullage.model.events import (
     UsageReported,
     WindowReported,
 )
-from ullage.model.figure import RateLimit
 from ullage.model.json_values import JsonObject
 from ullage.model.message import (
     Block,
@@ -45,7 +44,7 @@ from ullage.model.message import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.model.usage import HiddenKind, HiddenPart, Pass, Usage
+from ullage.model.usage import HiddenKind, HiddenPart, Pass, RateLimit, Usage
 
 
 class Rewind(Struct, frozen=True, kw_only=True):

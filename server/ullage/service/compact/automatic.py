@@ -39,10 +39,9 @@ from ullage.model.events import (
     SessionConfigured,
     SummaryReported,
 )
-from ullage.model.figure import Keeper
 from ullage.model.message import Role, number_of
 from ullage.model.settings import Settings, TruncationMode
-from ullage.model.usage import UsageSource
+from ullage.model.usage import Keeper, UsageSource
 from ullage.policy.alarm import is_due, raised
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import (

@@ -37,10 +37,10 @@ from ullage.model.events import (
     ShortenEdit,
     ToolsDeclared,
 )
-from ullage.model.figure import Keeper
 from ullage.model.message import BroughtBack, Message
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Update, UsageMeta
+from ullage.model.usage import Keeper
 from ullage.policy.alarm import sure
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Breaker

@@ -21,10 +21,18 @@ from ullage.edits.counted import Stamp
 from ullage.edits.drop import TruncationStrategy
 from ullage.model.errors import UllageError
 from ullage.model.events import EditReverted, EditTrigger, Event, Record
-from ullage.model.figure import FollowedRow, Keeper, KnownThreshold, KnownWindow, Remark, ThresholdSource, WindowSource
 from ullage.model.message import Block
 from ullage.model.settings import ContextSettings, Settings, context_settings, overridden
-from ullage.model.usage import Usage
+from ullage.model.usage import (
+    FollowedRow,
+    Keeper,
+    KnownThreshold,
+    KnownWindow,
+    Remark,
+    ThresholdSource,
+    Usage,
+    WindowSource,
+)
 from ullage.model.words import hidden_part, percent
 from ullage.policy.alarm import warns_at
 from ullage.policy.budget import ContextBudget, make_budget

@@ -13,10 +13,9 @@ from ullage.ledger.finished_work import finished_work, may_end, may_have_committ
 from ullage.ledger.folding import Fold
 from ullage.model.errors import SessionFollowed
 from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, SessionRenamed, SummaryReported
-from ullage.model.figure import GoodMoment, Hidden, Keeper, Nearness, Remark
 from ullage.model.settings import Notices
 from ullage.model.updates import Cost, FollowedFrom, Level, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
-from ullage.model.usage import CURRENCY, Bill
+from ullage.model.usage import CURRENCY, Bill, GoodMoment, Hidden, Keeper, Nearness, Remark
 from ullage.model.words import percent
 from ullage.policy.alarm import calls_left, level, nearness
 from ullage.policy.budget import passed

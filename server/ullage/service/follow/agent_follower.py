@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ullage.agents.discovery import DATABASES
 from ullage.model.errors import InputError, NotFound, SessionNotFound, StoreError
 from ullage.model.events import WindowReported
-from ullage.model.figure import FollowedRow
+from ullage.model.usage import FollowedRow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import ENDED, FollowedFile

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
 from ullage.agents.discovery import is_in, kept_path
-from ullage.model.figure import FollowedRow
+from ullage.model.usage import FollowedRow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import publish_usage, usage_update
 from ullage.service.conversation.workspace import Workspace

@@ -38,10 +38,9 @@ from ullage.model.events import (
     UsageReported,
     WindowReported,
 )
-from ullage.model.figure import FollowedRow
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message, Role
-from ullage.model.usage import UsageSource
+from ullage.model.usage import FollowedRow, UsageSource
 from ullage.model.usage_report import is_doubtful
 from ullage.model.words import percent
 from ullage.policy.alarm import calls_left

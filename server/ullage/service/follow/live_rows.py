@@ -6,7 +6,7 @@ from math import inf
 from msgspec.structs import replace
 
 from ullage.agents.table import compact_command, short_name
-from ullage.model.figure import FollowedRow, LiveSessions, Nearness, R
+from ullage.model.usage import FollowedRow, LiveSessions, Nearness, R
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import nearness_of, usage_meta
 from ullage.service.ports.agent_files import FoundFile

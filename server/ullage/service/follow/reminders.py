@@ -11,8 +11,8 @@ from math import inf
 from msgspec import Struct
 
 from ullage.model import words
-from ullage.model.figure import FollowedRow
 from ullage.model.settings import Notices
+from ullage.model.usage import FollowedRow
 from ullage.policy.budget import passed
 from ullage.service.conversation.workspace import Workspace
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from ullage.formats.parsing import Document, Line
-from ullage.model.figure import LiveSessions, RateLimit
+from ullage.model.usage import LiveSessions, RateLimit
 
 
 class Pieces(Enum):

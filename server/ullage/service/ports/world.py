@@ -11,9 +11,9 @@ from msgspec import Meta, Struct
 from ullage.agents.agent import Agent
 from ullage.agents.discovery import Discovery, Wanted
 from ullage.agents.own_settings import Given
-from ullage.model.figure import FollowedRow
 from ullage.model.settings import SearchSettings
 from ullage.model.updates import Update
+from ullage.model.usage import FollowedRow
 from ullage.service.ports.models import Catalog, Prices, Providers, Summarizer, SummaryPrompts, Toolbox
 from ullage.service.ports.store import SessionStore, TakesNews, no_news
 

@@ -17,8 +17,8 @@ import msgspec
 
 from ullage import __version__
 from ullage.model.errors import StoreError
-from ullage.model.figure import RateLimit
 from ullage.model.json_values import as_object
+from ullage.model.usage import RateLimit
 from ullage.model.usage_report import rate_limits_of
 from ullage.policy.spending import PaidRequest
 from ullage.service.ports.agent_files import FoundFile, GivenBack, KeptReading

@@ -24,7 +24,7 @@ from ullage import __version__
 from ullage.agents.discovery import DATABASES, kept_path
 from ullage.agents.table import compact_command, short_name
 from ullage.bounds import OWN_FILE, read_plain
-from ullage.model.figure import FollowedRow, LiveSessions
+from ullage.model.usage import FollowedRow, LiveSessions
 from ullage.service.ports.agent_files import GivenBack, ReadFile
 from ullage.store.sqlite.database import connected, overwrite_deleted, transaction
 from ullage.store.sqlite.quick_catalogue import QUICK_TABLES, add_receipt_to

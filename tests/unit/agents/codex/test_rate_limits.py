@@ -7,7 +7,7 @@ import pytest
 from support.codex_files import counted, event, said, session
 from support.foreign import read_lines
 from ullage.model.events import WindowReported
-from ullage.model.figure import RateLimit
+from ullage.model.usage import RateLimit
 
 # The time of all lines, in Unix seconds: 2025-10-01.
 WRITTEN = 1_759_276_800
