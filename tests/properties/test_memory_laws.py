@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from support.canary import picture, plant
 from support.memory_twin import MemoryTwin
-from ullage.memory.notes import insert_text, lines_of, parse_path, replace_text
+from ullage.memory.memory_tool import insert_text, lines_of, parse_path, replace_text
 from ullage.model.errors import InvalidRequest
 from ullage.store.memories.memory_files import FolderMemory, Open, open_folder
 from ullage.store.memories.memory_walk import PathFolder

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from ullage.memory.notes import DEPTH, LEVELS, MemoryEntry, MemoryPath, TextEdit, folded
+from ullage.memory.memory_tool import DEPTH, LEVELS, MemoryEntry, MemoryPath, TextEdit, folded
 from ullage.model.errors import Conflict, InvalidRequest, NotFound
 
 Parts = tuple[str, ...]

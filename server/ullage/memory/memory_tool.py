@@ -1,9 +1,16 @@
-"""Anthropic's memory tool `memory_20250818`: its six commands with their field names, and the definition that other
-providers' models are offered.
+"""Anthropic's memory tool `memory_20250818`: its six commands, the definition that other providers' models are offered,
+and what the commands do to notes: the paths that are allowed, listings of a folder, and changes of a file's text.
+
+This module alone decides which names a path under `/memories` may have. They are an allow-list, not a list of known
+tricks. An allowed name can be a file's name on every system, means the same in each Unicode form, hides nothing from a
+reader, and is no syntax anywhere, neither for a shell nor in a URL. This is not the only guard against leaving the base
+folder: the store never follows a link (`store/memories/memory_walk.py`).
 
 Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/memory-tool
 """
 
+import unicodedata
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -114,3 +121,242 @@ DEFINITION = ToolDefinition(
     ),
     input_schema={"type": "object", "properties": _FIELDS, "required": ["command"]},
 )
+
+
+ROOT = "/memories"
+# Some systems allow names of up to 143 bytes (eCryptfs), most up to 255.
+NAME_BYTES = 140
+DEPTH = 8
+_LONGEST = len(ROOT) + DEPTH * (NAME_BYTES + 1) + 1
+_PUNCTUATION = frozenset(" ._-+=@#,()&'!")
+# Letters, marks and digits by their Unicode category. Format characters (zero width, direction), symbols, private and
+# unassigned characters are excluded.
+_CATEGORIES = ("L", "Mn", "Mc", "Nd")
+# Letters of Lisu that look like one or two dots.
+_DOT_LETTERS = frozenset("ꓸꓹꓺꓻ")
+# Letters and marks that are invisible (Unicode's Default_Ignorable_Code_Point): joiner, fillers, variation selectors.
+_INVISIBLE = frozenset(
+    (847, 4447, 4448, 6068, 6069, 12644, 65440, *range(6155, 6160), *range(65024, 65040), *range(917760, 918000))
+)
+_FIRST = ("L", "Nd")
+_DEVICES = frozenset(
+    ["con", "prn", "aux", "nul", "conin", "conout", "clock"]
+    + [f"{port}{digit}" for port in ("com", "lpt") for digit in range(10)]
+)
+
+
+class MemoryPath(Struct, frozen=True, kw_only=True):
+    """A path under `/memories`, as the tuple of its names. An empty tuple is the memory's own folder."""
+
+    parts: tuple[str, ...] = ()
+
+    @property
+    def parent(self) -> "MemoryPath":
+        """The folder that contains the path. The memory's own folder is its own parent."""
+        return MemoryPath(parts=self.parts[:-1])
+
+    @property
+    def name(self) -> str:
+        """The last name of the path; empty for the memory's own folder."""
+        return self.parts[-1] if self.parts else ""
+
+    def __str__(self) -> str:
+        return "/".join((ROOT, *self.parts))
+
+
+def parse_path(text: str) -> MemoryPath:
+    """Returns the path that a model wrote, such as `/memories/notes.md`. Raises `InvalidRequest` with the reason if the
+    path is not allowed."""
+    if len(text) > _LONGEST:
+        raise InvalidRequest(f"Error: The path {text[:60]!r}… is too long; use at most {_LONGEST} characters")
+    if text != ROOT and not text.startswith(ROOT + "/"):
+        raise InvalidRequest(f"Error: The path {text!r} is not in the memory; it must start with {ROOT}")
+    rest = text.removeprefix(ROOT).removeprefix("/").removesuffix("/")
+    if not rest:
+        if text.removeprefix(ROOT) in ("", "/"):
+            return MemoryPath()
+        raise InvalidRequest(f"Error: The path {text!r} has an empty name in it")
+    parts = tuple(rest.split("/"))
+    for name in parts:
+        fault = fault_of(name)
+        if fault:
+            raise InvalidRequest(f"Error: The path {text!r} cannot be used: {fault}")
+    if len(parts) > DEPTH:
+        raise InvalidRequest(f"Error: The path {text!r} is too deep; use at most {DEPTH} names below {ROOT}")
+    return MemoryPath(parts=parts)
+
+
+def fault_of(name: str) -> str:
+    """Returns the reason why a file or folder of a memory may not have this name, or an empty string if it may."""
+    return next(_faults(name), "")
+
+
+def folded(name: str) -> str:
+    """Returns a form of the name that is the same for all names which some file system considers equal."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def _allowed(char: str) -> bool:
+    if char.isascii():
+        return char.isalnum() or char in _PUNCTUATION
+    shown = ord(char) not in _INVISIBLE and char not in _DOT_LETTERS
+    return shown and unicodedata.category(char).startswith(_CATEGORIES)
+
+
+def _faults(name: str) -> Iterator[str]:
+    if not name:
+        yield "a name is empty"
+        return
+    if name[0] == ".":
+        yield f"the name {name!r} begins with a dot"
+    strange = next((char for char in name if not _allowed(char)), "")
+    if strange:
+        yield f"U+{ord(strange):04X} is not allowed in a name; use letters, digits and . _ -"
+    if not unicodedata.category(name[0]).startswith(_FIRST) and name[0] != "_":
+        yield f"the name {name!r} must begin with a letter, a digit or _"
+    if name[-1] in " .":
+        yield f"the name {name!r} ends in a dot or a space"
+    if unicodedata.normalize("NFKC", name) != name:
+        yield f"the name {name!r} is not in Unicode's normal form NFKC; write it with plain characters"
+    if len(name.encode("utf-8", "replace")) > NAME_BYTES:
+        yield f"a name takes more than {NAME_BYTES} bytes"
+    if name.split(".", 1)[0].strip().casefold() in _DEVICES:
+        yield f"the name {name!r} is a device on some systems"
+
+
+LEVELS = 2
+_UNITS = "BKMG"
+MAX_LINES = 999_999
+# About 15,000 tokens: more at once would crowd out the work that the memory should help with.
+VIEW_CHARACTERS = 60_000
+# Lines shown before and after a replacement.
+_AROUND = 2
+
+
+class MemoryEntry(Struct, frozen=True, kw_only=True):
+    """A file or folder in the listing of a memory. `size` is in bytes; a folder's is that of all files in it."""
+
+    path: MemoryPath
+    size: int
+    is_folder: bool = False
+
+
+def is_listed(name: str) -> bool:
+    """Returns whether a listing shows a file or folder named `name`. A listing leaves out hidden files, `node_modules`,
+    and names that a memory path may not contain."""
+    return not fault_of(name) and name != "node_modules"
+
+
+def render_listing(folder: MemoryPath, entries: Sequence[MemoryEntry]) -> str:
+    """Returns the text that a model gets for the listing of `folder`: a heading, then one line per entry with its size.
+    `entries` begin with the folder itself, and each folder precedes its contents."""
+    head = f"Here're the files and directories up to {LEVELS} levels deep in {folder}, excluding hidden items"
+    lines = [f"{head} and node_modules:"]
+    lines += [
+        f"{human_size(entry.size)}\t{entry.path}" + "/" * (entry.is_folder and entry.path != folder)
+        for entry in entries
+    ]
+    return "\n".join(lines)
+
+
+def human_size(size: int) -> str:
+    """Returns a number of bytes in short form, with at most one decimal: `0B`, `5.5K`, `1.2M`."""
+    unit = min(max(size.bit_length() - 1, 0) // 10, len(_UNITS) - 1)
+    return f"{size / 1024**unit:.1f}".removesuffix(".0") + _UNITS[unit]
+
+
+class TextEdit(Struct, frozen=True, kw_only=True):
+    """A memory file's new text, and the answer for the model that changed it."""
+
+    text: str
+    answer: str
+
+
+def lines_of(text: str) -> list[str]:
+    r"""Returns the lines of a text without their ends. Only `\n` ends a line, and a `\n` at the end begins no further
+    line."""
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def view_text(path: MemoryPath, text: str, view_range: tuple[int, int] | None) -> str:
+    """Returns the lines of a file with their numbers, under a heading. `view_range` is as in `View`. Of more than
+    60,000 characters the rest is cut, and a last line says so. Raises `InvalidRequest` if the range is outside the
+    file, or the file has more than 999,999 lines."""
+    lines = lines_of(text)
+    if len(lines) > MAX_LINES:
+        raise InvalidRequest(f"File {path} exceeds maximum line limit of {MAX_LINES:,} lines.")
+    first, last = _range(lines, view_range)
+    shown = _numbered(lines, first, last)
+    answer = f"Here's the content of {path} with line numbers:\n{shown}"
+    if len(shown) <= VIEW_CHARACTERS:
+        return answer
+    cut = answer[:VIEW_CHARACTERS].rsplit("\n", 1)[0] if "\n" in shown[:VIEW_CHARACTERS] else answer[:VIEW_CHARACTERS]
+    through = first + max(cut.count("\n"), 1) - 1
+    return f"{cut}\n[Shown up to line {through} of {len(lines)}; give a view_range to see more.]"
+
+
+def replace_text(path: MemoryPath, text: str, old: str, new: str) -> TextEdit:
+    """Returns the edit that replaces the one occurrence of `old` in `text` by `new`: the new text, and an answer that
+    shows the lines around the change. Raises `InvalidRequest` if `old` is empty or does not occur exactly once."""
+    if not old:
+        raise InvalidRequest("Error: No replacement was performed, old_str is empty.")
+    at = text.find(old)
+    if at < 0:
+        raise InvalidRequest(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
+    if text.find(old, at + 1) >= 0:
+        numbers = ", ".join(map(str, _lines_with(text, old)))
+        raise InvalidRequest(
+            f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {numbers}. "
+            "Please ensure it is unique"
+        )
+    edited = text[:at] + new + text[at + len(old) :]
+    line = text.count("\n", 0, at) + 1
+    lines = lines_of(edited)
+    snippet = _numbered(lines, max(line - _AROUND, 1), min(line + new.count("\n") + _AROUND, len(lines)))
+    return TextEdit(text=edited, answer=f"The memory file has been edited. The lines around the change:\n{snippet}")
+
+
+def insert_text(path: MemoryPath, text: str, line: int, inserted: str) -> TextEdit:
+    """Returns the edit that adds `inserted` as whole lines after line number `line` of `text`; 0 is the beginning.
+    Raises `InvalidRequest` if the file has no such line."""
+    lines = lines_of(text)
+    if not 0 <= line <= len(lines):
+        raise InvalidRequest(
+            f"Error: Invalid `insert_line` parameter: {line}. "
+            f"It should be within the range of lines of the file: [0, {len(lines)}]"
+        )
+    head = "".join(f"{before}\n" for before in lines[:line])
+    tail = text[len(head) :]
+    whole = inserted if inserted.endswith("\n") else inserted + "\n"
+    return TextEdit(text=head + whole + tail, answer=f"The file {path} has been edited.")
+
+
+def _range(lines: list[str], view_range: tuple[int, int] | None) -> tuple[int, int]:
+    if view_range is None:
+        return 1, len(lines)
+    first, last = max(view_range[0], 1), view_range[1]
+    last = len(lines) if last == -1 else min(last, len(lines))
+    if first > last:
+        raise InvalidRequest(
+            f"Error: Invalid `view_range` parameter: {list(view_range)}. "
+            f"It should be within the range of lines of the file: [1, {len(lines)}]"
+        )
+    return first, last
+
+
+def _numbered(lines: list[str], first: int, last: int) -> str:
+    """Returns the lines with the numbers `first` to `last`, counted from 1, both included, joined by newlines. Each
+    begins with its number, right-aligned in six columns, and a tab."""
+    return "\n".join(f"{number:6}\t{lines[number - 1]}" for number in range(first, last + 1))
+
+
+def _lines_with(text: str, part: str) -> list[int]:
+    """Returns the numbers, from 1, of the lines in which an occurrence of `part` begins. Occurrences may overlap."""
+    found: dict[int, None] = {}
+    line, start, at = 1, 0, text.find(part)
+    while at >= 0:
+        line += text.count("\n", start, at)
+        found[line] = None
+        start, at = at, text.find(part, at + 1)
+    return [*found]

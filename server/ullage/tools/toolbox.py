@@ -10,8 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from ullage.memory import memory_tool as memory
-from ullage.memory.memory_tool import Command, Create, Delete, Insert, Rename, StrReplace, View, read_command
-from ullage.memory.notes import insert_text, parse_path, render_listing, replace_text, view_text
+from ullage.memory.memory_tool import (
+    Command,
+    Create,
+    Delete,
+    Insert,
+    Rename,
+    StrReplace,
+    View,
+    insert_text,
+    parse_path,
+    read_command,
+    render_listing,
+    replace_text,
+    view_text,
+)
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.json_values import as_text
 from ullage.model.message import PDF, ToolDefinition, ToolUseBlock

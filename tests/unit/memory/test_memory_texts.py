@@ -3,7 +3,7 @@
 import pytest
 
 from support.corpus import cases
-from ullage.memory.notes import (
+from ullage.memory.memory_tool import (
     VIEW_CHARACTERS,
     MemoryPath,
     folded,

@@ -11,7 +11,7 @@ import pytest
 from support.canary import picture, plant
 from support.corpus import cases
 from support.systems import needs_links, needs_modes, needs_named_pipes
-from ullage.memory.notes import TextEdit, parse_path
+from ullage.memory.memory_tool import TextEdit, parse_path
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
 from ullage.service.ports.models import ToolOutcome
 from ullage.store.memories.memory_files import FolderMemory, MemoryLimits, memory_base

@@ -11,7 +11,7 @@ import pytest
 
 from support.canary import picture, plant
 from support.systems import needs_links
-from ullage.memory.notes import TextEdit, parse_path
+from ullage.memory.memory_tool import TextEdit, parse_path
 from ullage.store.memories.memory_files import FolderMemory
 from ullage.store.memories.memory_walk import is_supported
 from ullage.tools.toolbox import run_memory

@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from ullage.memory.notes import MemoryEntry, MemoryPath, TextEdit
+from ullage.memory.memory_tool import MemoryEntry, MemoryPath, TextEdit
 from ullage.model.events import Record
 
 # A limit that no store reaches.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ullage.memory.notes import DEPTH, LEVELS, MemoryEntry, MemoryPath, TextEdit, folded, is_listed
+from ullage.memory.memory_tool import DEPTH, LEVELS, MemoryEntry, MemoryPath, TextEdit, folded, is_listed
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
 from ullage.store.memories.memory_walk import (
     FOLDER_MODE,

@@ -17,7 +17,7 @@ from typing import Protocol, Self
 from msgspec import Struct
 
 from ullage.bounds import open_plain
-from ullage.memory.notes import DEPTH
+from ullage.memory.memory_tool import DEPTH
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
