@@ -32,7 +32,7 @@ from ullage.model.settings import Notices
 from ullage.model.usage import FollowedRow, LiveSessions, RateLimit, UsageSource
 from ullage.policy.evidence import Compacted
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.live_rows import row_of
+from ullage.service.follow.rows import row_of
 from ullage.service.imports import project_transcript
 from ullage.store.sqlite.known_catalogue import FollowedNow, SqliteCatalogue, catalogue_path
 from ullage.system.transcript_files import read_database, read_transcript_file

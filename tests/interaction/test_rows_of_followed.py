@@ -13,7 +13,7 @@ from ullage.api.agent_methods import FollowedConversation
 from ullage.model.errors import Conflict, SessionFollowed
 from ullage.model.usage import FollowedRow, UsageSource
 from ullage.service.follow import followed_rows
-from ullage.service.follow.followed_rows import Following
+from ullage.service.follow.rows import Following
 from ullage.service.ports.world import KeepingQuestion
 
 

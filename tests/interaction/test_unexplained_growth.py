@@ -14,7 +14,7 @@ from support.workspace import LARGE_MODEL, build_test_client
 from ullage.cli.statusline.line import draw, figure_of_row
 from ullage.model.json_values import decode_json, encode_json
 from ullage.model.usage import FollowedRow, Nearness
-from ullage.service.follow.live_rows import LiveRows
+from ullage.service.follow.rows import LiveRows
 from ullage.service.ports.agent_files import FoundFile
 
 # 300 words, and their tokens by the count for the model.

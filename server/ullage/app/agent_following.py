@@ -20,10 +20,9 @@ from ullage.service.archive.naming import Listed, list_found
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.followed_file import ENDED, FollowedFile
-from ullage.service.follow.followed_rows import Following
 from ullage.service.follow.keep_originals import OriginalsKeeper
-from ullage.service.follow.live_rows import row_of
 from ullage.service.follow.reminders import Reminders
+from ullage.service.follow.rows import Following, row_of
 from ullage.service.ports.agent_files import AgentPorts, FoundFile, KeptPorts, Source
 from ullage.service.ports.world import FollowingListener, KeepingQuestion
 from ullage.store.originals.archive_tables import archive_path

@@ -48,7 +48,7 @@ from ullage.service.conversation.usage import LONG
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import read_conversation
 from ullage.service.follow.known_rows import Care, KnownRows, ends_with_compaction, ends_with_edit
-from ullage.service.follow.live_rows import QUIET, of_agent
+from ullage.service.follow.rows import QUIET, of_agent
 from ullage.service.ports.agent_files import FoundFile
 from ullage.store.sqlite.catalogue_notes import ForgottenList, SqliteTold
 from ullage.store.sqlite.known_catalogue import KnownConversation, SqliteCatalogue, as_followed, forgotten_key

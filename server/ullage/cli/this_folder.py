@@ -21,7 +21,7 @@ from ullage.model.usage import FollowedRow, Nearness, RateLimit, UsageSource
 from ullage.model.words import rate_limits, short, warm
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.live_rows import QUIET, row_of
+from ullage.service.follow.rows import QUIET, row_of
 from ullage.service.follow.sub_agents import list_main
 from ullage.service.ports.store import SessionInfo, SessionStore
 from ullage.store.sqlite.known_catalogue import KnownConversation

@@ -37,8 +37,8 @@ from ullage.model.settings import ArchiveSettings
 from ullage.model.usage import FollowedRow, without_children
 from ullage.service.archive.search import search
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.followed_rows import replaces
 from ullage.service.follow.reminders import DueNotice, due_notices
+from ullage.service.follow.rows import replaces
 from ullage.store.sqlite.catalogue_notes import Keeping
 from ullage.store.store_place import StorePlace, local_path
 

@@ -23,7 +23,7 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import ENDED, FollowedFile
 from ullage.service.follow.keep_originals import OriginalsKeeper
-from ullage.service.follow.live_rows import LiveRows, ended, row_of
+from ullage.service.follow.rows import LiveRows, ended, row_of
 from ullage.service.follow.sub_agents import list_main
 from ullage.service.ports.agent_files import AgentPorts, Changes, FoundFile, Mark, ReadFile, ReadFiles
 

@@ -52,7 +52,7 @@ from ullage.service.conversation.environment import Rules, rules_of
 from ullage.service.conversation.projection import text_size
 from ullage.service.conversation.usage import LONG, tokens_left
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.live_rows import of_agent, row_of
+from ullage.service.follow.rows import of_agent, row_of
 from ullage.service.imports import ends_with_newest, is_last_doubtful, last_model, project_transcript
 from ullage.service.ports.agent_files import ToldWindow
 from ullage.transcript.fold import Transcript, project
