@@ -52,9 +52,8 @@ def make_language_server(closing: AsyncExitStack, place: "StorePlace | None", ma
     def open_workspace(announcer: Announcer, settings: Settings) -> Workspace:
         # Imported here, because store, catalog and tokenizer would delay the answer to `initialize`, which doesn't need
         # them.
-        from ullage.app.agent_following import make_following  # noqa: PLC0415
         from ullage.app.agent_wiring import AgentWiring  # noqa: PLC0415
-        from ullage.app.compose import build_workspace  # noqa: PLC0415
+        from ullage.app.compose import build_workspace, make_following  # noqa: PLC0415
         from ullage.app.serving_mcp import ConversationTools  # noqa: PLC0415
         from ullage.app.session_continuing import SessionContinuing  # noqa: PLC0415
         from ullage.app.team_sending import TeamSender  # noqa: PLC0415

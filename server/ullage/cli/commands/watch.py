@@ -20,8 +20,7 @@ from rich.live import Live
 from rich.text import Text
 
 from ullage.api.protocol import usage_result
-from ullage.app.agent_following import KeepingAnswer, make_follower
-from ullage.app.compose import open_originals, open_workspace
+from ullage.app.compose import KeepingAnswer, make_follower, open_originals, open_workspace
 from ullage.app.team_sending import TeamSender
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.commands.context import biggest, context_box
