@@ -12,7 +12,7 @@ from support.workspace import LARGE_MODEL, PATIENCE, build_test_client
 from ullage.api.agent_methods import FollowedConversation
 from ullage.model.errors import Conflict, SessionFollowed
 from ullage.model.usage import FollowedRow, UsageSource
-from ullage.service.follow import followed_rows
+from ullage.service.follow import rows as rows_module
 from ullage.service.follow.rows import Following
 from ullage.service.ports.world import KeepingQuestion
 
@@ -133,7 +133,7 @@ async def test_a_conversation_takes_the_place_of_those_of_its_sub_agents() -> No
 
 
 async def test_of_very_many_rows_those_go_that_ended_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(followed_rows, "_MOST", 2)
+    monkeypatch.setattr(rows_module, "_MOST", 2)
     following, changes = following_in(build_test_client())
     await following.start(())
     for number, is_live in enumerate((True, False, False)):
