@@ -43,7 +43,7 @@ from ullage.service.ports.world import SearchWait
 from ullage.store import open_store
 from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
 from ullage.store.postgres.text_index import TextIndex, read_expression
-from ullage.store.search.indexed_text import message_text, stem
+from ullage.store.search.word_index import message_text, stem
 from ullage.store.table_store import TableStore
 
 MESSAGES = 100_000

@@ -13,7 +13,7 @@ from ullage.model.errors import InvalidRequest
 from ullage.model.events import MessageAppended
 from ullage.model.json_values import MOST_LEVELS
 from ullage.model.message import Message, Role, ToolUseBlock
-from ullage.store.search.indexed_text import message_text
+from ullage.store.search.word_index import message_text
 
 
 def nested(levels: int) -> Any:

@@ -25,9 +25,9 @@ from ullage.service.ports.store import (
     SessionInfo,
     StoredSession,
 )
-from ullage.store.search.indexed_text import index_tokens, message_text, places, plain_name, stem
 from ullage.store.search.query import Query, read_query
 from ullage.store.search.searcher import make_snippet, without_bare_numbers
+from ullage.store.search.word_index import index_tokens, message_text, places, plain_name, stem
 from ullage.store.tables.session_table import SessionFacts, check_positions, fold_facts
 
 

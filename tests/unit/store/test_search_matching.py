@@ -8,10 +8,10 @@ from support.logs import conversation, fork, message, records
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role, TextBlock, ToolResultBlock
 from ullage.store import SqliteStore
-from ullage.store.search.indexed_text import BLOCK_CHARS, CHUNK_CHARS, chunks, message_text
 from ullage.store.search.query import asked_speaker, read_query
 from ullage.store.search.scoring import Held, Matcher, Term, Terms, lend_by_session, score_message, together
 from ullage.store.search.searcher import make_snippet, without_bare_numbers
+from ullage.store.search.word_index import BLOCK_CHARS, CHUNK_CHARS, chunks, message_text
 
 
 def held(query: str, text: str) -> Held:

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from support.logs import conversation, message
 from ullage.model.events import Record, SessionCreated
 from ullage.store import SqliteStore, open_store
-from ullage.store.search.indexed_text import index_tokens, places, read_name, stem
 from ullage.store.search.query import Span, read_query, read_time
 from ullage.store.search.scoring import Terms, weigh_terms
-from ullage.store.search.word_index import Counts
+from ullage.store.search.word_index import Counts, index_tokens, places, read_name, stem
 from ullage.store.sqlite.database import reconnect
 from ullage.store.sqlite.fts5_index import Fts5Index
 

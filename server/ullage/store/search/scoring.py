@@ -20,9 +20,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from ullage.store.search.indexed_text import fold, part_at, stem, whole_token
 from ullage.store.search.query import Query
-from ullage.store.search.word_index import Counts, WordIndex
+from ullage.store.search.word_index import Counts, WordIndex, fold, part_at, stem, whole_token
 
 # A whole name counts twice as much as a word; its words count on their own as well.
 _NAME_WEIGHT = 2.0

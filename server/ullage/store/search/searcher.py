@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from ullage.model.message import Message, ToolResultBlock
 from ullage.service.ports.store import ChunkId, Passage, SearchHit
-from ullage.store.search.indexed_text import Name, chunks, fold, message_text, places, plain_name, stem
 from ullage.store.search.query import (
     Query,
     query_tokens,
@@ -45,13 +44,20 @@ from ullage.store.search.scoring import (
 from ullage.store.search.word_index import (
     Counts,
     IndexTransactions,
+    Name,
     WantedRows,
     WordIndex,
+    chunks,
     chunks_of,
+    fold,
     index_some,
     load_vectors,
+    message_text,
+    places,
+    plain_name,
     read_message,
     save_vectors,
+    stem,
 )
 from ullage.store.tables.connection import marks, unpacked
 from ullage.store.tables.session_table import lineage, require_session
