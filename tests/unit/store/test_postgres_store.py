@@ -19,9 +19,10 @@ from support.postgres_server import PostgresServer, needs_postgres, running_serv
 from ullage import ContextManager
 from ullage.model.errors import ConcurrentAppend, InvalidRequest, StoreTooNew, StoreUnavailable
 from ullage.model.events import MessageAppended, Record, SessionCreated, SessionRenamed
-from ullage.store.postgres import patience, postgres_tables
+from ullage.store.postgres import postgres_tables
+from ullage.store.postgres import server as server_module
 from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
-from ullage.store.postgres.server_errors import reporting
+from ullage.store.postgres.server import reporting
 from ullage.store.postgres.text_index import SharedSql, TextIndex
 from ullage.store.postgres.transactions import PoolTransactions
 from ullage.store.store_place import open_store_at
@@ -355,15 +356,15 @@ def test_a_server_that_hangs_holds_one_call_for_a_bounded_time_and_the_next_ones
     with running_server("fsync=off") as server, open_postgres(server.new_schema()) as store:
         store.create("s", conversation("one"))
         store.append("s", records(message("two"), start=2))
-        monkeypatch.setattr(patience, "SILENCE", 1)
-        monkeypatch.setattr(patience, "PAUSE", PATIENCE)
+        monkeypatch.setattr(server_module, "SILENCE", 1)
+        monkeypatch.setattr(server_module, "PAUSE", PATIENCE)
         with server.stopped_processes():
             for error in ("no answer|silent", "silent a moment ago", "silent a moment ago"):
                 with pytest.raises(StoreUnavailable, match=error):
                     store.append("s", records(message("three"), start=3))
-        monkeypatch.setattr(patience, "SILENCE", PATIENCE)
+        monkeypatch.setattr(server_module, "SILENCE", PATIENCE)
         # As after the pause.
-        monkeypatch.setattr(patience, "monotonic", lambda: time.monotonic() + PATIENCE)
+        monkeypatch.setattr(server_module, "monotonic", lambda: time.monotonic() + PATIENCE)
         with suppress(ConcurrentAppend):
             store.append("s", records(message("three"), start=3))
         assert ids(store.read("s", 3)) == ["three"]

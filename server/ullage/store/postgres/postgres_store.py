@@ -23,9 +23,8 @@ from psycopg.types.string import StrDumper
 from ullage.model.errors import InvalidRequest, SessionNotFound, StoreUnavailable
 from ullage.model.events import Record
 from ullage.store.postgres.address import name_server, read_address
-from ullage.store.postgres.patience import BoundedConnection, BoundedPool
 from ullage.store.postgres.postgres_tables import is_current, migrate
-from ullage.store.postgres.server_errors import reporting, was_lost
+from ullage.store.postgres.server import BoundedConnection, BoundedPool, reporting, was_lost
 from ullage.store.postgres.text_index import SharedSql
 from ullage.store.postgres.transactions import Appenders, Pool, PoolTransactions, PostgresConnection, begin_alone
 from ullage.store.search.searcher import Searcher

@@ -22,8 +22,7 @@ from psycopg_pool import PoolTimeout
 
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import Record
-from ullage.store.postgres.patience import BoundedConnection, BoundedPool
-from ullage.store.postgres.server_errors import reporting, unavailable
+from ullage.store.postgres.server import BoundedConnection, BoundedPool, reporting, unavailable
 from ullage.store.postgres.text_index import TextIndex
 from ullage.store.search.word_index import WordIndex
 from ullage.store.tables.session_table import record_rows
