@@ -8,8 +8,7 @@ one of them leaves the other whole.
 import sqlite3
 from pathlib import Path
 
-from ullage.store.sqlite.database import connected, transaction
-from ullage.store.sqlite.store_file import make_file
+from ullage.store.sqlite.database import connected, make_file, transaction
 
 # "ullo": distinguishes an archive from any other SQLite file.
 _APPLICATION_ID = 0x756C6C6F

@@ -26,10 +26,9 @@ from ullage.agents.table import compact_command, short_name
 from ullage.bounds import OWN_FILE, read_plain
 from ullage.model.usage import FollowedRow, LiveSessions
 from ullage.service.ports.agent_files import GivenBack, ReadFile
-from ullage.store.sqlite.database import connected, overwrite_deleted, transaction
+from ullage.store.sqlite.database import connected, make_file, overwrite_deleted, transaction
 from ullage.store.sqlite.quick_catalogue import QUICK_TABLES, add_receipt_to
 from ullage.store.sqlite.sqlite_errors import reporting
-from ullage.store.sqlite.store_file import make_file
 
 # The tables that are kept when a catalogue of another version is made again; see the README.
 NOTES_TABLES = (

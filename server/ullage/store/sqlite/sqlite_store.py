@@ -13,6 +13,7 @@ from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex
 from ullage.store.sqlite.database import (
     SameFile,
+    check_file,
     connect,
     default_path,
     overwrite_deleted,
@@ -22,7 +23,6 @@ from ullage.store.sqlite.database import (
 )
 from ullage.store.sqlite.fts5_index import Fts5Index, Fts5Transactions
 from ullage.store.sqlite.sqlite_errors import reporting
-from ullage.store.sqlite.store_file import check_file
 from ullage.store.table_store import TableStore
 from ullage.store.tables.connection import Connection
 
