@@ -19,8 +19,7 @@ from support.log_trees import to_bytes
 from support.transcripts import ROOT
 from ullage.agents.discovery import origin_in
 from ullage.service.ports.agent_files import Source
-from ullage.store.originals.archive_tables import archive_path
-from ullage.store.originals.sqlite_originals import SqliteOriginals
+from ullage.store.originals.sqlite_originals import SqliteOriginals, archive_path
 
 _STEP = 4 << 20
 # Bytes of transcripts in the archive with which a follower is started again. Five times as many take a quarter of an

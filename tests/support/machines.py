@@ -8,8 +8,7 @@ from typing import Any
 from ullage.model.errors import ConcurrentAppend, StoreUnavailable
 from ullage.model.events import Event, Record
 from ullage.store.offline.local_copy import LocalCopy, Unsent, open_copy
-from ullage.store.offline.offline_store import OfflineStore, Server
-from ullage.store.offline.upkeep import CopyOptions, Upkeep
+from ullage.store.offline.offline_store import CopyOptions, OfflineStore, Server, Upkeep
 from ullage.store.sqlite.database import connect
 from ullage.store.sqlite.sqlite_store import SqliteStore
 from ullage.store.table_store import TableStore

@@ -61,8 +61,7 @@ from ullage.service.ports.store import SessionStore, TakesNews, no_news
 from ullage.service.ports.world import FollowingListener, KeepingQuestion, Ports
 from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.store.memories.memory_files import project_memory
-from ullage.store.originals.archive_tables import archive_path
-from ullage.store.originals.sqlite_originals import SqliteOriginals
+from ullage.store.originals.sqlite_originals import SqliteOriginals, archive_path
 from ullage.store.sqlite.catalogue_notes import ForgottenList, Keeping, SqliteReadings, SqliteTold, ToldOnce
 from ullage.store.sqlite.known_catalogue import FollowedNow, SqliteCatalogue, SqliteReadFiles, forgotten_key
 from ullage.store.store_place import StorePlace, local_path, news_of, open_sessions_at

@@ -51,8 +51,12 @@ def open_sessions_at(
     if not isinstance(place, str) or not is_address(place):
         return open_to_read_at(place) if to_read else open_store_at(place)
     with _needing_package():
-        from ullage.store.offline.offline_store import Server, has_unsent, open_offline_store  # noqa: PLC0415
-        from ullage.store.offline.upkeep import CopyOptions  # noqa: PLC0415
+        from ullage.store.offline.offline_store import (  # noqa: PLC0415
+            CopyOptions,
+            Server,
+            has_unsent,
+            open_offline_store,
+        )
         from ullage.store.postgres.address import name_server  # noqa: PLC0415
         from ullage.store.postgres.server import is_away  # noqa: PLC0415
     path, offline = offline_path(place), offline or OfflineSettings()

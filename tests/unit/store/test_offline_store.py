@@ -14,7 +14,7 @@ from ullage.model.events import MessageAppended
 from ullage.store import SqliteStore, open_store
 from ullage.store.offline.catching_up import catch_up
 from ullage.store.offline.local_copy import open_copy
-from ullage.store.offline.upkeep import CopyOptions, Upkeep
+from ullage.store.offline.offline_store import CopyOptions, Upkeep
 
 
 @pytest.fixture

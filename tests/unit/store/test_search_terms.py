@@ -16,7 +16,7 @@ from ullage.store.search.query import Span, read_query, read_time
 from ullage.store.search.scoring import Terms, weigh_terms
 from ullage.store.search.word_index import Counts, index_tokens, places, read_name, stem
 from ullage.store.sqlite.database import reconnect
-from ullage.store.sqlite.fts5_index import Fts5Index
+from ullage.store.sqlite.sqlite_store import Fts5Index
 
 
 @pytest.mark.parametrize(

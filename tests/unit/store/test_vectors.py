@@ -8,7 +8,7 @@ from ullage.service.ports.store import SessionStore
 from ullage.store import SqliteStore
 from ullage.store.search.word_index import load_vectors, save_vectors
 from ullage.store.sqlite.database import reconnect
-from ullage.store.sqlite.fts5_index import Fts5Index
+from ullage.store.sqlite.sqlite_store import Fts5Index
 
 
 def test_vectors_are_kept_for_each_model_and_replaced(store: SessionStore) -> None:

@@ -28,7 +28,7 @@ from ullage.service.archive.forgetting import (
 )
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import Originals
-from ullage.store.originals.archive_tables import archive_path
+from ullage.store.originals.sqlite_originals import archive_path
 from ullage.store.store_place import local_path
 
 

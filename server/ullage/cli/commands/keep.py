@@ -13,7 +13,7 @@ from ullage.cli.drawing import Column, in_bytes, table
 from ullage.cli.output import Screen, print_json
 from ullage.cli.reports import Report
 from ullage.service.ports.agent_files import Room
-from ullage.store.originals.archive_tables import archive_path
+from ullage.store.originals.sqlite_originals import archive_path
 from ullage.store.sqlite.catalogue_notes import Keeping
 from ullage.store.store_place import local_path
 
