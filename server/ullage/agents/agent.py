@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from ullage.agents.machine import Machine
 from ullage.agents.new_session import SessionWriter
-from ullage.agents.own_context import OwnContext
-from ullage.agents.own_settings import OwnSettings
+from ullage.agents.own_context import OwnContext, OwnSettings
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.agents.wiring import Wiring
 from ullage.formats.parsing import Document

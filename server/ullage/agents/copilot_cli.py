@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ullage.agents.agent import Agent, Inserted, Processes, Sessions, running_in_name
 from ullage.agents.machine import Machine, first_prompt, last_text
-from ullage.agents.own_context import OwnContext, share
-from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
+from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, number, share
 from ullage.agents.record_reader import RecordReader, usage_in
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp

@@ -18,8 +18,20 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Sessions
 from ullage.agents.machine import Machine, last_text
-from ullage.agents.own_context import OwnContext, Rule, Setup, Threshold, switched_off
-from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number, switch
+from ullage.agents.own_context import (
+    Given,
+    OwnContext,
+    OwnSettings,
+    Reading,
+    Rule,
+    Setup,
+    Texts,
+    Threshold,
+    inner,
+    number,
+    switch,
+    switched_off,
+)
 from ullage.agents.record_reader import RecordReader, usage_in
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json

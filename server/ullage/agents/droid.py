@@ -20,8 +20,19 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Sessions
 from ullage.agents.machine import Machine, first_prompt, last_text
-from ullage.agents.own_context import OwnContext, Rule, Setup, Threshold, switched_off, version_of
-from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
+from ullage.agents.own_context import (
+    Given,
+    OwnContext,
+    OwnSettings,
+    Reading,
+    Rule,
+    Setup,
+    Texts,
+    Threshold,
+    number,
+    switched_off,
+    version_of,
+)
 from ullage.agents.record_reader import RecordReader
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json

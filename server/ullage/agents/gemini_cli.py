@@ -34,8 +34,7 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import AcpAgent, Agent, Inserted, Occupancy, Retention, Sessions, prompt_and_answer
 from ullage.agents.machine import Machine, first_prompt, last_text
-from ullage.agents.own_context import OwnContext, share
-from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number
+from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, inner, number, share
 from ullage.agents.record_reader import RecordReader
 from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Wiring

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Sessions
 from ullage.agents.machine import Machine, last_text
-from ullage.agents.own_context import OwnContext, share
-from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
+from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, number, share
 from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json

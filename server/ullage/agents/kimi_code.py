@@ -21,8 +21,7 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Inserted, Sessions
 from ullage.agents.machine import Machine, first_prompt, last_text
-from ullage.agents.own_context import OwnContext, Rule, Setup
-from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number
+from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Rule, Setup, Texts, number
 from ullage.agents.record_reader import RecordReader, usage_beside
 from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json

@@ -30,8 +30,7 @@ from msgspec.structs import replace
 from ullage.agents.agent import AcpAgent, Agent, Inserted, Sessions
 from ullage.agents.inserted import by_program
 from ullage.agents.machine import Machine, first_prompt, last_text
-from ullage.agents.own_context import OwnContext, before_end
-from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number, switch
+from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, before_end, inner, number, switch
 from ullage.agents.record_reader import RecordReader, usage_beside
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.agents.wiring import McpPlace, SettingsFile, Steering, Wiring

@@ -12,8 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.agent import Agent
-from ullage.agents.own_context import Rule, Setup, Threshold, Without
-from ullage.agents.own_settings import Given
+from ullage.agents.own_context import Given, Rule, Setup, Threshold, Without
 from ullage.model.usage import KnownThreshold, Remark, RemarkKind, ThresholdSource
 from ullage.model.words import percent
 from ullage.policy.evidence import Compacted, Evidence

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from ullage.agents.agent import Agent
-from ullage.agents.own_context import Rule, Setup
-from ullage.agents.own_settings import Given
+from ullage.agents.own_context import Given, Rule, Setup
 from ullage.model.usage import KnownWindow, WindowSource
 from ullage.model.usage_report import holding_window
 from ullage.policy.evidence import Evidence

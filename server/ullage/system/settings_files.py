@@ -19,7 +19,7 @@ from pathlib import Path
 from xml.parsers.expat import ExpatError
 
 from ullage.agents.agent import Agent
-from ullage.agents.own_settings import Given, Texts
+from ullage.agents.own_context import Given, Texts
 from ullage.agents.wiring import HooksOff
 from ullage.bounds import SETTINGS, read_plain, read_text
 from ullage.host import here, write_whole

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from ullage.agents.agent import Agent
-from ullage.agents.own_context import Rule, Setup, Without
-from ullage.agents.own_settings import Given, Texts
+from ullage.agents.own_context import Given, Rule, Setup, Texts, Without
 from ullage.agents.table import AGENTS
 from ullage.model.usage import RemarkKind, WindowSource
 from ullage.policy.evidence import Evidence

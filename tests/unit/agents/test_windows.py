@@ -6,8 +6,7 @@ import pytest
 
 from support.foreign import read_lines
 from ullage.agents.claude_code.compaction import SETTINGS, usual_window
-from ullage.agents.own_context import Setup
-from ullage.agents.own_settings import Given, Texts
+from ullage.agents.own_context import Given, Setup, Texts
 from ullage.model.events import WindowReported
 
 OLDER = ("claude-opus-4-6", "claude-opus-4-5-20251101", "claude-sonnet-4-6", "claude-sonnet-4-20250514")

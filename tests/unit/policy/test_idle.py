@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from support.build import assistant, user
-from ullage.agents.own_context import Setup
-from ullage.agents.own_settings import Given, Texts
+from ullage.agents.own_context import Given, Setup, Texts
 from ullage.agents.table import AGENTS
 from ullage.model.events import UsageReported
 from ullage.model.message import Message, Role, ToolUseBlock

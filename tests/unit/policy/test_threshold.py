@@ -6,8 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from support.build import user
-from ullage.agents.own_context import Setup
-from ullage.agents.own_settings import Given
+from ullage.agents.own_context import Given, Setup
 from ullage.agents.table import agent_of_format
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.model.events import (

@@ -32,17 +32,22 @@ from ullage.agents.file_reads import file_lines
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     FileAgain,
+    Given,
     Idle,
     OwnContext,
+    OwnSettings,
+    Reading,
     Reattached,
     Rule,
     Setup,
+    Texts,
     Threshold,
     Without,
+    number,
+    switch,
     switched_off,
     version_of,
 )
-from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, number, switch
 from ullage.agents.tools import CONTENT_KEYS, Action, action_of, path_of, text_of
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks

@@ -27,8 +27,18 @@ from ullage.agents.codex.rollout import INSERTED, is_context, text_of
 from ullage.agents.codex.segments import companions, references
 from ullage.agents.codex.session_writer import WRITER
 from ullage.agents.machine import Machine, first_prompt, last_text
-from ullage.agents.own_context import OwnContext, Rule, Setup, version_of
-from ullage.agents.own_settings import Given, OwnSettings, Reading, Texts, inner, number
+from ullage.agents.own_context import (
+    Given,
+    OwnContext,
+    OwnSettings,
+    Reading,
+    Rule,
+    Setup,
+    Texts,
+    inner,
+    number,
+    version_of,
+)
 from ullage.agents.session_facts import Facts, common_facts
 from ullage.agents.wiring import Approval, HookInFile, HookPlace, SettingsFile, Wiring
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text

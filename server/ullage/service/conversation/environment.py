@@ -15,8 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.agent import Agent
-from ullage.agents.own_context import Idle, Setup
-from ullage.agents.own_settings import Given
+from ullage.agents.own_context import Given, Idle, Setup
 from ullage.edits.counted import Stamp
 from ullage.edits.drop import TruncationStrategy
 from ullage.model.errors import UllageError

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from ullage.agents.agent import Agent
 from ullage.agents.discovery import Discovery, Wanted
-from ullage.agents.own_settings import Given
+from ullage.agents.own_context import Given
 from ullage.model.settings import SearchSettings
 from ullage.model.updates import Update
 from ullage.model.usage import FollowedRow
