@@ -37,8 +37,16 @@ from ullage.app.compose import open_workspace
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.errors import CannotFit
 from ullage.model.events import CompactionEdit, ContextEdited, MessageAppended, compaction_block
-from ullage.model.marker import render_marker
-from ullage.model.message import Message, ResourceBlock, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import (
+    Message,
+    ResourceBlock,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    render_marker,
+)
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import imports
 from ullage.service.archive.export import provider_request

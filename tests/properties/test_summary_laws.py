@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from support.conversations import agent, bash, call, places, user
 from support.counting import LengthCounter
-from ullage.model.marker import render_marker
-from ullage.model.message import CompactionBlock, Message
+from ullage.model.message import CompactionBlock, Message, render_marker
 from ullage.summary.composition import NOTHING_FITS, compose
 from ullage.summary.summary_request import SummaryRequest
 

@@ -5,7 +5,6 @@ from itertools import count
 
 from ullage.edits.counted import CountedView, Stamp
 from ullage.model.events import Event, MessageAppended, Record
-from ullage.model.marker import render_marker
 from ullage.model.message import (
     Block,
     CompactionBlock,
@@ -15,6 +14,7 @@ from ullage.model.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    render_marker,
 )
 from ullage.transcript.view import Item
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ullage.embed.manager import ContextPool
-from ullage.model.marker import read_marker
+from ullage.model.message import read_marker
 
 WINDOW = 4_000
 QUESTIONS = 20

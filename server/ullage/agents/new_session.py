@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from ullage.agents.machine import Machine
 from ullage.model.json_values import JsonObject
-from ullage.model.marker import render_marker
-from ullage.model.message import ArtifactLedger, CompactionBlock, Message, Role, TextBlock, join_texts
+from ullage.model.message import ArtifactLedger, CompactionBlock, Message, Role, TextBlock, join_texts, render_marker
 
 # The name of the summarizer whose summary is no text of the agent's.
 _OFFLINE = "offline"

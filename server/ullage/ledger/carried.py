@@ -19,8 +19,15 @@ from msgspec import Struct
 from ullage.agents.tools import strings_in
 from ullage.ledger.outline import Line, lines_of
 from ullage.ledger.remembering import len_of, remembering
-from ullage.model.marker import render_marker
-from ullage.model.message import CompactionBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock, text_and_resources
+from ullage.model.message import (
+    CompactionBlock,
+    Message,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    render_marker,
+    text_and_resources,
+)
 
 # Characters of scripts that put no space between words: Thai, Lao, Myanmar, Khmer, kana, Han.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"

@@ -19,8 +19,16 @@ from ullage.model import words
 from ullage.model.errors import AgentError, AnswerBroken, InvalidRequest, NothingToCompact, UllageError
 from ullage.model.events import AgentAttached, CompactionEdit, EditTrigger, ModelChanged, compaction_block
 from ullage.model.json_values import encode_json
-from ullage.model.marker import render_marker
-from ullage.model.message import CompactionBlock, Message, ResourceBlock, Role, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import (
+    CompactionBlock,
+    Message,
+    ResourceBlock,
+    Role,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    render_marker,
+)
 from ullage.model.updates import CompactionMeta, CompactionStatus, CompactionUpdate, Meta, TextContent
 from ullage.proxy.agent_sessions import close_aside, copy_session, discard, open_aside, open_fresh, prompt_agent
 from ullage.proxy.compactions import (

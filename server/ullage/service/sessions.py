@@ -31,8 +31,7 @@ from ullage.model.events import (
     ToolsDeclared,
     UsageReported,
 )
-from ullage.model.marker import find_marker
-from ullage.model.message import Block, Message, Role, TextBlock, ToolDefinition
+from ullage.model.message import Block, Message, Role, TextBlock, ToolDefinition, find_marker
 from ullage.model.settings import check_context, overridden
 from ullage.model.usage import Usage
 from ullage.service.conversation.conversation import Checkpoint, Conversation, position_of

@@ -16,8 +16,15 @@ from ullage.ledger.agent_words import still_standing
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life
 from ullage.ledger.ledger_page import LISTED, SECTIONS, relative, standing, write_page
 from ullage.ledger.outline import outline_of
-from ullage.model.marker import FILE_HEADINGS, render_ledger, render_marker
-from ullage.model.message import ArtifactLedger, CompactionBlock, FileAction, FileArtifact
+from ullage.model.message import (
+    FILE_HEADINGS,
+    ArtifactLedger,
+    CompactionBlock,
+    FileAction,
+    FileArtifact,
+    render_ledger,
+    render_marker,
+)
 from ullage.summary.reader import Check, Reader, go_on
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter

@@ -15,8 +15,7 @@ from enum import IntEnum
 
 from ullage.model.answer import Finished, Fragment, StopReason, ToolUseEnd, ToolUseStart
 from ullage.model.errors import AnswerBroken
-from ullage.model.marker import render_ledger
-from ullage.model.message import ArtifactLedger
+from ullage.model.message import ArtifactLedger, render_ledger
 from ullage.model.words import short
 from ullage.redaction.clean import clean, redact
 from ullage.summary.summary_request import SummaryRequest

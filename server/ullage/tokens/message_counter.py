@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import msgspec
 
-from ullage.model.marker import render_marker
 from ullage.model.message import (
     Block,
     CompactionBlock,
@@ -24,6 +23,7 @@ from ullage.model.message import (
     ToolResultBlock,
     ToolUseBlock,
     is_memory_file,
+    render_marker,
 )
 from ullage.model.usage import Breakdown
 from ullage.tokens.families import Family

@@ -10,7 +10,6 @@ from ullage.formats.requests.openai import write_openai
 from ullage.formats.requests.responses import write_responses
 from ullage.formats.requests.turns import NO_BEGINNING, NO_RESULT
 from ullage.formats.transcripts.chat import read_arguments
-from ullage.model.marker import render_marker
 from ullage.model.message import (
     Block,
     CompactionBlock,
@@ -22,6 +21,7 @@ from ullage.model.message import (
     ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
+    render_marker,
 )
 
 PICTURE = ImageBlock(data="AAAA")

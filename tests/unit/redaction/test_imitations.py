@@ -8,8 +8,7 @@ from support.compacted import compacted
 from support.conversations import agent, bash, call, user
 from support.corpus import cases
 from ullage.ledger.ledger_page import SECTIONS
-from ullage.model.marker import render_marker
-from ullage.model.message import Message
+from ullage.model.message import Message, render_marker
 from ullage.redaction.imitations import neutralise
 from ullage.summary.draft import HEADINGS
 

@@ -17,8 +17,7 @@ from support.compacted import compacted
 from support.conversations import agent, bash, call, user
 from support.corpus import cases
 from support.leaks import leaks, line_of
-from ullage.model.marker import render_marker
-from ullage.model.message import Message
+from ullage.model.message import Message, render_marker
 from ullage.redaction import REDACTED
 from ullage.redaction.clean import redact
 from ullage.redaction.issuers import ISSUED

@@ -7,8 +7,7 @@ from support.bounded import ends
 from support.conversations import agent, bash, call, places, user
 from support.counting import LengthCounter
 from ullage.ledger.ledger_page import SECTIONS
-from ullage.model.marker import read_marker, render_marker
-from ullage.model.message import ArtifactLedger, CompactionBlock, FileAction, Message
+from ullage.model.message import ArtifactLedger, CompactionBlock, FileAction, Message, read_marker, render_marker
 from ullage.summary.composition import NOTHING_FITS, Composition, compose
 from ullage.summary.reader import Judge, Reader, go_on
 from ullage.summary.summary_request import SummaryRequest

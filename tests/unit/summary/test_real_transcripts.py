@@ -8,8 +8,7 @@ import pytest
 from support.conversations import places
 from support.transcripts import ROOT, conversation, conversation_files, recorded
 from ullage.model.events import MessageAppended
-from ullage.model.marker import render_marker
-from ullage.model.message import CompactionBlock, Message
+from ullage.model.message import CompactionBlock, Message, render_marker
 from ullage.summary.composition import compose
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import get_counter

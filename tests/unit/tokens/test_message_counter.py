@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from support.pdf import small_pdf
-from ullage.model.marker import render_marker
 from ullage.model.message import (
     ArtifactLedger,
     Block,
@@ -24,6 +23,7 @@ from ullage.model.message import (
     ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
+    render_marker,
 )
 from ullage.model.usage import Breakdown
 from ullage.tokens.counter import ApproximateCounter, TiktokenCounter, get_counter

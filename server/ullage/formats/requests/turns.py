@@ -22,7 +22,6 @@ from ullage.formats.parsing import clean_text, to_json
 from ullage.formats.transcripts.chat import read_image_url
 from ullage.formats.verbatim import given_form, given_prompt, provided_for
 from ullage.model.json_values import JsonObject, as_list, as_object, as_text
-from ullage.model.marker import render_marker
 from ullage.model.message import (
     Block,
     CompactionBlock,
@@ -36,6 +35,7 @@ from ullage.model.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    render_marker,
 )
 
 # The media types that Anthropic accepts; OpenAI accepts the same.

@@ -39,8 +39,15 @@ from ullage.model.errors import (
     UllageError,
 )
 from ullage.model.events import CompactionComplete, CompactionEdit, ContextEdited, EditTrigger, compaction_block
-from ullage.model.marker import render_brought_back
-from ullage.model.message import INSTRUCTION_FILES, BroughtBack, Message, Role, TextBlock, text_and_resources
+from ullage.model.message import (
+    INSTRUCTION_FILES,
+    BroughtBack,
+    Message,
+    Role,
+    TextBlock,
+    render_brought_back,
+    text_and_resources,
+)
 from ullage.model.updates import (
     CompactionMeta,
     CompactionStatus,
