@@ -12,9 +12,8 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Sessions
+from ullage.agents.agent import Agent, Facts, Sessions
 from ullage.agents.machine import Machine, first_line
-from ullage.agents.session_facts import Facts
 from ullage.formats.parsing import Document, Line, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental

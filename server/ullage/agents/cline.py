@@ -15,11 +15,10 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from ullage.agents.agent import Agent, Inserted, Sessions
+from ullage.agents.agent import Agent, Facts, Inserted, Sessions, common_facts, side_of
 from ullage.agents.machine import Machine, first_line, last_text
 from ullage.agents.own_context import OwnContext, Rule, Setup, share, version_of
 from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
-from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks

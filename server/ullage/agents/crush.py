@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Sessions
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts
 from ullage.agents.machine import Machine, last_text
 from ullage.agents.own_context import (
     Given,
@@ -33,7 +33,6 @@ from ullage.agents.own_context import (
     switched_off,
 )
 from ullage.agents.record_reader import RecordReader, usage_in
-from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_image_url

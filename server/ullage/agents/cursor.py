@@ -20,10 +20,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Inserted, Sessions
+from ullage.agents.agent import Agent, Facts, Inserted, Sessions, common_facts, side_of
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.record_reader import RecordReader
-from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.formats.parsing import Document, Line, as_count, parse_json, to_json
 from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks

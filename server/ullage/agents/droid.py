@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Sessions
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import (
     Given,
@@ -34,7 +34,6 @@ from ullage.agents.own_context import (
     version_of,
 )
 from ullage.agents.record_reader import RecordReader
-from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json
 from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_blocks

@@ -32,11 +32,21 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import AcpAgent, Agent, Inserted, Occupancy, Retention, Sessions, prompt_and_answer
+from ullage.agents.agent import (
+    AcpAgent,
+    Agent,
+    Facts,
+    Inserted,
+    Occupancy,
+    Retention,
+    Sessions,
+    common_facts,
+    prompt_and_answer,
+    side_of,
+)
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, inner, number, share
 from ullage.agents.record_reader import RecordReader
-from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Wiring
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place

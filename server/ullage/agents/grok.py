@@ -9,10 +9,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Sessions
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, side_of
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.record_reader import RecordReader
-from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.formats.parsing import Document, Line, to_json
 from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_image_url, read_parts

@@ -19,11 +19,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Inserted, Sessions
+from ullage.agents.agent import Agent, Facts, Inserted, Sessions, common_facts, side_of
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Rule, Setup, Texts, number
 from ullage.agents.record_reader import RecordReader, usage_beside
-from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_functions, read_image_url

@@ -16,11 +16,10 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import AcpAgent, Agent, Inserted, Sessions
+from ullage.agents.agent import AcpAgent, Agent, Facts, Inserted, Sessions, common_facts
 from ullage.agents.machine import Machine, last_text
 from ullage.agents.opencode_sessions import FORMAT, TABLES, given_title
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, inner, less_output, number, switch
-from ullage.agents.session_facts import Facts, common_facts
 from ullage.agents.wiring import McpPlace, SettingsFile, Steering, Wiring
 from ullage.formats.transcripts.format import parsed
 from ullage.model.json_values import JsonObject, as_object, as_text

@@ -14,10 +14,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Sessions
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts
 from ullage.agents.machine import Machine, first_prompt
 from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
-from ullage.agents.session_facts import Facts, common_facts
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_blocks, read_parts

@@ -27,11 +27,21 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import AcpAgent, Agent, Inserted, Occupancy, Sessions, prompt_and_answer, token_count
+from ullage.agents.agent import (
+    AcpAgent,
+    Agent,
+    Facts,
+    Inserted,
+    Occupancy,
+    Sessions,
+    common_facts,
+    prompt_and_answer,
+    side_of,
+    token_count,
+)
 from ullage.agents.machine import Machine, first_prompt
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Rule, Setup, Texts, inner, number
 from ullage.agents.record_reader import RecordReader, conversation_records, is_side, may_be_another
-from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.agents.wiring import HookPlace, HooksOff, SettingsFile, Steering, Wiring
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place

@@ -22,9 +22,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ullage.agents.agent import Facts
 from ullage.agents.discovery import Discovery, Found, UnreadFile, Wanted, is_in, is_kept_for, kept_path
 from ullage.agents.machine import Machine
-from ullage.agents.session_facts import Facts
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import detect_format, format_of
 from ullage.app.running_now import live_now

@@ -20,13 +20,22 @@ from typing import Any
 
 import msgspec
 
-from ullage.agents.agent import AcpAgent, Agent, Processes, Retention, Sessions, running_in_record
+from ullage.agents.agent import (
+    AcpAgent,
+    Agent,
+    Facts,
+    Processes,
+    Retention,
+    Sessions,
+    common_facts,
+    running_in_record,
+    side_of,
+)
 from ullage.agents.claude_code.compaction import OWN_CONTEXT, SETTINGS
 from ullage.agents.claude_code.entries import INSERTED
 from ullage.agents.claude_code.reader import FORMAT, MARKS
 from ullage.agents.claude_code.session_writer import WRITER
 from ullage.agents.machine import Machine, first_prompt, last_text
-from ullage.agents.session_facts import Facts, common_facts, side_of
 from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Steering, Wiring
 from ullage.model.json_values import JsonObject, as_list, as_object, as_text
 

@@ -12,8 +12,8 @@ from fnmatch import fnmatch
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents.agent import common_facts
 from ullage.agents.discovery import Wanted, is_in, kept_path, rows_at
-from ullage.agents.session_facts import common_facts
 from ullage.agents.table import AGENTS
 from ullage.formats.parsing import parse_lines
 from ullage.model.errors import NotFound, SessionNotFound
