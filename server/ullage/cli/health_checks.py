@@ -232,7 +232,8 @@ def _file(path: Path) -> Check:
 
 def _server(address: str) -> Check:
     try:
-        from ullage.store.postgres.server import is_away, read_facts  # noqa: PLC0415
+        from ullage.store.postgres.postgres_store import read_facts  # noqa: PLC0415
+        from ullage.store.postgres.server import is_away  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise StoreUnavailable(package_missing("a store in PostgreSQL", "psycopg", "postgres")) from error
     copy = _copied(offline_path(address))

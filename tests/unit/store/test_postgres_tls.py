@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from support.postgres_server import needs_postgres, running_server
 from ullage.model.errors import StoreUnavailable
-from ullage.store.postgres.postgres_store import open_postgres
-from ullage.store.postgres.server import read_facts
+from ullage.store.postgres.postgres_store import open_postgres, read_facts
 
 pytestmark = needs_postgres
 NAME = "db.example.test"
