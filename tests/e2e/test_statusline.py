@@ -15,8 +15,8 @@ import pytest
 
 from support.command_line import Ran, ullage
 from ullage.cli.statusline.files import read_told
+from ullage.store.sqlite.catalogue import catalogue_path
 from ullage.store.sqlite.catalogue_notes import SqliteTold
-from ullage.store.sqlite.known_catalogue import catalogue_path
 
 # Seconds. A busy machine may be slow.
 PATIENCE = 180

@@ -9,7 +9,7 @@ from support.followed_rig import Rig, talk
 from support.log_trees import to_bytes
 from ullage.model.events import SessionRenamed
 from ullage.service.ports.agent_files import Growth, Mark, Pieces, ReadFile
-from ullage.store.sqlite.known_catalogue import SqliteReadFiles
+from ullage.store.sqlite.catalogue import SqliteReadFiles
 from ullage.system.growing_files import GrowingFiles
 
 
@@ -137,7 +137,7 @@ def test_a_list_that_is_damaged_or_of_another_version_is_empty(tmp_path: Path, m
     known.write([one])
     assert list(known.read()) == [one]
     with monkeypatch.context() as another:
-        another.setattr("ullage.store.sqlite.known_catalogue.__version__", "0")
+        another.setattr("ullage.store.sqlite.catalogue.__version__", "0")
         assert list(known.read()) == []
     assert list(known.read()) == [one]
     (tmp_path / "store.db.catalogue.db").write_bytes(b"no database" * 100)

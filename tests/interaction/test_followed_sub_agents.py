@@ -19,8 +19,8 @@ from support.follower_ports import follower_ports
 from support.transcripts import ROOT
 from support.workspace import PATIENCE, TestClient, build_test_client
 from ullage.agents.discovery import Wanted
+from ullage.app.catalogue import find_known
 from ullage.app.compose import changed_since
-from ullage.app.known_conversations import find_known
 from ullage.cli.commands.watch import Board
 from ullage.model.usage import FollowedRow, without_children
 from ullage.service.follow.agent_follower import AgentFollower

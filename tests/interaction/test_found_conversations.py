@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from support.homes import PROJECT, Home, put_all, put_claude, put_codex
 from support.workspace import TestClient, build_test_client
 from ullage.agents.discovery import Discovery, Wanted
-from ullage.app.known_conversations import find_known
+from ullage.app.catalogue import find_known
 
 
 class HomeFinder:

@@ -22,9 +22,9 @@ from support.workspace import build_test_client
 from ullage.agents.discovery import is_kept_for
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_document
-from ullage.app import known_conversations
+from ullage.app import catalogue
+from ullage.app.catalogue import KnownConversations, families
 from ullage.app.compose import SessionTraces
-from ullage.app.known_conversations import KnownConversations, families
 from ullage.cli.statusline.files import keep
 from ullage.formats.parsing import Document
 from ullage.model.events import CompactionCause
@@ -34,7 +34,7 @@ from ullage.policy.evidence import Compacted
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.rows import row_of
 from ullage.service.imports import project_transcript
-from ullage.store.sqlite.known_catalogue import FollowedNow, SqliteCatalogue, catalogue_path
+from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue, catalogue_path
 from ullage.system.transcript_files import read_database, read_transcript_file
 from ullage.watch.candidates import find_candidates, is_of_sub_agent
 
@@ -187,8 +187,8 @@ def test_of_many_new_conversations_one_that_was_compacted_is_counted_when_it_is_
     file = put_log(home, log.compact(150_000).ask("Now weigh what is left of them. " * 100))
     whole = row_of(asyncio.run(project_transcript(workspace, recorded(file))))
     assert whole.used is not None
-    monkeypatch.setattr(known_conversations, "_FEW", 0)
-    monkeypatch.setattr(known_conversations, "whole_document", None)
+    monkeypatch.setattr(catalogue, "_FEW", 0)
+    monkeypatch.setattr(catalogue, "whole_document", None)
     conversations = known(home, workspace)
     (one,) = conversations.found
     assert (one.used_source, one.is_sure) == (UsageSource.ESTIMATED, False)
@@ -281,7 +281,7 @@ def test_of_a_long_conversation_in_a_database_the_newest_rows_say_the_figure(
         most.append(limit)
         return document
 
-    monkeypatch.setattr(known_conversations, "read_database", counted)
+    monkeypatch.setattr(catalogue, "read_database", counted)
     found = {one.agent_session_id: one for one in known(home, workspace).found}
     assert [(one.title, one.used) for one in found.values()] == [("Ports", 3_404), ("Casks", None)]
     assert ids or max(read) <= 3 * max(most) < 1_600

@@ -8,11 +8,11 @@ import pytest
 from support.claude_log import ClaudeLog
 from support.homes import Home, put_claude, put_codex
 from support.workspace import build_test_client
-from ullage.app import known_conversations
-from ullage.app.known_conversations import KnownConversations, ReadingAll, read_in_background
+from ullage.app import catalogue
+from ullage.app.catalogue import KnownConversations, ReadingAll, read_in_background
 from ullage.model.usage import FollowedRow, LiveSessions, UsageSource
 from ullage.service.conversation.workspace import Workspace
-from ullage.store.sqlite.known_catalogue import FollowedNow
+from ullage.store.sqlite.catalogue import FollowedNow
 
 IDS = [f"{number}a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9" for number in range(4)]
 
@@ -45,7 +45,7 @@ async def test_what_a_list_has_estimated_is_counted_in_the_background(
 ) -> None:
     log = ClaudeLog(session=IDS[3]).ask("Rain. " * 900).answer(60_000).compact(150_000)
     home.put(f".claude/projects/-home-ada-weather/{IDS[3]}.jsonl", log.data)
-    monkeypatch.setattr(known_conversations, "_FEW", 0)
+    monkeypatch.setattr(catalogue, "_FEW", 0)
     place = home.path.parent / "store.db"
     before = KnownConversations(workspace, place, home.machine).found
     (estimated,) = (one for one in before if one.used_source is UsageSource.ESTIMATED)

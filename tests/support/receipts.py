@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ullage.store.sqlite.known_catalogue import catalogue_path
+from ullage.store.sqlite.catalogue import catalogue_path
 
 
 def receipts_of(store: Path) -> list[dict[str, Any]]:

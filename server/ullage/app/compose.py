@@ -62,8 +62,8 @@ from ullage.service.ports.world import FollowingListener, KeepingQuestion, Ports
 from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.store.memories.memory_files import project_memory
 from ullage.store.originals.sqlite_originals import SqliteOriginals, archive_path
+from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue, SqliteReadFiles, forgotten_key
 from ullage.store.sqlite.catalogue_notes import ForgottenList, Keeping, SqliteReadings, SqliteTold, ToldOnce
-from ullage.store.sqlite.known_catalogue import FollowedNow, SqliteCatalogue, SqliteReadFiles, forgotten_key
 from ullage.store.store_place import StorePlace, local_path, news_of, open_sessions_at
 from ullage.system.desktop import notify, shows
 from ullage.system.growing_files import GrowingFiles
@@ -286,7 +286,7 @@ def workspace_on(
 
     def find_transcripts(wanted: Wanted) -> Discovery:
         # A server starts without what this needs.
-        from ullage.app.known_conversations import find_known  # noqa: PLC0415
+        from ullage.app.catalogue import find_known  # noqa: PLC0415
 
         return find_known(workspace, path, wanted)
 
@@ -491,7 +491,7 @@ def _clock(at: int) -> str:
 
 async def _read_older(workspace: Workspace, place: StorePlace | None) -> None:
     # It reads by what is here, and nothing else of a server's start needs it.
-    from ullage.app.known_conversations import read_in_background  # noqa: PLC0415
+    from ullage.app.catalogue import read_in_background  # noqa: PLC0415
 
     await read_in_background(workspace, place)
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ullage.agents.table import AGENTS
 from ullage.host import here
 from ullage.model.usage import FollowedRow, LiveSessions
-from ullage.store.sqlite.known_catalogue import FollowedNow
+from ullage.store.sqlite.catalogue import FollowedNow
 from ullage.store.store_place import StorePlace, local_path
 from ullage.system.shared_files import replace_file
 from ullage.watch.candidates import find_processes, this_machine

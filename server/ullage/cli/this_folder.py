@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 from rich.text import Text
 
 from ullage.agents.discovery import Found, UnreadFile
-from ullage.app.known_conversations import KnownConversations, StoredCopies, belongs, changed_at, families
+from ullage.app.catalogue import KnownConversations, StoredCopies, belongs, changed_at, families
 from ullage.app.running_now import running_agents
 from ullage.cli.drawing import Cell, Column, Glyphs, ago, bar, clock, fit_most, table
 from ullage.cli.output import Screen
@@ -24,7 +24,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.rows import QUIET, row_of
 from ullage.service.follow.sub_agents import list_main
 from ullage.service.ports.store import SessionInfo, SessionStore
-from ullage.store.sqlite.known_catalogue import KnownConversation
+from ullage.store.sqlite.catalogue import KnownConversation
 from ullage.store.store_place import StorePlace
 
 

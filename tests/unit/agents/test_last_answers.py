@@ -21,7 +21,7 @@ from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.formats.transcripts.format import Format, from_last_answer
 from ullage.model.errors import UnreadableTranscript
 from ullage.model.events import Event, MessageAppended, UsageReported
-from ullage.service.follow.known_rows import ends_with_edit
+from ullage.service.follow.catalogue_rows import ends_with_edit
 from ullage.service.imports import last_model
 from ullage.watch.file_parts import file_ends
 

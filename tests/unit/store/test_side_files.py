@@ -15,8 +15,8 @@ from ullage.cli.commands.hook import note_receipt
 from ullage.cli.statusline.files import as_object, keep, parse, read_told
 from ullage.cli.statusline.line import window_of
 from ullage.model.usage import RateLimit
+from ullage.store.sqlite.catalogue import SqliteCatalogue, SqliteReadFiles, catalogue_path
 from ullage.store.sqlite.catalogue_notes import ForgottenList, Keeping, Receipts, SqliteTold, ToldOnce
-from ullage.store.sqlite.known_catalogue import SqliteCatalogue, SqliteReadFiles, catalogue_path
 from ullage.store.sqlite.quick_catalogue import add_receipt
 
 

@@ -18,8 +18,8 @@ from rich.text import Text
 
 from ullage.agents.discovery import UnreadFile
 from ullage.agents.transcripts import read_document
+from ullage.app.catalogue import KnownConversations, whole_document
 from ullage.app.compose import open_workspace
-from ullage.app.known_conversations import KnownConversations, whole_document
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.drawing import Cell, Column, clean, fit_end, fit_most, plural, table
 from ullage.cli.output import Screen, print_json, working

@@ -13,8 +13,8 @@ from rich.text import Text
 from ullage.agents.discovery import UnreadFile
 from ullage.agents.table import AGENTS
 from ullage.app.agent_wiring import has_plugin, read_receipt
+from ullage.app.catalogue import rows_of_sessions
 from ullage.app.compose import open_workspace
-from ullage.app.known_conversations import rows_of_sessions
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.drawing import Column, ago, clean, clock, fit_end, plural, step_lines, table, wrap
 from ullage.cli.output import Screen, print_json, working

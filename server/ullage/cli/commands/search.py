@@ -12,8 +12,8 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import asdict, replace
 from rich.text import Text
 
+from ullage.app.catalogue import ReadingAll
 from ullage.app.compose import open_workspace
-from ullage.app.known_conversations import ReadingAll
 from ullage.app.team_sending import open_archive
 from ullage.cli.arguments import StoreOptions, add_drawing, add_embeddings, number, read_options
 from ullage.cli.drawing import bar, clean, fit_most, plural, step_lines

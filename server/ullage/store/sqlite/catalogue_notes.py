@@ -22,7 +22,7 @@ from ullage.model.usage import RateLimit
 from ullage.model.usage_report import rate_limits_of
 from ullage.policy.spending import PaidRequest
 from ullage.service.ports.agent_files import FoundFile, GivenBack, KeptReading
-from ullage.store.sqlite.known_catalogue import InCatalogue, forgotten_key
+from ullage.store.sqlite.catalogue import InCatalogue, forgotten_key
 
 # Readings that are kept, and bytes of them. A reading takes up to a third of its file, and only the files that continue
 # need theirs: a user has few of these at once.

@@ -46,12 +46,12 @@ from ullage.model.usage import FollowedRow, UsageSource
 from ullage.service.archive.search import index_session
 from ullage.service.conversation.usage import LONG
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.catalogue_rows import Care, CatalogueRows, ends_with_compaction, ends_with_edit
 from ullage.service.follow.followed_file import read_conversation
-from ullage.service.follow.known_rows import Care, KnownRows, ends_with_compaction, ends_with_edit
 from ullage.service.follow.rows import QUIET, of_agent
 from ullage.service.ports.agent_files import FoundFile
+from ullage.store.sqlite.catalogue import KnownConversation, SqliteCatalogue, as_followed, forgotten_key
 from ullage.store.sqlite.catalogue_notes import ForgottenList, SqliteTold
-from ullage.store.sqlite.known_catalogue import KnownConversation, SqliteCatalogue, as_followed, forgotten_key
 from ullage.store.store_place import StorePlace, is_there, local_path
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.shared_files import FileLease
@@ -94,7 +94,7 @@ class KnownConversations:
         until = time.monotonic() + seconds
         path = local_path(place)
         self._told = SqliteTold(path)
-        self._rows = KnownRows(workspace, self._told.windows().get)
+        self._rows = CatalogueRows(workspace, self._told.windows().get)
         self._is_off = workspace.settings.notices is Notices.OFF
         self._catalogue = SqliteCatalogue(path)
         self._candidates: dict[str, Candidate] = {}
@@ -338,11 +338,11 @@ def _without_copies(found: Iterable[KnownConversation]) -> Iterator[KnownConvers
             yield one
 
 
-def _basis(rows: KnownRows, one: KnownConversation) -> bytes:
+def _basis(rows: CatalogueRows, one: KnownConversation) -> bytes:
     return rows.basis(one.format, one.cwd, one.model, one.agent_session_id)
 
 
-def _read(rows: KnownRows, candidate: Candidate, name: str, care: Care = Care.USUAL) -> KnownConversation:
+def _read(rows: CatalogueRows, candidate: Candidate, name: str, care: Care = Care.USUAL) -> KnownConversation:
     """Returns a conversation as its file says it now. One that can't be read has the reason."""
     bare = _bare(candidate, name)
     try:
@@ -369,7 +369,7 @@ def _bare(candidate: Candidate, name: str) -> KnownConversation:
     )
 
 
-def _with_figure(rows: KnownRows, candidate: Candidate, bare: KnownConversation, care: Care) -> KnownConversation:
+def _with_figure(rows: CatalogueRows, candidate: Candidate, bare: KnownConversation, care: Care) -> KnownConversation:
     """Returns a conversation with what its file says of it. Raises `UllageError` and `OSError`."""
     if care is Care.WHOLE or candidate.row is not None:
         return _read_on(rows, candidate, bare, None, care)
@@ -393,7 +393,7 @@ def _origin_of(transcript: ImportedTranscript) -> str:
 
 
 def _read_on(
-    rows: KnownRows, candidate: Candidate, bare: KnownConversation, ends: FileEnds | None, care: Care
+    rows: CatalogueRows, candidate: Candidate, bare: KnownConversation, ends: FileEnds | None, care: Care
 ) -> KnownConversation:
     """Returns the same from as many records as that takes."""
     document, row = Document(name=candidate.path), None

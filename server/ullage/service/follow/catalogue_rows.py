@@ -72,7 +72,7 @@ class Care(IntEnum):
     WHOLE = 2
 
 
-class KnownRows:
+class CatalogueRows:
     """Makes rows. `told(origin_id)` returns the window that an agent said to its status line, or None."""
 
     def __init__(self, workspace: Workspace, told: ToldWindow) -> None:
