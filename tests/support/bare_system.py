@@ -20,7 +20,7 @@ from typing import Any, cast
 import mcp
 import platformdirs
 
-from ullage.host import Windows, here
+from ullage.host import Windows, this_system
 
 # Modules that the parts use, directly or through Python's library, and that choose what they import by the system's
 # name. They must be imported before anything is removed.
@@ -43,7 +43,7 @@ def strip() -> None:
         for name in names:
             if hasattr(module, name):
                 delattr(module, name)
-    here.__class__ = Windows
+    this_system.__class__ = Windows
     for name in BY_FOLDER:
         setattr(os, name, _only_by_path(getattr(os, name)))
     os.supports_dir_fd, os.supports_fd = set(), set()

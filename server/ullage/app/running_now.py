@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ullage.agents.table import AGENTS
-from ullage.host import here
+from ullage.host import this_system
 from ullage.model.usage import FollowedRow, LiveSessions
 from ullage.store.sqlite.catalogue import FollowedNow
 from ullage.store.store_place import StorePlace, local_path
@@ -71,7 +71,7 @@ class FollowedRows:
         if said := self._now.read():
             self._follower, self._rows = said.follower, {row.session_id: row for row in said.sessions}
         row = self._rows.get(session_id)
-        return row if row and here.runs(self._follower) else None
+        return row if row and this_system.runs(self._follower) else None
 
     def close(self) -> None:
         """Closes what is kept open to notice changes."""
@@ -81,4 +81,4 @@ class FollowedRows:
 def live_now(place: StorePlace | None) -> LiveSessions | None:
     """Returns what a process that follows now shows; None if no process follows into the store at `place`."""
     live = FollowedNow(local_path(place)).read()
-    return live if live and here.runs(live.follower) else None
+    return live if live and this_system.runs(live.follower) else None

@@ -9,7 +9,7 @@ from typing import Any
 
 from ullage import __version__
 from ullage.app.telemetry import request_span
-from ullage.host import here
+from ullage.host import this_system
 from ullage.jsonrpc.envelope import MAX_LINE, RpcError
 from ullage.mcp.mcp_server import McpServer, ReadsOwn
 from ullage.mcp.tool_table import CallToolParams
@@ -55,7 +55,7 @@ def make_mcp_server(
         around = Surroundings(
             environment=os.environ,
             folder=Path.cwd(),
-            parents=here.ancestors(os.getpid()),
+            parents=this_system.ancestors(os.getpid()),
             session=session,
             processes=running_agents,
             followed=partial(followed_now, place),

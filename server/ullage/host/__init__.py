@@ -1,4 +1,4 @@
-"""What differs between operating systems, behind one value: `here`, the rules of the system that this process runs on.
+"""What differs between operating systems, behind one value: `this_system`, the rules of the one this process runs on.
 
 They say how a file is replaced and locked, how a process is asked for, started apart and ended, and where data is kept.
 Nobody else asks for the system's name but for terminals, streams and notices of changes, where the code itself differs.
@@ -212,7 +212,7 @@ class Windows(System):
         """Windows has no such clock."""
 
 
-here: System = {"win32": Windows, "darwin": Mac}.get(sys.platform, System)()
+this_system: System = {"win32": Windows, "darwin": Mac}.get(sys.platform, System)()
 
 
 def write_whole(path: str, data: bytes, mode: int = 0o600, mark: str = "", *, flush: bool = False) -> None:
@@ -232,7 +232,7 @@ def write_whole(path: str, data: bytes, mode: int = 0o600, mark: str = "", *, fl
                 os.fsync(file.fileno())
         if mode != 0o600:
             os.chmod(own, mode)  # noqa: PTH101
-        here.replace(own, path)
+        this_system.replace(own, path)
     except BaseException:
         try:  # noqa: SIM105
             os.unlink(own)  # noqa: PTH108

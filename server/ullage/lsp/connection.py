@@ -30,7 +30,7 @@ from pygls.protocol import default_converter
 
 from ullage.api.engine import Handler, ReadParams, RequestEngine
 from ullage.api.session_methods import usable_settings
-from ullage.host import here
+from ullage.host import this_system
 from ullage.jsonrpc.envelope import INVALID_PARAMS, MAX_BODY, BadReply, FrameParser, RpcError, read_params
 from ullage.jsonrpc.peer import Dialect
 from ullage.model.errors import StoreError
@@ -81,7 +81,7 @@ class LspConnection(RequestEngine):
         Does nothing on Windows, or if the process can't be seen, for example because it is in another container or on
         another machine.
         """
-        if here.sees_processes and here.runs(pid):
+        if this_system.sees_processes and this_system.runs(pid):
             self.spawn(self._await_death(pid))
 
     def _wire(self, params: object) -> object:
@@ -105,7 +105,7 @@ class LspConnection(RequestEngine):
         self.cancel_others()
 
     async def _await_death(self, pid: int) -> None:
-        while here.runs(pid):
+        while this_system.runs(pid):
             await asyncio.sleep(WATCH)
         log.warning("The client's process %d is gone.", pid)
         self.stop(0)

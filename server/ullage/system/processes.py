@@ -36,7 +36,7 @@ from weakref import WeakSet
 
 from msgspec import Struct
 
-from ullage.host import here
+from ullage.host import this_system
 from ullage.model.errors import InvalidRequest
 from ullage.service.ports.world import CommandOutcome
 from ullage.system.stdio import CHUNK, DescriptorWriter, Source, open_source
@@ -90,14 +90,14 @@ def ask_to_end(process: asyncio.subprocess.Process) -> None:
     """Asks the child's process group to end: by SIGTERM, or on Windows by Ctrl+Break, which only reaches console
     programs. Returns at once."""
     with suppress(OSError):
-        if not here.end(process.pid):
+        if not this_system.end(process.pid):
             process.send_signal(_CTRL_BREAK)
 
 
 async def kill_group(process: asyncio.subprocess.Process) -> None:
     """Kills the child with every process it has started, and waits for the child's end."""
     with suppress(ProcessLookupError):
-        if not here.end(process.pid, at_once=True):
+        if not this_system.end(process.pid, at_once=True):
             await _kill_tree(process)
     await process.wait()
 
@@ -125,12 +125,12 @@ async def start_with_us(*command: str, **options: Any) -> asyncio.subprocess.Pro
     keeps it, but for SIGINT, whose handler is called afterwards. On Windows, and outside the main thread, where Python
     handles no signals, the child is only started.
     """
-    if not here.ending or threading.current_thread() is not threading.main_thread():
-        return await asyncio.create_subprocess_exec(*command, **options, **here.apart())
+    if not this_system.ending or threading.current_thread() is not threading.main_thread():
+        return await asyncio.create_subprocess_exec(*command, **options, **this_system.apart())
     _guard()
     _state.starting += 1
     try:
-        process = await asyncio.create_subprocess_exec(*command, **options, **here.apart())
+        process = await asyncio.create_subprocess_exec(*command, **options, **this_system.apart())
         _state.running.add(process)
     finally:
         _state.starting -= 1
@@ -157,7 +157,7 @@ _state = _State()
 
 
 def _guard() -> None:
-    for number in (*here.ending, signal.SIGINT):
+    for number in (*this_system.ending, signal.SIGINT):
         before = signal.getsignal(number)
         is_ours = before is signal.SIG_DFL or (number == signal.SIGINT and callable(before))
         if is_ours and number not in _state.guarded:
@@ -194,7 +194,7 @@ def _end_all() -> None:
 def _signal(groups: list[int], *, at_once: bool = False) -> None:
     for group in groups:
         with suppress(OSError):
-            here.end(group, at_once=at_once)
+            this_system.end(group, at_once=at_once)
 
 
 def _lives(group: int) -> bool:
@@ -280,7 +280,7 @@ async def start_agent(command: Sequence[str]) -> AgentProcess:
 
 async def _guarded(process: asyncio.subprocess.Process) -> asyncio.subprocess.Process | None:
     """Starts and returns a guard of the child's group. Returns None on Windows, or if there is no shell."""
-    if not here.ending:
+    if not this_system.ending:
         return None
     try:
         return await asyncio.create_subprocess_exec(
@@ -289,7 +289,7 @@ async def _guarded(process: asyncio.subprocess.Process) -> asyncio.subprocess.Pr
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
             cwd="/",
-            **here.apart(),
+            **this_system.apart(),
         )
     except OSError:
         return None

@@ -22,7 +22,7 @@ from ullage.agents.agent import Agent
 from ullage.agents.own_context import Given, Texts
 from ullage.agents.wiring import HooksOff
 from ullage.bounds import SETTINGS, read_plain, read_text
-from ullage.host import here, write_whole
+from ullage.host import this_system, write_whole
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject, as_object
 from ullage.watch.candidates import this_machine
@@ -193,7 +193,7 @@ def _settings_at(place: str) -> JsonObject:
             import plistlib  # noqa: PLC0415  (only macOS has profiles)
 
             return as_object(plistlib.loads(read_plain(place, SETTINGS)))
-        text = here.policy(place) if place.startswith("HK") else read_text(place, SETTINGS, "replace")
+        text = this_system.policy(place) if place.startswith("HK") else read_text(place, SETTINGS, "replace")
     except (OSError, ValueError, RecursionError, ExpatError):
         return {}
     return parse_settings(place, text)
@@ -235,4 +235,4 @@ def _is_of_killed_run(lock: Path, note: Path) -> bool:
     """Returns whether a run of Ullage that has ended has left the lock. Raises `OSError` or `ValueError` if none has
     noted that it holds a lock."""
     process_id, _, identity = read_text(note, _LONGEST_NOTE).partition(" ")
-    return identity == _identity(lock) and not here.runs(int(process_id))
+    return identity == _identity(lock) and not this_system.runs(int(process_id))

@@ -25,7 +25,7 @@ from ullage.agents.discovery import DATABASES, UnreadFile, origin_in
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
 from ullage.formats.parsing import Line
-from ullage.host import here
+from ullage.host import this_system
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject
 from ullage.watch.file_parts import read_first, read_small
@@ -86,7 +86,7 @@ def find_processes(machine: Machine, agents: Sequence[Agent]) -> dict[tuple[str,
                     if running is None:
                         continue
                     key = agent.name, running.session_id
-                    runs = here.runs(running.process_id)
+                    runs = this_system.runs(running.process_id)
                     # A conversation may also have a file that a killed process has left.
                     found[key] = running.process_id if runs else found.get(key)
     return found

@@ -21,7 +21,7 @@ from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
 from ullage.agents.wiring import HooksOff
 from ullage.cli.hooks.hook_state import HookState
-from ullage.host import Mac, System, Windows, here, write_whole
+from ullage.host import Mac, System, Windows, this_system, write_whole
 from ullage.model.errors import InvalidRequest, StoreUnavailable
 from ullage.system.processes import ask_to_end, kill_group, start_with_us
 from ullage.system.settings_files import apply, switched_off
@@ -71,7 +71,7 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
         return opened(same(path), flags, mode)
 
     with monkeypatch.context() as patch:
-        patch.setattr(here, "__class__", Windows)
+        patch.setattr(this_system, "__class__", Windows)
         patch.setattr(Windows, "pause", 0)
         patch.setattr(os, "replace", move)
         patch.setattr(os, "unlink", remove)
@@ -153,22 +153,22 @@ def test_a_brief_goes_from_the_worker_to_the_hook_on_windows(tmp_path: Path, mon
         kept.leave(b'{"text": "brief"}')
         assert kept.claim() == {"text": "brief"}
         kept.set_worker(os.getpid())
-        here.end_self_after(1)
-        assert here.runs(kept.worker())
-    assert not here.runs(2**40)
+        this_system.end_self_after(1)
+        assert this_system.runs(kept.worker())
+    assert not this_system.runs(2**40)
 
 
 async def test_an_agent_is_started_and_killed_on_windows_without_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
     process = await start_with_us(sys.executable, "-c", "input()", stdin=subprocess.PIPE)
     with windows(monkeypatch):
-        assert here.ending == ()
-        assert set(here.apart()) == set(here.detached()) == {"creationflags"}
+        assert this_system.ending == ()
+        assert set(this_system.apart()) == set(this_system.detached()) == {"creationflags"}
         sent = list[int]()
         monkeypatch.setattr(process, "send_signal", sent.append)
         ask_to_end(process)
         assert sent == [1]
     with monkeypatch.context() as patch:
-        patch.setattr(here, "__class__", Windows)
+        patch.setattr(this_system, "__class__", Windows)
         async with asyncio.timeout(60):
             await kill_group(process)
     assert process.returncode is not None
@@ -197,14 +197,14 @@ def test_each_system_has_its_folder_for_data(
 def test_the_parent_of_a_process_is_asked_for_by_each_system() -> None:
     own = os.getpid()
     assert [System().parent(own), Windows().parent(own)] == [os.getppid()] * 2
-    assert here.ancestors(own)[:2] == [own, os.getppid()]
-    assert here.ancestors("1") == []
+    assert this_system.ancestors(own)[:2] == [own, os.getppid()]
+    assert this_system.ancestors("1") == []
 
 
 def test_a_process_that_has_ended_does_not_run_before_its_parent_asks() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        assert not here.runs(process.pid)
+        assert not this_system.runs(process.pid)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_settings_that_administrators_keep_outside_files_switch_hooks_off(  # no
     def policy(asked: str) -> str:
         return policies.get(asked, "")
 
-    monkeypatch.setattr(here, "policy", policy)
+    monkeypatch.setattr(this_system, "policy", policy)
     found = switched_off(HooksOff(layers=lambda _: (), managed=lambda _: managed, off_by=wiring.hooks_off.off_by))
     assert found.startswith(named) if named else found == ""
     assert not named or place in found
@@ -304,7 +304,7 @@ def test_of_an_organisations_settings_only_the_first_source_counts(
     def policy(asked: str) -> str:
         return policies.get(asked, "")
 
-    monkeypatch.setattr(here, "policy", policy)
+    monkeypatch.setattr(this_system, "policy", policy)
     off = HooksOff(layers=lambda _: (), managed=lambda _: places, off_by=wiring.hooks_off.off_by)
     for (place,) in reversed(places):
         policies[place] = json.dumps({"allowManagedHooksOnly": True})

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ullage.host import Windows, here
+from ullage.host import Windows, this_system
 from ullage.system.processes import SubprocessRunner, ask_to_end, kill_group, last_words
 
 PATIENCE = 60.0
@@ -168,7 +168,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="imitates Windows on anoth
 
 async def waiting_child() -> asyncio.subprocess.Process:
     """Returns a child that has begun to wait."""
-    child = await asyncio.create_subprocess_exec(*WAIT, stdout=asyncio.subprocess.PIPE, **here.apart())
+    child = await asyncio.create_subprocess_exec(*WAIT, stdout=asyncio.subprocess.PIPE, **this_system.apart())
     assert child.stdout
     await asyncio.wait_for(child.stdout.readline(), PATIENCE)
     return child
@@ -194,7 +194,7 @@ async def test_windows_ends_the_whole_tree_by_taskkill(monkeypatch: pytest.Monke
     program.chmod(0o755)
     child = await waiting_child()
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(here, "__class__", Windows)
+    monkeypatch.setattr(this_system, "__class__", Windows)
     await asyncio.wait_for(kill_group(child), PATIENCE)
     assert (tmp_path / "asked").read_text(encoding="utf-8") == f"/T /F /PID {child.pid}"
     assert child.returncode not in (None, 0)
@@ -204,12 +204,12 @@ async def test_windows_ends_the_whole_tree_by_taskkill(monkeypatch: pytest.Monke
 async def test_windows_without_taskkill_ends_the_child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     child = await waiting_child()
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(here, "__class__", Windows)
+    monkeypatch.setattr(this_system, "__class__", Windows)
     await asyncio.wait_for(kill_group(child), PATIENCE)
     assert child.returncode not in (None, 0)
 
 
 @posix
 def test_windows_is_asked_for_a_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(here, "__class__", Windows)
-    assert here.apart() == {"creationflags": 0x200}
+    monkeypatch.setattr(this_system, "__class__", Windows)
+    assert this_system.apart() == {"creationflags": 0x200}

@@ -11,7 +11,7 @@ from ullage.cli.hooks.hook_state import HookState, has_new_mark
 from ullage.cli.statusline.files import as_list, as_object, is_safe, parse, read_live
 from ullage.cli.statusline.line import Figure, figure_of_row, row_of_session
 from ullage.cli.store_choice import local_store
-from ullage.host import here
+from ullage.host import this_system
 from ullage.store.sqlite.quick_catalogue import add_receipt
 
 TYPE_CHECKING = False
@@ -357,7 +357,7 @@ class _Hook:
         self._kept.set_worker(self._worker)
 
     def _worker_runs(self) -> bool:
-        return here.runs(self._kept.worker())
+        return this_system.runs(self._kept.worker())
 
     def _write_note(self, outcome: str, characters: int = 0, given: "dict[str, int] | None" = None) -> None:
         event = f"{self._event} {self._source}".strip()
@@ -414,7 +414,7 @@ def _starters() -> "list[str]":
     takes a process of its own."""
     if sys.platform != "linux":
         return []
-    return [*map(str, here.ancestors(os.getpid()))]
+    return [*map(str, this_system.ancestors(os.getpid()))]
 
 
 def _start(module: str, words: "Iterable[str]") -> int:
@@ -435,7 +435,7 @@ def _start(module: str, words: "Iterable[str]") -> int:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        **here.detached(),
+        **this_system.detached(),
     )
     # It outlives this process; nothing is to be said of that at exit.
     process.returncode = 0
@@ -539,7 +539,7 @@ def append_line(path: str, line: bytes, longest: int) -> None:
     try:
         # Until it is closed, no other process drops the older half, which rewrites the file, and none appends while
         # this one does.
-        here.lock(descriptor)
+        this_system.lock(descriptor)
         os.write(descriptor, line)
         if os.fstat(descriptor).st_size > longest:
             _drop_older(path, longest // 2)

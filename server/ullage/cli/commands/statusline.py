@@ -9,7 +9,7 @@ from ullage.bounds import GIVEN, read_most
 from ullage.cli.statusline.files import as_object, keep, parse, read_live, read_told
 from ullage.cli.statusline.line import Figure, draw, figure_of_agent, figure_of_row, is_known, row_of_session, window_of
 from ullage.cli.store_choice import local_store
-from ullage.host import here
+from ullage.host import this_system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def choose(store: str, cwd: str, process_id: int | None) -> Figure | None:
     live = [row for row in rows if row.get("live")] if is_followed else []
     if process_id is not None:
         for row in live:
-            if process_id in here.ancestors(row.get("process_id")):
+            if process_id in this_system.ancestors(row.get("process_id")):
                 return figure_of_row(row)
     for row in live:
         if _is_in(cwd, str(row.get("cwd", ""))) and (process_id is None or row.get("process_id") is None):

@@ -30,7 +30,7 @@ from ullage.cli.drawing import Glyphs, clock, fit_most, in_bytes, plural
 from ullage.cli.output import Screen, agreed, print_json_line
 from ullage.cli.terminal import at_home
 from ullage.cli.this_folder import Shortened, conversation_table, limits_of, running_first
-from ullage.host import here
+from ullage.host import this_system
 from ullage.model.errors import StoreError, UllageError
 from ullage.model.settings import ArchiveSettings
 from ullage.model.usage import FollowedRow, without_children
@@ -297,7 +297,7 @@ def ask_once(store: StorePlace | None, screen: Screen) -> None:
 async def _until_terminated(workspace: Workspace, options: WatchOptions, args: Namespace) -> None:
     task = asyncio.current_task()
     assert task is not None
-    for ending in here.ending:
+    for ending in this_system.ending:
         asyncio.get_running_loop().add_signal_handler(ending, task.cancel)
     with TeamSender(options.store).running():
         await (_print(workspace, options) if options.json else _Watch(workspace, options, args).run())

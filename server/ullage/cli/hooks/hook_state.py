@@ -15,7 +15,7 @@ import time
 
 from ullage.bounds import LARGEST_VALUE, OWN_FILE, open_plain, read_plain
 from ullage.cli.statusline.files import as_object, parse, remove, remove_old
-from ullage.host import here, write_whole
+from ullage.host import this_system, write_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class HookState:
         # A brief that was left after this one was asked for is for the summary before.
         self._remove("pending")
         try:
-            here.replace(f"{self._base}.summary", f"{self._base}.taken")
+            this_system.replace(f"{self._base}.summary", f"{self._base}.taken")
         except OSError:
             return None
         return self._read("taken").decode("utf-8", "replace") if self._is_fresh("taken") else None
@@ -83,7 +83,7 @@ class HookState:
         """Keeps the brief for the summary that was taken, a JSON object, until a hook gives it. At any moment a hook
         sees either the summary or the brief. Raises `OSError`."""
         self._write("taken", brief)
-        here.replace(f"{self._base}.taken", f"{self._base}.pending")
+        this_system.replace(f"{self._base}.taken", f"{self._base}.pending")
 
     def has_brief(self) -> bool:
         """Returns whether a brief waits to be given. While a newer summary waits for the worker, the brief of the one
@@ -96,7 +96,7 @@ class HookState:
         if not self.has_brief():
             return None
         try:
-            here.replace(f"{self._base}.pending", f"{self._base}.brief")
+            this_system.replace(f"{self._base}.pending", f"{self._base}.brief")
         except OSError:
             return None
         return self.given()

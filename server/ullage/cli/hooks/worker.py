@@ -12,7 +12,7 @@ from _thread import start_new_thread
 from collections.abc import Sequence
 
 from ullage.cli.hooks.hook_state import HookState
-from ullage.host import here
+from ullage.host import this_system
 
 # Seconds. A model writes the summary of a long conversation in a few minutes.
 _LIFE = 300
@@ -33,7 +33,7 @@ def main(words: Sequence[str]) -> None:
     kept = HookState(store, session)
     # The hook that started it may not have come to it.
     kept.set_worker(os.getpid())
-    here.end_self_after(_LIFE + 2 * _LINGER)
+    this_system.end_self_after(_LIFE + 2 * _LINGER)
     start_new_thread(_end_in_time, (kept, _Agent([int(word) for word in starters])))
     try:
         _work(agent, session, path, kept)
@@ -89,11 +89,11 @@ class _Agent:
         if not self._starters:
             return False
         if self._agent:
-            return not here.runs(self._agent)
-        if here.runs(self._starters[0]):
+            return not this_system.runs(self._agent)
+        if this_system.runs(self._starters[0]):
             self._hook_ran = time.monotonic()
         elif time.monotonic() > self._hook_ran + _SETTLES:
-            self._agent = next((process for process in self._starters[1:] if here.runs(process)), os.getpid())
+            self._agent = next((process for process in self._starters[1:] if this_system.runs(process)), os.getpid())
         return False
 
 

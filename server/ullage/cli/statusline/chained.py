@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
 
-from ullage.host import here
+from ullage.host import this_system
 
 # Seconds. An agent ends a status line itself when the next one is due; a longer wait means that the command hangs.
 _PATIENCE = 10.0
@@ -22,7 +22,7 @@ class Chained:
         self._process: subprocess.Popen[bytes] | None = None
         self._is_starting, self._is_unwanted = True, False
         # First, so that the command is never left running alone.
-        for number in here.ending[:1]:
+        for number in this_system.ending[:1]:
             signal.signal(number, self._end)
         with suppress(OSError, ValueError):
             self._process = subprocess.Popen(
@@ -30,7 +30,7 @@ class Chained:
                 shell=len(words) == 1,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                **here.apart(),
+                **this_system.apart(),
             )
         self._is_starting = False
         if self._is_unwanted:
@@ -57,7 +57,7 @@ class Chained:
         if self._process is None:
             return
         with suppress(OSError):
-            if not here.end(self._process.pid, at_once=True):
+            if not this_system.end(self._process.pid, at_once=True):
                 self._process.kill()
 
     def _end(self, _number: int, _frame: FrameType | None) -> None:

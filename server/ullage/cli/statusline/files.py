@@ -9,7 +9,7 @@ import os
 import time
 
 from ullage.bounds import OWN_FILE, read_plain
-from ullage.host import here
+from ullage.host import this_system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def default_store() -> str:
     """Returns the path of the store in the user's data folder, as `ullage.store.sqlite.database.default_path` does.
     `platformdirs` takes longer to import than all else here."""
     home = os.path.expanduser("~")  # noqa: PTH111
-    folder = here.data_folder(home)
+    folder = this_system.data_folder(home)
     return os.path.join(folder, "ullage", "sessions.db")  # noqa: PTH118
 
 
@@ -73,7 +73,7 @@ def read_live(store: str) -> "tuple[list[dict[str, Any]], bool]":
     live = _read_object(f"{store}.live.json")
     if live.get("version") != 1:
         return [], False
-    return [as_object(row) for row in as_list(live.get("sessions"))], here.runs(live.get("follower"))
+    return [as_object(row) for row in as_list(live.get("sessions"))], this_system.runs(live.get("follower"))
 
 
 def keep(store: str, session_id: str, said: bytes, window: "int | None") -> None:
