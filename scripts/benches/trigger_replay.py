@@ -29,7 +29,7 @@ from ullage.model.events import (
 )
 from ullage.model.message import Role
 from ullage.model.usage import CallsLeft, UsageSource
-from ullage.policy.alarm import calls_left, sure, warns_at
+from ullage.policy.alarm import calls_left, used_for_warnings, warns_at
 from ullage.policy.evidence import Compacted, Evidence
 from ullage.policy.threshold import find_threshold, of_same_window
 from ullage.policy.window import Candidates, find_window
@@ -215,4 +215,4 @@ class _Counted:
     def waiting(self) -> int | None:
         """The size that warnings go by, with what was added since the last call. None if no call shows the size."""
         reading = self._projection.tracker.reading
-        return sure(reading.used, reading.reported) if reading.source is UsageSource.STALE else None
+        return used_for_warnings(reading.used, reading.reported) if reading.source is UsageSource.STALE else None

@@ -96,7 +96,7 @@ def test_what_is_shown_is_the_figure_of_the_whole_file(
     conversations = known(home, workspace)
     assert conversations.found
     for quick in conversations.found:
-        (shown,) = conversations.sure([quick])
+        (shown,) = conversations.read_closer([quick])
         whole = row_of(asyncio.run(project_transcript(workspace, recorded(Path(quick.path)))))
         assert (shown.used_source, shown.model) == (whole.used_source, whole.model), quick.path
         assert figure(shown) == figure(whole), quick.path
@@ -159,7 +159,7 @@ def test_a_window_that_showed_long_ago_is_the_window_that_is_shown(home: Home, w
     log = ClaudeLog(session=ID).ask().answer(700_000).compact(701_000)
     put_log(home, long_log(log.ask().answer(60_000)))
     conversations = known(home, workspace)
-    (shown,) = conversations.sure(conversations.found)
+    (shown,) = conversations.read_closer(conversations.found)
     assert (shown.used, shown.window, shown.percent) == (60_050, 1_000_000, 6)
     assert known(home, workspace).found == (shown,)
 
@@ -194,7 +194,7 @@ def test_of_many_new_conversations_one_that_was_compacted_is_counted_when_it_is_
     assert (one.used_source, one.is_sure) == (UsageSource.ESTIMATED, False)
     assert one.used == pytest.approx(whole.used, abs=(whole.window or 0) / 20)
     monkeypatch.undo()
-    assert figure(conversations.sure([one])[0]) == figure(whole)
+    assert figure(conversations.read_closer([one])[0]) == figure(whole)
     assert figure(known(home, workspace).found[0]) == figure(whole)
 
 
@@ -251,7 +251,7 @@ def test_a_conversation_that_is_followed_has_the_followers_figure_everywhere(hom
     live = LiveSessions(at=1, follower=os.getpid(), sessions=(row,))
     FollowedNow(store).write(live)
     conversations = known(home, workspace)
-    (one,) = conversations.sure(conversations.found)
+    (one,) = conversations.read_closer(conversations.found)
     assert (one.path, one.used, one.messages, one.calls_left) == (str(file), 9_900, 2, (3, 8))
     # The follower has ended, and the file is as it was.
     FollowedNow(store).write(replace(live, follower=2**22 + 1))
@@ -293,7 +293,7 @@ async def test_the_calls_left_of_what_runs_are_known_without_a_follower(home: Ho
         log.ask("And then?").answer(20_000 + 3_000 * number)
     os.utime(put_log(home, log))
     conversations = await asyncio.to_thread(known, home, workspace)
-    (one,) = await asyncio.to_thread(conversations.sure, conversations.found)
+    (one,) = await asyncio.to_thread(conversations.read_closer, conversations.found)
     document = read_transcript_file(Path(one.path))
     session = await project_transcript(workspace, read_document(document))
     assert one.calls_left == row_of(session).calls_left is not None
@@ -310,7 +310,7 @@ async def test_the_clock_of_what_nothing_follows_is_that_of_its_whole_file(
     keep(str(home.path.parent / "store.db"), ID, b'{"rate_limits": {"five_hour": {"used_percentage": 42}}}', None)
     conversations = await asyncio.to_thread(known, home, workspace)
     (listed,) = conversations.found
-    (one,) = await asyncio.to_thread(conversations.sure, conversations.found)
+    (one,) = await asyncio.to_thread(conversations.read_closer, conversations.found)
     session = await project_transcript(workspace, read_document(read_transcript_file(Path(one.path))))
     cache = row_of(session).cache
     assert cache is not None
@@ -330,7 +330,7 @@ async def test_a_good_moment_of_what_nothing_follows_is_known_while_it_runs(
     log.call("Bash", "[main 4f1c2aa] fix: round", command='git commit -am "fix: round"').answer(150_000)
     put_claude(home, ID, "Snow").write_bytes(log.data)
     conversations = await asyncio.to_thread(known, home, workspace)
-    (one,) = await asyncio.to_thread(conversations.sure, conversations.found, lambda _: runs)
+    (one,) = await asyncio.to_thread(conversations.read_closer, conversations.found, lambda _: runs)
     session = await project_transcript(workspace, read_document(read_transcript_file(Path(one.path))), counts=True)
     moment = row_of(session).moment
     assert moment is not None
@@ -340,7 +340,7 @@ async def test_a_good_moment_of_what_nothing_follows_is_known_while_it_runs(
     assert [(each.moment, each.is_sure) for each in again.found] == [(one.moment, True)]
     workspace.settings = replace(workspace.settings, notices=Notices.OFF)
     off = await asyncio.to_thread(known, home, workspace)
-    assert [each.moment for each in off.sure(off.found)] == [None]
+    assert [each.moment for each in off.read_closer(off.found)] == [None]
 
 
 @pytest.mark.parametrize("is_at_end", [False, True], ids=["whole", "end"])
@@ -355,7 +355,7 @@ async def test_rate_limits_in_the_log_are_those_of_its_conversation(
     file.write_bytes(file.read_bytes() + to_lines(named, said("user", "Ice?"), said("assistant", "Snow."), count))
     conversations = await asyncio.to_thread(known, home, workspace)
     (listed,) = conversations.found
-    (one,) = await asyncio.to_thread(conversations.sure, conversations.found)
+    (one,) = await asyncio.to_thread(conversations.read_closer, conversations.found)
     session = await project_transcript(workspace, read_document(read_transcript_file(file)))
     assert listed.is_whole is not is_at_end
     limits = (RateLimit(name="5h", percent=42, until=1_794_999_960_000),)

@@ -11,7 +11,7 @@ from ullage.agents.table import AGENTS, agent_of_format
 from ullage.model.events import CompactionCause
 from ullage.model.settings import ContextSettings
 from ullage.model.usage import RemarkKind
-from ullage.policy.alarm import Alarm, is_due, lowered, raised, warns_at
+from ullage.policy.alarm import Alarm, after_update, after_warning, is_due, warns_at
 from ullage.policy.budget import make_budget
 from ullage.policy.evidence import RECENT_CALLS, Compacted, Evidence
 from ullage.policy.threshold import ABOVE, Finding, find_threshold
@@ -116,10 +116,10 @@ def test_an_approach_is_warned_of_once(steps: list[int]) -> None:
         if used >= 167_000:
             break
         now = replace(budget, warn_at=warns_at(167_000, grown, 148_000), compact_at=167_000)
-        alarm = lowered(alarm, used)
+        alarm = after_update(alarm, used)
         if is_due(alarm, used, now):
             warned += 1
-            alarm = raised(used, now)
+            alarm = after_warning(used, now)
     assert warned <= 1
     # After a compaction the next approach is warned of again.
-    assert lowered(alarm, 40_000).again_below is None
+    assert after_update(alarm, 40_000).again_below is None

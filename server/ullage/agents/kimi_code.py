@@ -273,7 +273,7 @@ class KimiReader(RecordReader):
         if not summary:
             parts = _read_parts(as_list(as_object(record.get("summary")).get("content")))
             summary = "\n".join(block.text for block in parts if isinstance(block, TextBlock))
-        leading, kept = self._kept(record)
+        leading, kept = self._kept_messages(record)
         self._filled = 0
         edit_id = self._builder.compact(
             summary,
@@ -286,7 +286,7 @@ class KimiReader(RecordReader):
         marker = _Message(edit_id, summary=True)
         self._context = [*leading, marker, *kept]
 
-    def _kept(self, record: JsonObject) -> tuple[list[_Message], list[_Message]]:
+    def _kept_messages(self, record: JsonObject) -> tuple[list[_Message], list[_Message]]:
         """Returns the messages that a compaction keeps, as two lists: before and after its summary. Since protocol 1.4
         those are the user's messages (perhaps without a middle part); before that, all after the first `compactedCount`
         messages."""

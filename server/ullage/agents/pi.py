@@ -172,7 +172,7 @@ class PiReader(RecordReader):
         elif kind == "branch_summary":
             builder.add(Role.USER, [TextBlock(text=_branch_text(as_text(entry.get("summary"))))], entry_id, timestamp)
         elif kind == "compaction":
-            kept = self._kept(entry, parent)
+            kept = self._kept_ids(entry, parent)
             before = as_count(entry.get("tokensBefore"))
             builder.compact(as_text(entry.get("summary")), entry_id, timestamp, before=before, kept=kept)
         elif kind == "context_edit":
@@ -268,7 +268,7 @@ class PiReader(RecordReader):
         if calls:
             self._add_outside(Role.ASSISTANT, calls, f"{entry_id}-calls" if rest else entry_id, timestamp)
 
-    def _kept(self, compaction: JsonObject, parent: str) -> list[str]:
+    def _kept_ids(self, compaction: JsonObject, parent: str) -> list[str]:
         """Returns the ids of the messages that a compaction keeps: those on the branch of `parent` from the first kept
         entry on. Empty if that entry is not on the branch."""
         first = as_text(compaction.get("firstKeptEntryId"))

@@ -141,19 +141,19 @@ def find_kept(path: Path, history: Sequence[Said]) -> Kept:
         # The program itself acknowledges the summary: no model said that.
         elif said is not history[0] or said.role is Role.USER:
             added.insert(0, said)
-    calls = frozenset[str]().union(*(_said(context[at]).calls for at in kept))
+    calls = frozenset[str]().union(*(_message_of(context[at]).calls for at in kept))
     unanswered = len(context)
-    while unanswered and _said(context[unanswered - 1]).role is Role.USER:
+    while unanswered and _message_of(context[unanswered - 1]).role is Role.USER:
         unanswered -= 1
     messages = (
         step
         for at, step in enumerate(context)
-        if at in kept or at >= unanswered or (_said(step).has_results and _said(step).calls & calls)
+        if at in kept or at >= unanswered or (_message_of(step).has_results and _message_of(step).calls & calls)
     )
     return Kept(messages=tuple(messages), added=tuple(added))
 
 
-def _said(step: Path) -> Said:
+def _message_of(step: Path) -> Said:
     return step.said or Said(role=Role.USER, blocks=())
 
 

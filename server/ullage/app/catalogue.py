@@ -132,7 +132,7 @@ class KnownConversations:
         self._all, self._path, self._machine = found, path, machine
         self.found = tuple(_without_copies(one for one in found if not one.is_side))
 
-    def sure(
+    def read_closer(
         self, shown: Sequence[KnownConversation], runs: Callable[[KnownConversation], bool] | None = None
     ) -> list[KnownConversation]:
         """Returns these conversations with the figures that a reading of their whole files gives, and with what their
@@ -273,7 +273,7 @@ def rows_of_sessions(
     if not sessions:
         return {}
     known, keys = KnownConversations(workspace, place), set(sessions.values())
-    found = known.sure([one for one in known.found if (one.format, one.agent_session_id) in keys])
+    found = known.read_closer([one for one in known.found if (one.format, one.agent_session_id) in keys])
     rows = {(one.format, one.agent_session_id): as_followed(one) for one in found if one.used is not None}
     return {
         session_id: replace(rows[key], session_id=session_id) for session_id, key in sessions.items() if key in rows
@@ -575,7 +575,7 @@ class ReadingAll:
         """Counts in the catalogue what was estimated of conversations, one after the other."""
         for one in self._known.found:
             if one.used_source is UsageSource.ESTIMATED and not one.is_sure:
-                await asyncio.to_thread(self._known.sure, [one])
+                await asyncio.to_thread(self._known.read_closer, [one])
                 yield
 
     async def read(self) -> AsyncGenerator[str]:

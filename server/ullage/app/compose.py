@@ -335,7 +335,7 @@ def _needs_nothing(conversation: Conversation) -> bool:
         return False
     if budget is None:
         return True
-    is_quiet = not is_due(conversation.projection.alarm, conversation.sure, budget)
+    is_quiet = not is_due(conversation.projection.alarm, conversation.used_for_warnings, budget)
     return is_quiet and conversation.used < budget.compact_at
 
 

@@ -197,12 +197,12 @@ def _words(found: Expiring, store: StorePlace | None) -> str:
         return f"{begin}, none of {found.files:,} within {_AHEAD} days; {stop}"
     first = datetime.fromtimestamp(found.first_at / 1000, UTC).astimezone()
     when = "at its next start" if first < datetime.now(UTC) else f"from {first:%Y-%m-%d} on"
-    kept = _kept(found.soon, store)
+    kept = _count_archived(found.soon, store)
     archive = "none of them is in the archive" if not kept else f"{kept:,} of them are in the archive"
     return f"{begin}: {len(found.soon):,} of {found.files:,} within {_AHEAD} days, {when}; {archive}; {stop}"
 
 
-def _kept(paths: tuple[str, ...], store: StorePlace | None) -> int:
+def _count_archived(paths: tuple[str, ...], store: StorePlace | None) -> int:
     """Returns how many of these files are in the archive as they are now."""
     try:
         with open_originals(store) as originals:

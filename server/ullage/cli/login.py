@@ -30,18 +30,18 @@ def log_in(settings: Settings) -> int:
     if fault := keyring_fault(variable):
         raise InputError(fault)
     if not (key := _ask_key(name)):
-        return _said("No key was given, and none is kept.", 1)
+        return _print_and_exit("No key was given, and none is kept.", 1)
     try:
         tried = asyncio.run(_try(name, provider, key))
     except AuthenticationFailed as error:
-        return _said(f"{error} It is not kept.", 1)
+        return _print_and_exit(f"{error} It is not kept.", 1)
     except (UllageError, TimeoutError) as error:
         tried = f"it could not be tried: {str(error) or f'no answer within {_PATIENCE:.0f} s'}"
     if fault := keep_key(variable, key):
         raise InputError(fault)
-    _said(f"The key of {name} is kept in the system's keyring ({KEYRING_SERVICE}, {variable}); {tried}", 0)
+    _print_and_exit(f"The key of {name} is kept in the system's keyring ({KEYRING_SERVICE}, {variable}); {tried}", 0)
     if os.environ.get(variable, "").strip():
-        _said(f"{variable} is set here. Where it is set, it is used and not the keyring.", 0)
+        _print_and_exit(f"{variable} is set here. Where it is set, it is used and not the keyring.", 0)
     return 0
 
 
@@ -62,7 +62,7 @@ def _ask_provider(providers: Mapping[str, ProviderSettings], likely: str) -> str
         return likely
     try:
         while (answer := input(f"Provider ({', '.join(providers)}) [{likely}]: ").strip() or likely) not in providers:
-            _said(f"There is no provider {answer!r} that takes a key.", 0)
+            _print_and_exit(f"There is no provider {answer!r} that takes a key.", 0)
     except EOFError:
         raise InputError("no provider was chosen") from None
     return answer
@@ -85,6 +85,6 @@ async def _try(name: str, settings: ProviderSettings, key: str) -> str:
         await provider.close()
 
 
-def _said(text: str, status: int) -> int:
+def _print_and_exit(text: str, status: int) -> int:
     sys.stdout.write(f"{text}\n")
     return status

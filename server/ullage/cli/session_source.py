@@ -125,7 +125,7 @@ def _stored_or_read(options: ReadingOptions, *, copied: bool, writing: bool = Fa
     unread: tuple[SkippedLine, ...] = ()
     if chosen or not (name == STDIN or Path(name).expanduser().exists()):
         with open_workspace(options.store, to_read=not writing) as workspace:
-            known = _known(workspace, options.target, options.store)
+            known = _session_or_file(workspace, options.target, options.store)
             if isinstance(known, Found):
                 name, run = known.path, run or known.run
             else:
@@ -186,7 +186,7 @@ def read_transcript(name: str, format_name: str | None, run: int | None) -> Impo
     return transcripts.read_document(document, format_name)
 
 
-def _known(workspace: Workspace, name: str | None, store: StorePlace | None) -> str | Found:
+def _session_or_file(workspace: Workspace, name: str | None, store: StorePlace | None) -> str | Found:
     """Returns the id of the stored session that `name` means, or a conversation in an agent's own file whose id begins
     so; without a name the newest conversation of this folder. Raises `InputError` if there is none, or several."""
     if name is None:

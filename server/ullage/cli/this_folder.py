@@ -152,7 +152,7 @@ class ThisFolder:
         """Returns the first rows. What is not sure of them is read first."""
         first = running_first([*known, *stored], lambda one: self._runs(one)[1])[:limit]
         listed = [one for one in first if isinstance(one, KnownConversation)]
-        closer = self._known.sure(listed, lambda one: self._runs(one)[1])
+        closer = self._known.read_closer(listed, lambda one: self._runs(one)[1])
         rows = [self._row(one) for one in closer]
         rows += [one for one in first if isinstance(one, ConversationRow)]
         return running_first(rows, lambda row: row.live)

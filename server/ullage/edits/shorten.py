@@ -373,7 +373,7 @@ def _shortened(
     for position in range(len(messages) - 1, min(long, default=len(messages)) - 1, -1):
         message = messages[position]
         if message.role is Role.ASSISTANT:
-            wanted |= names(_said(message))
+            wanted |= names(_text_and_inputs(message))
         for result, limit in reversed(long.get(position, ())):
             text = _fit(view, message, result, limit, wanted)
             if text is not None:
@@ -401,5 +401,5 @@ def _measure(view: CountedView, message: Message, result: ToolResult, text: str)
     return view.measure(replace(message, content=(replace_block(message.content[result.block], alone),)))
 
 
-def _said(message: Message) -> str:
+def _text_and_inputs(message: Message) -> str:
     return "\n".join([message.text, *(str(value) for use in tool_uses([message]) for value in use.input.values())])

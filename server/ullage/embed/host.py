@@ -269,7 +269,7 @@ class LoopThread:
                 "what the manager calls in its own thread must not call the manager: a strategy, a counter, or a "
                 "coroutine function as `llm` of a ContextManager (a plain function may)"
             )
-        running = self._given(work)
+        running = self._start(work)
         try:
             return running.result()
         except CancelledError:
@@ -283,7 +283,7 @@ class LoopThread:
         Cancelling the caller cancels the coroutine. The program's own coroutines that it awaits run in the caller's
         loop."""
         with from_this_loop():
-            running = self._given(work)
+            running = self._start(work)
         try:
             return await asyncio.wrap_future(running)
         except CancelledError:
@@ -317,7 +317,7 @@ class LoopThread:
         if current_thread() not in (self._thread, *self._workers):
             self._thread.join()
 
-    def _given(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+    def _start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         if os.getpid() != self._process:
             work.close()
             # A fork has none of the threads of its parent.

@@ -216,7 +216,7 @@ def prompt_message(format_name: str, blocks: Sequence[Any], message_id: str) -> 
     block."""
     check_message("the system prompt", {"role": "system", "content": list(blocks)})
     raw: JsonObject = {"role": "system", "content": list(blocks)}
-    content = tuple(part.block for part in _said(raw, format_name))
+    content = tuple(part.block for part in _message_parts(raw, format_name))
     whole = Provided(format=_PROMPT.format(format_name), fields=raw, whole=True)
     return Message(id=message_id, role=Role.SYSTEM, content=content, provided=whole)
 
@@ -262,7 +262,7 @@ def _chat_parts(raw: JsonObject) -> Iterator[ReadPart]:
         return
     if raw.get("role") == "assistant":
         yield from _reasoning(raw)
-    yield from _said(raw, CHAT)
+    yield from _message_parts(raw, CHAT)
     refusal = as_text(raw.get("refusal"))
     yield from [ReadPart(("refusal",), TextBlock(text=refusal))] if refusal else []
     for at, call in enumerate(as_objects(raw.get("tool_calls"))):
@@ -296,7 +296,7 @@ def _reasoning(raw: JsonObject) -> Iterator[ReadPart]:
         yield ReadPart((name,), ThinkingBlock(thinking=said if isinstance(said, str) else to_json(said)))
 
 
-def _said(raw: JsonObject, format_name: str) -> Iterator[ReadPart]:
+def _message_parts(raw: JsonObject, format_name: str) -> Iterator[ReadPart]:
     content = raw.get("content")
     if not isinstance(content, list):
         yield from (ReadPart(("content",), block) for block in read_parts(content))
@@ -314,7 +314,7 @@ def _read_item(item: JsonObject) -> ReadMessage:  # noqa: PLR0911 (one line for 
     if kind == "message":
         role = item.get("role")
         side = Role.ASSISTANT if role == "assistant" else Role.SYSTEM if role in _SYSTEM_ROLES else Role.USER
-        return ReadMessage(side, list(_said(item, RESPONSES)))
+        return ReadMessage(side, list(_message_parts(item, RESPONSES)))
     if kind == "reasoning":
         return ReadMessage(Role.ASSISTANT, [ReadPart((), _sealed(_read_reasoning(item), RESPONSES, item))])
     if kind == "mcp_approval_response":

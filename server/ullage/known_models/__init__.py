@@ -159,10 +159,10 @@ class ContextLimits(Struct, frozen=True, kw_only=True):
     def for_model(cls, name: str, overrides: Mapping[str, ModelSettings] | None = None) -> "ContextLimits":
         """Returns the limits of a model by its name as any provider spells it: from the list of models or its family,
         replaced by the settings in `overrides`, the `models` of the user's settings. Unknown limits are None."""
-        return _overridden(_found(name), _override_for(name, overrides or {}))
+        return _overridden(_find_limits(name), _override_for(name, overrides or {}))
 
 
-def _found(model: str) -> ContextLimits:
+def _find_limits(model: str) -> ContextLimits:
     found = _listed_as(model, listed_names(model)) or _listed_as(model, _variants(model)) or _assumed(model)
     return _with_million(found) if found.input and asks_for_a_million(model) else found
 

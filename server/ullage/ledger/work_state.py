@@ -394,7 +394,7 @@ class WorkFold:
             purpose=purpose,
             index=max(call.index, call.result_index),
             failed=failed,
-            detail=_told(call.result, reported, detail, failed=failed) if failed or detail else "",
+            detail=_end_of_output(call.result, reported, detail, failed=failed) if failed or detail else "",
             was_set_up=was_set_up,
             is_unsure=is_unsure,
             folder=_folder(call),
@@ -671,7 +671,7 @@ def _place(command: str) -> tuple[CheckKind, str] | None:
     return (kind, min(_programs((command,)), default="")) if kind else None
 
 
-def _told(output: str, reported: bool | None, detail: str, *, failed: bool) -> str:
+def _end_of_output(output: str, reported: bool | None, detail: str, *, failed: bool) -> str:
     """Returns what a command's output says of its end, without secrets, and of a failed one the first thing in it that
     failed. `detail` is what the output says with secrets."""
     cleaned = clean(output[-_MOST_READ:] if failed else telling(output))

@@ -230,7 +230,7 @@ async def search_text(asked: Asked, query: str, limit: int, own: OwnTools, *, wh
     shown = 0
     ids = {hit.message_id for hit in hits}
     for hit in hits:
-        shows = ["", *_found(asked, hit, ids, _BEST if shown < _BEST_HITS else _OTHERS)]
+        shows = ["", *_hit_lines(asked, hit, ids, _BEST if shown < _BEST_HITS else _OTHERS)]
         room -= sum(map(size_of, shows))
         if room < 0:
             break
@@ -281,7 +281,7 @@ def _is_ours(block: Block, own: OwnTools) -> bool:
             return False
 
 
-def _found(asked: Asked, hit: SearchHit, shown: Container[str], length: int) -> Iterator[str]:
+def _hit_lines(asked: Asked, hit: SearchHit, shown: Container[str], length: int) -> Iterator[str]:
     conversation = _open(asked, hit.session_id)
     entry = find_entry(conversation, hit.message_id)
     yield f"{_head(entry, _shown_id(asked.own, hit.session_id))}:"
@@ -472,7 +472,7 @@ async def figure_text(own: Conversation) -> str:
         context_text(usage),
         "",
         f"Exactly {usage.used:,}{of} tokens.",
-        *_known(meta, now),
+        *_figure_lines(meta, now),
         "",
         "The biggest messages:",
     ]
@@ -484,7 +484,7 @@ async def figure_text(own: Conversation) -> str:
     return "\n".join(lines)
 
 
-def _known(meta: UsageMeta, now: int) -> Iterator[str]:
+def _figure_lines(meta: UsageMeta, now: int) -> Iterator[str]:
     since = "" if meta.reported_at is None else f", {_ago(now - meta.reported_at)}"
     yield f"{_SOURCES[meta.source]}{since}. Messages after the report: {meta.pending_messages:,}."
     if meta.left is not None:

@@ -77,7 +77,7 @@ class OwnSession:
         """Returns the conversation, with all that its agent has written so far. `meta` is what the agent says about
         the request that asks. Raises `NotFound` if there is none, `InputError` if its file can't be read, and
         `StoreError`."""
-        name = self._around.session or _named_in(meta) or self._told()
+        name = self._around.session or _named_in(meta) or self._named_by_process()
         for row in self._around.followed():
             if name and name in (row.session_id, row.agent_session_id):
                 return self._current(row.session_id)
@@ -94,7 +94,7 @@ class OwnSession:
             )
         return self._current(session_id)
 
-    def _told(self) -> str:
+    def _named_by_process(self) -> str:
         at = {process: origin for (_, origin), process in self._around.processes().items() if process is not None}
         running = next((at[process] for process in self._around.parents if process in at), "")
         return running or self._variable(lambda agent: agent.session_variable)

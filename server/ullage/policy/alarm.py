@@ -35,7 +35,7 @@ class Alarm(Struct, frozen=True, kw_only=True):
     again_below: int | None = None
 
 
-def sure(used: int, reported: int | None) -> int:
+def used_for_warnings(used: int, reported: int | None) -> int:
     """Returns the tokens that every warning goes by: `used`, but at most 5 % more than the `reported` tokens of the
     last usage report. That is None if no report covers the context."""
     return used if reported is None else min(used, int(reported * (1 + _ABOVE_REPORT)))
@@ -47,13 +47,13 @@ def is_due(alarm: Alarm, used: int, budget: ContextBudget) -> bool:
     return alarm.again_below is None and used >= budget.warn_at
 
 
-def raised(used: int, budget: ContextBudget) -> Alarm:
+def after_warning(used: int, budget: ContextBudget) -> Alarm:
     """Returns the alarm after the user has been warned at `used` tokens. It is reset once the context is 2 % of usable
     below the warning threshold."""
     return Alarm(used=used, again_below=budget.warn_at - int(budget.usable * _HYSTERESIS))
 
 
-def lowered(alarm: Alarm, used: int) -> Alarm:
+def after_update(alarm: Alarm, used: int) -> Alarm:
     """Returns the alarm after a new figure: one that has not warned if `used` is below `again_below`, else the same
     alarm."""
     return Alarm() if alarm.again_below is not None and used < alarm.again_below else alarm
@@ -71,7 +71,7 @@ def level(used: int, budget: ContextBudget | None) -> Level:
 
 # Calls of the mean growth, and the share of the threshold: the larger of both is the distance of the warning. Of 23
 # recorded compactions of Claude Code 22 were warned of at least one call ahead. The other one came after a result of
-# 35,000 tokens, of which the count alone doesn't warn (`alarm.sure`).
+# 35,000 tokens, of which the count alone doesn't warn (`alarm.used_for_warnings`).
 _CALLS, _SHARE = 5, 0.05
 
 

@@ -117,7 +117,7 @@ def find_threshold(evidence: Evidence, others: Sequence[Compacted], agent: Agent
     them."""
     if evidence.compacts_at:
         told = Rule(tokens=evidence.compacts_at, basis=f"{agent.name if agent else 'the agent'} says so")
-        return Finding(threshold=_known(told, setup.window, ThresholdSource.SETTINGS))
+        return Finding(threshold=_as_known(told, setup.window, ThresholdSource.SETTINGS))
     if agent is None or not agent.own_context.is_exact:
         others, evidence = _inexact(others), replace(evidence, compactions=_inexact(evidence.compactions), beyond=0)
     rule, remarks = _asked(evidence, agent, setup)
@@ -213,9 +213,9 @@ def _weighed(rule: Threshold, seen: Sequence[Compacted], beyond: int, window: in
     if lies_above(beyond, rule.tokens):
         return _passed(beyond, rule.tokens)
     if run:
-        return Finding(threshold=_known(rule, window, ThresholdSource.LEARNED, len(run)))
+        return Finding(threshold=_as_known(rule, window, ThresholdSource.LEARNED, len(run)))
     source = ThresholdSource.SETTINGS if rule.setting else ThresholdSource.RULE
-    return Finding(threshold=_known(rule, window, source))
+    return Finding(threshold=_as_known(rule, window, source))
 
 
 def _inexact(compactions: Sequence[Compacted]) -> tuple[Compacted, ...]:
@@ -246,7 +246,7 @@ def _learned(run: Sequence[Compacted], beyond: int, window: int) -> Finding:
     times = f"{len(run)} times" if len(run) > 1 else "once"
     least = min(one.tokens for one in run)
     rule = Rule(tokens=estimated(run, beyond), basis=f"it was compacted {times}, at {least:,} or above")
-    return Finding(threshold=_known(rule, window, ThresholdSource.LEARNED, len(run)))
+    return Finding(threshold=_as_known(rule, window, ThresholdSource.LEARNED, len(run)))
 
 
 def _changed(
@@ -280,7 +280,7 @@ def _remark(kind: RemarkKind, text: str) -> Remark:
     return Remark(kind=kind, text=f"{text}.")
 
 
-def _known(rule: Rule, window: int, source: ThresholdSource, times: int = 0) -> KnownThreshold:
+def _as_known(rule: Rule, window: int, source: ThresholdSource, times: int = 0) -> KnownThreshold:
     return KnownThreshold(
         tokens=rule.tokens, percent=percent(rule.tokens, window), source=source, basis=rule.basis, times=times
     )

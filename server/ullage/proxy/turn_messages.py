@@ -201,19 +201,19 @@ class CallState(Struct, frozen=True, kw_only=True):
         know. Without a name and a known kind, the call's title is returned, or `tool`.
         """
         own, action = tool_name(self.fields), self._action()
-        if own and (action not in FILE_ACTIONS or action_of(own, self._given()) is not None):
+        if own and (action not in FILE_ACTIONS or action_of(own, self._bounded_input()) is not None):
             return own
         return canonical_name(action) if action else own or as_text(self.fields.get("title")) or "tool"
 
     def _action(self) -> Action | None:
         return ACP_KINDS.get(as_text(self.fields.get("kind")))
 
-    def _given(self) -> dict[str, Any]:
+    def _bounded_input(self) -> dict[str, Any]:
         given = dict(as_object(self.fields.get("rawInput")))
         return {"rawInput": "[nested too deeply]"} if is_too_deep(given) else given
 
     def _input(self) -> dict[str, Any]:
-        given = self._given()
+        given = self._bounded_input()
         paths = [as_text(place.get("path")) for place in as_objects(self.fields.get("locations"))]
         paths += [as_text(diff.get("path")) for diff in self._diffs()]
         if not paths_of(given) and any(paths):

@@ -370,13 +370,13 @@ def title_of(events: Sequence[Event]) -> str:
     """Returns a title for a session, cut to 60 characters: the first line that the user typed, as lists of agents' own
     files have it, else the first line of a prompt. Empty if there is none."""
     appended = (event.message for event in events if isinstance(event, MessageAppended))
-    asked = [_said(message) for message in appended if is_prompt(message)]
+    asked = [_without_unknown_parts(message) for message in appended if is_prompt(message)]
     lines = (line.strip() for message in asked for line in message.text.splitlines())
     line = first_prompt(text for message in asked for text in typed_texts(message)) or next(filter(None, lines), "")
     return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1] + "…"
 
 
-def _said(message: Message) -> Message:
+def _without_unknown_parts(message: Message) -> Message:
     """Returns a prompt without the JSON of parts of kinds that Ullage does not know."""
     texts = [block for block in message.content if isinstance(block, TextBlock)]
     known = (each for each in texts if each.provided is None or "text" in each.provided.fields)

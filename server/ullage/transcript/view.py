@@ -377,10 +377,10 @@ def kept(
     pinned = _with_summary(messages, pinned)
     if not pinned:
         return tuple(message.id for message in messages if message.role is Role.SYSTEM)
-    return tuple(messages[i].id for group in together or groups(messages) for i in _kept(messages, group, pinned))
+    return tuple(messages[i].id for group in together or groups(messages) for i in _staying(messages, group, pinned))
 
 
-def _kept(messages: Sequence[Message], group: range, pinned: Collection[str]) -> Sequence[int]:
+def _staying(messages: Sequence[Message], group: range, pinned: Collection[str]) -> Sequence[int]:
     if any(messages[i].id in pinned for i in group):
         return group
     return [i for i in group if messages[i].role is Role.SYSTEM]

@@ -5,7 +5,16 @@ from hypothesis import strategies as st
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Level
 from ullage.model.usage import Breakdown, CallsLeft
-from ullage.policy.alarm import Alarm, calls_left, is_due, level, lowered, mean_growth, raised, sure
+from ullage.policy.alarm import (
+    Alarm,
+    after_update,
+    after_warning,
+    calls_left,
+    is_due,
+    level,
+    mean_growth,
+    used_for_warnings,
+)
 from ullage.policy.budget import make_budget
 from ullage.policy.decision import (
     Action,
@@ -63,25 +72,25 @@ def test_a_window_is_shared_out_among_prompt_tools_conversation_and_answer() -> 
 def test_an_estimate_warns_up_to_a_few_percent_above_the_last_report(
     used: int, reported: int | None, expected: int
 ) -> None:
-    assert sure(used, reported) == expected
+    assert used_for_warnings(used, reported) == expected
 
 
 def test_one_warning_on_the_way_up_and_another_only_after_a_real_drop() -> None:
     warned: list[int] = []
     alarm = Alarm()
     for used in (100_000, 144_000, 150_000, 143_999, 144_001, 140_000, 144_000):
-        alarm = lowered(alarm, used)
+        alarm = after_update(alarm, used)
         if is_due(alarm, used, BUDGET):
-            alarm = raised(used, BUDGET)
+            alarm = after_warning(used, BUDGET)
             warned.append(used)
     assert warned == [144_000, 144_000]
 
 
 def test_an_alarm_is_reset_below_its_figure_and_not_at_it() -> None:
-    alarm = raised(150_000, BUDGET)
+    alarm = after_warning(150_000, BUDGET)
     assert alarm.again_below is not None
-    assert lowered(alarm, alarm.again_below) == alarm
-    assert lowered(alarm, alarm.again_below - 1) == Alarm()
+    assert after_update(alarm, alarm.again_below) == alarm
+    assert after_update(alarm, alarm.again_below - 1) == Alarm()
 
 
 def test_the_level_depends_on_the_thresholds_that_a_figure_has_reached() -> None:

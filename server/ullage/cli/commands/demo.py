@@ -462,7 +462,7 @@ class Player:
     async def play(self, store: Path) -> None:
         """Starts a server with the store file `store` and plays the messages, then an undo of the last compaction, then
         the compaction again. Raises `ServerTrouble`."""
-        async with start_server(store, self._settings(), self._told) as client:
+        async with start_server(store, self._settings(), self._on_notification) as client:
             session_id = await self._begin(client)
             pause = min(_LONGEST_PAUSE, _MESSAGES_TAKE / max(1, len(self._conversation.steps)))
             for step in self._conversation.steps:
@@ -516,7 +516,7 @@ class Player:
         await self._show_updates()
         await self._stage.pause(_LOOK)
 
-    def _told(self, method: str, params: Raw) -> None:
+    def _on_notification(self, method: str, params: Raw) -> None:
         if method == LSP_PREFIX + UPDATE:
             self._updates.put_nowait(msgspec.json.decode(params, type=SessionNotification).update)
 

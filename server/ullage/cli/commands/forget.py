@@ -106,7 +106,7 @@ def run(args: Namespace) -> int:
     if bool(options.names) == options.chooses:
         raise InputError("name conversations, or choose them by --older-than, --folder, --matching or --to")
     with open_workspace(options.store) as workspace, open_originals(options.store) as originals:
-        found = _found(workspace, originals, options)
+        found = _chosen_conversations(workspace, originals, options)
         if not found:
             return _report((), _NOTHING, options, screen)
         if not options.yes and not agreed(_question(workspace, originals, found, screen)):
@@ -120,7 +120,9 @@ def run(args: Namespace) -> int:
     return _report(found, after, options, screen)
 
 
-def _found(workspace: Workspace, originals: Originals | None, options: ForgetOptions) -> list[HeldConversation]:
+def _chosen_conversations(
+    workspace: Workspace, originals: Originals | None, options: ForgetOptions
+) -> list[HeldConversation]:
     known = list_known(workspace.ports.store, originals)
     if options.names:
         return find_named(known, workspace, options.names)

@@ -188,21 +188,21 @@ def _answers(here: Here, names: ShortIds, now: int, screen: Screen, store: Path)
     running = [row for row in rows if row.live and row.used is not None and (row.compacts_at or row.window)]
     nearest = max(running, key=lambda row: (row.used or 0) / (row.compacts_at or row.window or 1), default=None)
     none = "not known before a model has answered" if any(row.live for row in rows) else "none: no agent runs now"
-    yield from _told(screen, "Compacts next", _due(nearest, here, now, names) if nearest else none)
+    yield from _labelled(screen, "Compacts next", _due(nearest, here, now, names) if nearest else none)
     newest = max(rows, key=lambda row: row.updated_at)
     with working("Reading the last compaction"):
         left, at = _left_by_last(newest, store)
     if left:
-        yield from _told(
+        yield from _labelled(
             screen, "Last compaction", f"{names(newest.session_id)}{f', {ago(at, now)}' if at else ''}, {left}"
         )
     chosen = names((newest if left else nearest or newest).session_id)
     for row in rows:
         if row.moment and row.live:
             said = good_moment(row.moment, row.used or 0, row.cache, now)
-            yield from _told(screen, "Good moment", f"{names(row.session_id)}: {said}")
+            yield from _labelled(screen, "Good moment", f"{names(row.session_id)}: {said}")
     if limits := limits_of(rows, now):
-        yield from _told(screen, "Rate limits", limits)
+        yield from _labelled(screen, "Rate limits", limits)
     steps = [(f"ullage context {chosen}", "what fills it, and until when")]
     if left:
         steps = [
@@ -224,7 +224,7 @@ def _unwired(name: str, store: Path) -> str:
         return ""
 
 
-def _told(screen: Screen, label: str, text: str) -> Iterator[Text]:
+def _labelled(screen: Screen, label: str, text: str) -> Iterator[Text]:
     """Yields the lines of a text, with a label before the first one."""
     for line in wrap(text, max(_LEAST, screen.room - _LABEL), screen.glyphs):
         yield Text.assemble((f"{label:<{_LABEL}}", "dim"), line)

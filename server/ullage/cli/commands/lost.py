@@ -169,7 +169,7 @@ def _lines(found: LeftOut, options: LostOptions, now: int, screen: Screen) -> It
     for kind, entries in _by_kind(found):
         yield from ("", Text(f"{_HEADINGS[kind]} ({len(entries):,})", "bold"))
         for entry in _ranked(entries)[:limit]:
-            yield from screen.prose(f"- #{number_of(entry.index):,} {_told(entry, found.cwd)}")
+            yield from screen.prose(f"- #{number_of(entry.index):,} {_entry_line(entry, found.cwd)}")
         if len(entries) > limit:
             yield f"  and {len(entries) - limit:,} more, most of them older"
     most = max(found.counts.values(), default=0)
@@ -199,7 +199,7 @@ def _left(found: LeftOut) -> str:
     )
 
 
-def _told(entry: Entry, cwd: str) -> str:
+def _entry_line(entry: Entry, cwd: str) -> str:
     state = f"[{entry.life.value}] " if entry.kind in (Kind.TASK, Kind.FILE, Kind.PROBLEM) else ""
     text = " ".join(text_of(entry, cwd).split())
     text = text if len(text) <= _LINE else f"{text[: _LINE - 1].rstrip()}…"

@@ -58,7 +58,7 @@ def run_words(words: "Sequence[str]") -> int | None:
     options, command = _parse(words[:place]), words[place + 1 :]
     if options is None:
         return None
-    given = None if options["tmux"] or options["plain"] else _given()
+    given = None if options["tmux"] or options["plain"] else _read_input()
     chained = None
     if command:
         # 10 ms to import, which a line of Ullage's own need not wait for.
@@ -117,7 +117,7 @@ def _parse(words: "Sequence[str]") -> "dict[str, object] | None":
     return options
 
 
-def _given() -> bytes | None:
+def _read_input() -> bytes | None:
     """Returns standard input, empty if it is too large, or None if a user would have to type it."""
     try:
         return None if sys.stdin is None or sys.stdin.isatty() else read_most(sys.stdin.buffer, GIVEN)
@@ -162,10 +162,10 @@ def choose(store: str, cwd: str, process_id: int | None) -> Figure | None:
     for row in live:
         if _is_in(cwd, str(row.get("cwd", ""))) and (process_id is None or row.get("process_id") is None):
             return figure_of_row(row)
-    return None if is_followed else _told(store, cwd, rows)
+    return None if is_followed else _newest_of_folder(store, cwd, rows)
 
 
-def _told(store: str, cwd: str, rows: "list[dict[str, Any]]") -> Figure | None:
+def _newest_of_folder(store: str, cwd: str, rows: "list[dict[str, Any]]") -> Figure | None:
     """Returns the figure of the folder's conversation whose agent said something last, and not long ago."""
     for at, said in read_told(store):
         if at < time.time() - _RECENT:

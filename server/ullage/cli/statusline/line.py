@@ -103,7 +103,7 @@ def figure_of_agent(said: "dict[str, Any]", row: "dict[str, Any] | None", *, is_
     of the context's size and the window is exact; where it compacts, only the row says. A size that the agent does not
     say is the row's, or else what its transcript shows.
     """
-    window, used = _said(said)
+    window, used = _window_and_used(said)
     known = figure_of_row(row) if row else Figure()
     warns, is_estimated = known.warns if is_followed else None, False
     if used is None and is_followed and known.used is not None:
@@ -158,7 +158,7 @@ def is_known(row: "dict[str, Any]", said: "dict[str, Any]") -> bool:
     return has_window and limits_of_row(row) == rate_limits_of(said)
 
 
-def _said(said: "dict[str, Any]") -> tuple[int | None, int | None]:
+def _window_and_used(said: "dict[str, Any]") -> tuple[int | None, int | None]:
     """Returns the window and the size of the context, each None if the agent does not say it.
 
     Directly after a compaction, and where a gateway leaves usage out, the agent says that the prompt has 0 tokens. The

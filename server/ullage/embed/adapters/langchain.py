@@ -91,7 +91,7 @@ class _Graph:
     def _fitting(
         self, messages: Sequence[Any], prompt: Any, tools: Sequence[Any] | None
     ) -> Callable[[Conversation], Awaitable[tuple[Shown, ...]]]:
-        given = _given([*([prompt] if prompt else []), *messages])
+        given = _given_messages([*([prompt] if prompt else []), *messages])
         declared = None if tools is None else read_definitions(Provider.OPENAI, tools)
 
         async def fitted(conversation: Conversation) -> tuple[Shown, ...]:
@@ -166,7 +166,7 @@ def _id_of(message: Any) -> str:
     return message.id or digest([message.type, as_json(message.content)])
 
 
-def _given(messages: Sequence[Any]) -> list[Given]:
+def _given_messages(messages: Sequence[Any]) -> list[Given]:
     dumped: list[JsonObject] = as_json(import_module("langchain_core.messages").messages_to_dict(messages))
     return [
         Given(id=_id_of(message), raw=raw, read=[_as_chat(raw["data"])], usage=_usage(raw["data"]))

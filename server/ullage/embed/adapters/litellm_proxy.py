@@ -65,7 +65,7 @@ class _Fitting:
         messages = as_objects(data.get("messages"))
         if pool is None or provider is None or not messages:
             return data
-        given = list(_given(messages, provider))
+        given = list(_given_messages(messages, provider))
         fit = partial(self._mirrors[provider].fit, given)
         try:
             shown = await pool.wait_for(_session_of(key, data, given), fit)
@@ -84,7 +84,7 @@ def _session_of(key: Any, data: JsonObject, given: Sequence[Given]) -> str:
     return f"litellm-{digest(owner)}-{digest(session or [data.get('system'), given[0].id])}"
 
 
-def _given(messages: Sequence[JsonObject], provider: Provider) -> Iterator[Given]:
+def _given_messages(messages: Sequence[JsonObject], provider: Provider) -> Iterator[Given]:
     """Yields the messages, each with an id by its content: clients send the whole conversation each time."""
     seen: Counter[str] = Counter()
     for message in messages:

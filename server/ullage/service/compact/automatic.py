@@ -42,7 +42,7 @@ from ullage.model.events import (
 from ullage.model.message import Role, number_of
 from ullage.model.settings import Settings, TruncationMode
 from ullage.model.usage import Keeper, UsageSource
-from ullage.policy.alarm import is_due, raised
+from ullage.policy.alarm import after_warning, is_due
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import (
     Action,
@@ -264,7 +264,7 @@ def warn_if_due(conversation: Conversation) -> None:
     """Publishes and records a warning if one is due. For programs that make room themselves. If the store refuses, that
     is logged, and the warning comes with the next message."""
     budget = conversation.budget
-    if budget is not None and is_due(conversation.projection.alarm, conversation.sure, budget):
+    if budget is not None and is_due(conversation.projection.alarm, conversation.used_for_warnings, budget):
         with beside_the_log():
             _warn(conversation, budget, quietly=False, on_request=True)
 
@@ -282,7 +282,7 @@ def warn_or_wait(conversation: Conversation, budget: ContextBudget, due: Action)
     if (
         is_known
         and not _awaits_report(conversation)
-        and is_due(conversation.projection.alarm, conversation.sure, budget)
+        and is_due(conversation.projection.alarm, conversation.used_for_warnings, budget)
     ):
         # The user needs no warning of a compaction that begins now or that now waits for approval.
         _warn(conversation, budget, quietly=waits or due is Action.COMPACT)
@@ -300,7 +300,7 @@ def _warn(conversation: Conversation, budget: ContextBudget, *, quietly: bool, o
     """Publishes a warning and records it, so that no other process and no later opening of the session warns of the
     same crossing. With `quietly` nothing is published or recorded; only the alarm is set. `on_request` means that room
     is made only when a program asks for it."""
-    alarm = raised(conversation.used, budget)
+    alarm = after_warning(conversation.used, budget)
     if quietly:
         conversation.projection.alarm = alarm
         return

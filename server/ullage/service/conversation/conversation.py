@@ -41,7 +41,7 @@ from ullage.model.message import BroughtBack, Message
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Update, UsageMeta
 from ullage.model.usage import Keeper
-from ullage.policy.alarm import sure
+from ullage.policy.alarm import used_for_warnings
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Breaker
 from ullage.service.conversation.environment import Environment, Rules, beside_the_log, given_of, others_of, rules_of
@@ -155,11 +155,10 @@ class Conversation:
         return self.projection.used
 
     @property
-    def sure(self) -> int:
-        """The tokens that warnings go by; see `policy.alarm.sure`. Of an agent behind the proxy that doesn't report,
-        the count alone must warn."""
+    def used_for_warnings(self) -> int:
+        """The tokens that warnings go by: the count alone if an agent behind the proxy does not report."""
         reading, attached = self.projection.tracker.reading, self.transcript.agent
-        return sure(reading.used, reading.reported if attached is None or attached.reports else None)
+        return used_for_warnings(reading.used, reading.reported if attached is None or attached.reports else None)
 
     @property
     def model(self) -> str:

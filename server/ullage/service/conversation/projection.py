@@ -38,7 +38,7 @@ from ullage.model.events import (
 from ullage.model.json_values import JsonObject, decode_json, encode_json
 from ullage.model.message import ImageBlock, Message, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import Bill, Breakdown, HiddenKind, HiddenPart, MessageCount, Usage
-from ullage.policy.alarm import Alarm, lowered
+from ullage.policy.alarm import Alarm, after_update
 from ullage.policy.evidence import Compacted, Evidence, ending
 from ullage.policy.prompt_cache import CachedPrompt
 from ullage.policy.spending import request_cost
@@ -199,7 +199,7 @@ class Projection:
     def _rearm(self) -> None:
         """Resets the alarm if `used` has fallen far enough since the warning."""
         if self.alarm.again_below is not None:
-            self.alarm = lowered(self.alarm, self.used)
+            self.alarm = after_update(self.alarm, self.used)
 
     def _fold(self, records: Sequence[Record]) -> None:
         for record in records:
@@ -379,7 +379,7 @@ class Projection:
 
     def _recount_edited(self, edit: Edit) -> None:
         # The figures are provisional while a log is folded, so the edit's own `tokens_saved` is used.
-        self.alarm = lowered(self.alarm, self.alarm.used - edit.tokens_saved)
+        self.alarm = after_update(self.alarm, self.alarm.used - edit.tokens_saved)
         if isinstance(edit, ClearToolUsesEdit | CompactionEdit):
             self.tool_uses = 0
         touched = touched_ids(edit)

@@ -189,13 +189,13 @@ def shown_figures(conversation: Conversation) -> tuple[int, UsageMeta]:
 def nearness_of(conversation: Conversation) -> Nearness | None:
     """Returns how near the compaction of the context is, or the end of the window where nothing compacts it, by what
     warnings go by. Returns None if neither is known."""
-    rules, sure = conversation.rules, conversation.sure
-    left = tokens_left(sure, rules, conversation.keeper)
+    rules, used = conversation.rules, conversation.used_for_warnings
+    left = tokens_left(used, rules, conversation.keeper)
     if rules.budget is None or left is None:
         return None
     limit = rules.threshold.tokens if rules.threshold else rules.budget.window
     calls = calls_left(left, conversation.projection.evidence.growths)
-    return nearness(sure, limit, calls.low if calls else None)
+    return nearness(used, limit, calls.low if calls else None)
 
 
 def tokens_left(used: int, rules: Rules, keeper: Keeper) -> int | None:

@@ -97,7 +97,7 @@ class FolderMemory:
         self._open_base = open_base
 
     def look(self, path: MemoryPath) -> str | tuple[MemoryEntry, ...]:
-        with _told(path), opened(self._base, self._open_base) as base:
+        with _worded(path), opened(self._base, self._open_base) as base:
             if not path.parts:
                 return tuple(_listing(path, list(walk(base))))
             with folder_at(base, path.parent.parts) as parent:
@@ -110,14 +110,14 @@ class FolderMemory:
         if not path.parts:
             raise Conflict(f"Error: File {path} already exists")
         data = self._encode(path, text)
-        with _told(path), locked(self._base, self._open_base) as base:
+        with _worded(path), locked(self._base, self._open_base) as base:
             self._check_room(list(walk(base)), path, len(data))
             with _made(base, path.parent) as parent:
                 _check_free(parent, path.name, f"File {path}")
                 _place(base, parent, path.name, data)
 
     def edit(self, path: MemoryPath, change: Callable[[str], TextEdit]) -> TextEdit:
-        with _told(path), locked(self._base, self._open_base) as base, folder_at(base, path.parent.parts) as parent:
+        with _worded(path), locked(self._base, self._open_base) as base, folder_at(base, path.parent.parts) as parent:
             if not path.parts:
                 raise _no_such(path)
             for _ in range(_ATTEMPTS):
@@ -133,7 +133,7 @@ class FolderMemory:
     def delete(self, path: MemoryPath) -> None:
         if not path.parts:
             raise InvalidRequest(f"Error: {path} itself cannot be deleted; delete what is in it")
-        with _told(path), locked(self._base, self._open_base) as base, folder_at(base, path.parent.parts) as parent:
+        with _worded(path), locked(self._base, self._open_base) as base, folder_at(base, path.parent.parts) as parent:
             parent.status(path.name)
             # Readers see the folder disappear at once, however long removing its files takes.
             doomed = unfinished_name()
@@ -145,7 +145,7 @@ class FolderMemory:
             raise InvalidRequest(f"Error: {old} itself cannot be renamed")
         if new != old and new.parts[: len(old.parts)] == old.parts:
             raise InvalidRequest(f"Error: {old} cannot be moved into itself, to {new}")
-        with _told(old), locked(self._base, self._open_base) as base, folder_at(base, old.parent.parts) as source:
+        with _worded(old), locked(self._base, self._open_base) as base, folder_at(base, old.parent.parts) as source:
             source.status(old.name)
             found = list(walk(base))
             _check_depth(found, old, new)
@@ -199,7 +199,7 @@ class FolderMemory:
 
 
 @contextmanager
-def _told(path: MemoryPath) -> Generator[None]:
+def _worded(path: MemoryPath) -> Generator[None]:
     """Converts an `OSError` in the `with` block to an error with words for a model: `NotFound` if there is nothing at
     `path`, else `StoreUnavailable`."""
     try:

@@ -375,21 +375,21 @@ class OfflineStore:
     def create(self, session_id: str, records: Sequence[Record]) -> None:
         with self._lock:
             if self._written(lambda remote: remote.create(session_id, records)):
-                self._kept(session_id, lambda: self._local.keep(session_id, records, is_new=True))
+                self._copy_or_log(session_id, lambda: self._local.keep(session_id, records, is_new=True))
             else:
                 self._here(lambda local: local.create_unsent(session_id, records))
 
     def append(self, session_id: str, records: Sequence[Record]) -> None:
         with self._lock:
             if self._written(lambda remote: remote.append(session_id, records)):
-                self._kept(session_id, lambda: self._local.keep(session_id, records))
+                self._copy_or_log(session_id, lambda: self._local.keep(session_id, records))
             else:
                 self._here(lambda local: local.append_unsent(session_id, records))
 
     def delete(self, session_id: str) -> None:
         with self._lock:
             if self._written(lambda remote: remote.delete(session_id)):
-                self._kept(session_id, lambda: self._local.forget(session_id))
+                self._copy_or_log(session_id, lambda: self._local.forget(session_id))
             else:
                 self._here(lambda local: local.delete_unsent(session_id))
 
@@ -477,7 +477,7 @@ class OfflineStore:
             return False
         return True
 
-    def _kept(self, session_id: str, keep: Callable[[], object]) -> None:
+    def _copy_or_log(self, session_id: str, keep: Callable[[], object]) -> None:
         """Writes to the copy what the server has. What doesn't fit there is copied as a whole."""
         try:
             keep()

@@ -335,7 +335,7 @@ class SqliteOriginals:
         )
         with self._lock, self._reporting:
             row = self._connection.execute(query, (path,)).fetchone()
-        return _kept(row) if row else None
+        return _version_of_row(row) if row else None
 
     def begin(self, source: Source, replaced: int | None = None) -> Kept:
         now = _now()
@@ -508,7 +508,7 @@ class SqliteOriginals:
     def _read_kept(self, version_id: int) -> Kept:
         with self._lock, self._reporting:
             query = f"SELECT {_KEPT} FROM versions WHERE version_id = ?"
-            return _kept(self._connection.execute(query, (version_id,)).fetchone())
+            return _version_of_row(self._connection.execute(query, (version_id,)).fetchone())
 
     @contextmanager
     def _writing(self) -> Generator[sqlite3.Connection]:
@@ -527,7 +527,7 @@ class SqliteOriginals:
                 raise
 
 
-def _kept(row: tuple[int, int, bytes, str, bytes, int, int]) -> Kept:
+def _version_of_row(row: tuple[int, int, bytes, str, bytes, int, int]) -> Kept:
     version_id, size, mark, stat, digest, checked, began_at = row
     return Kept(
         version_id=version_id,

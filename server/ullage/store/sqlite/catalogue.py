@@ -319,7 +319,7 @@ class SqliteCatalogue(InCatalogue):
         """Returns all conversations by their `place`; none if the catalogue is missing, damaged or of another version
         of Ullage, which might read the files differently."""
         with suppress(ValueError):
-            return {row[0]: _known(row) for row in self._file.select("SELECT * FROM conversations")}
+            return {row[0]: _conversation_of_row(row) for row in self._file.select("SELECT * FROM conversations")}
         return {}
 
     def write(self, listed: Collection[KnownConversation], gone: Collection[str], follower: int = 0) -> None:
@@ -394,7 +394,7 @@ class FollowedNow(InCatalogue):
                 fact = catalogue.execute("SELECT value, at FROM facts WHERE name = ?", (_FOLLOWER,)).fetchone()
                 if fact:
                     select = "SELECT * FROM conversations WHERE follower != 0 AND follower = ? ORDER BY updated_at DESC"
-                    rows = tuple(as_followed(_known(row)) for row in catalogue.execute(select, fact[:1]))
+                    rows = tuple(as_followed(_conversation_of_row(row)) for row in catalogue.execute(select, fact[:1]))
                     return LiveSessions(at=fact[1], follower=fact[0], sessions=rows)
         return None
 
@@ -484,7 +484,7 @@ def _row_of(one: KnownConversation) -> list[object]:
     return row
 
 
-def _known(row: tuple[Any, ...]) -> KnownConversation:
+def _conversation_of_row(row: tuple[Any, ...]) -> KnownConversation:
     """Raises `ValueError` for a row that Ullage has not written."""
     known: dict[str, object] = dict(zip(_COLUMNS, row, strict=True))
     known["warnings"] = row[_WARNINGS].split("\n") if row[_WARNINGS] else ()
