@@ -20,7 +20,7 @@ from ullage.agents.agent import AcpAgent, Agent, Facts, Inserted, Sessions, comm
 from ullage.agents.machine import Machine, last_text
 from ullage.agents.opencode_sessions import FORMAT, TABLES, given_title
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, inner, less_output, number, switch
-from ullage.agents.wiring import McpPlace, SettingsFile, Steering, Wiring
+from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
 from ullage.formats.transcripts.format import parsed
 from ullage.model.json_values import JsonObject, as_object, as_text
 
@@ -153,7 +153,7 @@ WIRING = Wiring(
     ),
     summary_in_file=True,
     # Its own request for a summary has 2,900 characters.
-    steering=Steering(characters=4_000, is_answer=True),
+    guide=GuideForm(characters=4_000, is_answer=True),
 )
 
 AGENT = Agent(

@@ -32,7 +32,7 @@ from ullage.agents.inserted import by_program
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, before_end, inner, number, switch
 from ullage.agents.record_reader import RecordReader, usage_beside
-from ullage.agents.wiring import McpPlace, SettingsFile, Steering, Wiring
+from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
 from ullage.formats.parsing import Document, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
 from ullage.formats.transcripts.format import Ends, from_end, incremental
@@ -436,7 +436,7 @@ WIRING = Wiring(
         SettingsFile(path=_extension, syntax="whole", plugin=("plugin_call.js", "pi_plugin.js")),
     ),
     summary_in_file=True,
-    steering=Steering(characters=4_000, is_answer=True),
+    guide=GuideForm(characters=4_000, is_answer=True),
 )
 
 AGENT = Agent(

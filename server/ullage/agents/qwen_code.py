@@ -42,7 +42,7 @@ from ullage.agents.agent import (
 from ullage.agents.machine import Machine, first_prompt
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Rule, Setup, Texts, inner, number
 from ullage.agents.record_reader import RecordReader, conversation_records, is_side, may_be_another
-from ullage.agents.wiring import HookPlace, HooksOff, SettingsFile, Steering, Wiring
+from ullage.agents.wiring import GuideForm, HookPlace, HooksOff, SettingsFile, Wiring
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
 from ullage.formats.transcripts.chat import PartReader
@@ -527,7 +527,7 @@ WIRING = Wiring(
     windows_shell="powershell",
     names_shell=True,
     summary_in_file=True,
-    steering=Steering(characters=4_000, is_answer=True),
+    guide=GuideForm(characters=4_000, is_answer=True),
 )
 
 INSERTED = Inserted(

@@ -123,7 +123,7 @@ class HooksOff(Struct, frozen=True, kw_only=True):
     managed: Callable[[Machine], tuple[tuple[str, ...], ...]] = lambda _: ()
 
 
-class Steering(Struct, frozen=True, kw_only=True):
+class GuideForm(Struct, frozen=True, kw_only=True):
     """How an agent takes instructions for its summary from a hook before a compaction: at most so many `characters`, in
     UTF-16 units, as plain text, or as the answer of a hook (`is_answer`)."""
 
@@ -147,7 +147,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
     - `hooks_off`: what switches its hooks off; None if no setting is known to.
     - `summary_in_file`: whether the agent's file has a compaction's summary by the time of the hook after it.
     - `summary_in`: returns the summary as the agent's model gets it from the text that a hook is given.
-    - `steering`: how a hook before a compaction adds to the instructions for its summary; None if none can.
+    - `guide`: how a hook before a compaction adds to the instructions for its summary; None if none can.
     """
 
     word: str
@@ -160,4 +160,4 @@ class Wiring(Struct, frozen=True, kw_only=True):
     names_shell: bool = False
     summary_in_file: bool = False
     summary_in: Callable[[str], str] = _whole
-    steering: Steering | None = None
+    guide: GuideForm | None = None

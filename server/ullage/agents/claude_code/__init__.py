@@ -36,7 +36,7 @@ from ullage.agents.claude_code.entries import INSERTED
 from ullage.agents.claude_code.reader import FORMAT, MARKS
 from ullage.agents.claude_code.session_writer import WRITER
 from ullage.agents.machine import Machine, first_prompt, last_text
-from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Steering, Wiring
+from ullage.agents.wiring import GuideForm, HookPlace, HooksOff, Plugin, SettingsFile, Wiring
 from ullage.model.json_values import JsonObject, as_list, as_object, as_text
 
 _SESSION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -239,7 +239,7 @@ WIRING = Wiring(
     # Plain output of PreCompact is under "Additional Instructions" in the request for the summary. Seen with
     # 2.1.318, and 6,000 characters of it whole. Its summaries have 6,000 to 12,000, half of them the user's words and
     # the state of the work.
-    steering=Steering(characters=6_000),
+    guide=GuideForm(characters=6_000),
 )
 
 AGENT = Agent(

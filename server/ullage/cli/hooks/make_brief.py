@@ -62,7 +62,7 @@ class LeftGuide(Struct, frozen=True, kw_only=True):
 def takes_guide(agent: str) -> bool:
     """Returns whether an agent adds what its hook prints before a compaction to the instructions for its summary."""
     known = agent_of_word(agent)
-    return known is not None and known.wiring is not None and known.wiring.steering is not None
+    return known is not None and known.wiring is not None and known.wiring.guide is not None
 
 
 class BriefWriter:
@@ -109,12 +109,12 @@ class _Conversation:
 
     def guide(self) -> LeftGuide:
         """Returns what the next summary must keep."""
-        steering = self._wiring.steering
-        if steering is None:
+        form = self._wiring.guide
+        if form is None:
             return LeftGuide()
-        page = write_guide(self._before.ledger, steering.characters, cwd=self._transcript.cwd)
+        page = write_guide(self._before.ledger, form.characters, cwd=self._transcript.cwd)
         text = page.text.encode("utf-8", "replace").decode()
-        return LeftGuide(text=text, is_answer=steering.is_answer, counts=count_kinds(page.given))
+        return LeftGuide(text=text, is_answer=form.is_answer, counts=count_kinds(page.given))
 
     def brief_of_summary(self, summary: str) -> LeftBrief:
         """Returns the brief for a summary of all messages, which the file does not have yet. Which messages the agent
