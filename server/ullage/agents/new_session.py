@@ -60,7 +60,6 @@ class SessionWriter(Struct, frozen=True, kw_only=True):
     keeps_reasoning: bool = True
 
     def command(self, session: NewSession) -> tuple[str, ...]:
-        """Returns the command that resumes a session."""
         return (*self.words, session.id)
 
     def unknown(self, version: str) -> str:

@@ -155,7 +155,6 @@ class Reading:
         self._names.pop(field, None)
 
     def given(self) -> Given:
-        """Returns what was noted."""
         made = {field: _KINDS.get(field, int)(value) for field, value in self._values.items()}
         return msgspec.convert({**made, "names": self._names, "model": self.model, "unknown": self.unknown}, Given)
 

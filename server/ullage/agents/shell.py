@@ -72,7 +72,6 @@ _SHOWS = {
 _FILTERS = re.compile(r"(?:head|tail|sed -n|cat -n)\b")
 _WRITES = {">": FileAction.CREATED, "1>": FileAction.CREATED, "&>": FileAction.CREATED, ">|": FileAction.CREATED}
 _APPENDS = {">>": FileAction.MODIFIED, "1>>": FileAction.MODIFIED, "&>>": FileAction.MODIFIED}
-_PUTS = {FileAction.CREATED, FileAction.MODIFIED}
 _MAX_COMMAND = 6000
 
 Touch = tuple[str, FileAction]

@@ -117,8 +117,6 @@ OLD_TEXT_KEYS = ("old_string", "old_str", "old_text", "target_content")
 COMMAND_KEYS = ("command", "cmd", "script", "command_line", "commands")
 # Keys of to-do lists.
 PLAN_KEYS = ("todos", "todo_list", "plan", "items")
-# Keys that say what a call without a file is about.
-SUBJECT_KEYS = ("url", "query", "pattern", "description", "task_id")
 
 _SEPARATORS = re.compile(r"[\s_.-]")
 _GLOB = re.compile(r"[*?{}]")

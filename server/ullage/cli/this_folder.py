@@ -198,7 +198,6 @@ def running_first(rows: Iterable[R], runs: Callable[[R], bool]) -> list[R]:
 
 
 def _stored_row(info: SessionInfo, conversation: Conversation) -> ConversationRow:
-    """Returns the row of a stored session."""
     row = row_of(conversation)
     return ConversationRow(**asdict(replace(row, updated_at=row.updated_at or info.updated_at)), stored=True)
 

@@ -284,7 +284,6 @@ class ManagedContext:
         )
 
     async def _used(self) -> int:
-        """The tokens in the context."""
         with self._opened() as conversation:
             return conversation.used
 

@@ -666,7 +666,6 @@ def _kind(command: str) -> CheckKind | None:
 
 
 def _place(command: str) -> tuple[CheckKind, str] | None:
-    """Returns which check a command is: its kind and its program."""
     kind = _kind(command)
     return (kind, min(_programs((command,)), default="")) if kind else None
 

@@ -123,7 +123,6 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     @property
     def listed(self) -> ListedTool:
-        """The tool as a client lists it."""
         whole = msgspec.json.schema(self.arguments)["$defs"][self.arguments.__name__]
         # Of no use to a model, which pays for each word.
         schema = {key: value for key, value in whole.items() if key not in ("title", "description")}

@@ -159,7 +159,6 @@ class ResourceBlock(Struct, frozen=True, kw_only=True, gc=False, tag_field="type
 
     @property
     def is_link(self) -> bool:
-        """Whether it has no content."""
         return self.text is None and not self.data
 
     @property

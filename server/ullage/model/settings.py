@@ -403,7 +403,6 @@ class OfflineSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
 
     @property
     def most_bytes(self) -> int | None:
-        """The limit in bytes."""
         return None if self.limit is None else int(self.limit * 1e9)
 
 

@@ -64,9 +64,7 @@ class Answers(Protocol):
         """Answers a prompt that was cancelled while the proxy held it."""
         ...
 
-    def refuse(self, session: ProxiedSession, prompt: Prompt, error: UllageError) -> None:
-        """Answers a prompt with an error of the proxy."""
-        ...
+    def refuse(self, session: ProxiedSession, prompt: Prompt, error: UllageError) -> None: ...
 
     def forward(self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds) -> Pending:
         """Returns the `Pending` of a prompt that is about to be forwarded."""
@@ -96,7 +94,6 @@ class AnswersToVersion1:
         """Shows nothing: the client knows by the missing answer."""
 
     def reply(self, session: ProxiedSession, prompt: Prompt, text: str) -> None:
-        """Sends the text, then the answer."""
         send_text(session, text)
         session.connection.answer(prompt.id, {"stopReason": "end_turn"})
 
@@ -105,7 +102,6 @@ class AnswersToVersion1:
         session.connection.answer(prompt.id, {"stopReason": "cancelled"})
 
     def refuse(self, session: ProxiedSession, prompt: Prompt, error: UllageError) -> None:
-        """Sends the error."""
         session.connection.refuse(prompt.id, error)
 
     def forward(self, session: ProxiedSession, prompt: Prompt, ends: TurnEnds) -> Pending:

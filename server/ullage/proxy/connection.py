@@ -233,7 +233,6 @@ class PlainReader:
     """Reads updates of version 1, each by itself."""
 
     def read(self, update: JsonObject) -> Iterable[JsonObject]:
-        """Returns the update alone."""
         return (update,)
 
     def rest(self) -> Iterable[JsonObject]:

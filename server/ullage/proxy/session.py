@@ -189,7 +189,6 @@ class HeldPrompts:
             await asyncio.wait(self._tasks, timeout=_PATIENCE)
 
     def cancel_all(self) -> bool:
-        """Cancels all held prompts. Returns whether there were any."""
         for task in self._tasks:
             task.cancel()
         return bool(self._tasks)

@@ -115,7 +115,6 @@ class PieceCache(Generic[V]):
         return len(self._known.keys() | self._older.keys())
 
     def clear(self) -> None:
-        """Removes all values."""
         with self._lock:
             self._known, self._older = {}, {}
 

@@ -39,7 +39,6 @@ class AgentsOwnFiles:
         return own_path(this_machine(str(Path(path).parent.absolute())), AGENTS, path)
 
     def has(self, path: str) -> bool:
-        """Returns whether an agent's file is there."""
         return bool(path) and os.path.exists(path)  # noqa: PTH110 - a third of the time of `Path`
 
 

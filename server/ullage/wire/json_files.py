@@ -61,12 +61,10 @@ class Node(Struct, frozen=True, kw_only=True):
 
     @property
     def is_object(self) -> bool:
-        """Whether the value is an object."""
         return isinstance(self.value, dict)
 
     @property
     def is_list(self) -> bool:
-        """Whether the value is a list."""
         return isinstance(self.value, list)
 
 
@@ -177,7 +175,6 @@ def _remove_server(text: str, server: McpServer, old: dict[str, Any]) -> str:
 
 
 def _server_entry(server: McpServer) -> dict[str, Any]:
-    """Returns a server as settings have it."""
     if server.place.kind:
         return {"type": server.place.kind, "command": [server.command, *server.arguments]}
     exposure = {"exposure": server.place.exposure} if server.place.exposure else {}

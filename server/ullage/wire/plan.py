@@ -47,7 +47,6 @@ class Added(Struct, frozen=True, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to add."""
         return not (self.hooks or self.status_line or self.text) and self.mcp is None
 
 
@@ -60,7 +59,6 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changes."""
         return self.before == self.after
 
 

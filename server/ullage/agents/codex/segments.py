@@ -127,7 +127,6 @@ class CopiedBeginning:
         self._is_inside = True
 
     def read(self, record: Line) -> None:
-        """Notes the next record."""
         time = as_timestamp((record.value or {}).get("timestamp"))
         if self._is_inside and time:
             is_next = self._last_at >= self._made_at and 0 <= time - self._last_at <= _AT_ONCE

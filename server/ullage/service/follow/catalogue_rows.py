@@ -161,7 +161,6 @@ class CatalogueRows:
         return replace(transcript, events=(*transcript.events, WindowReported(size=told))) if told else transcript
 
     def _rules_of(self, transcript: ImportedTranscript, evidence: Evidence) -> Rules:
-        """Returns the rules at the end of the transcript."""
         origin = next((one for one in reversed(transcript.events) if isinstance(one, ConversationImported)), None)
         model = last_model(transcript)
         # The same for all conversations with this agent's version, where its settings are alike.

@@ -481,9 +481,7 @@ class Originals(Protocol):
         begins with `origin_id`; each with the files that belong to it after it."""
         ...
 
-    def read(self, version_id: int) -> Iterator[bytes]:
-        """Yields the bytes of a version."""
-        ...
+    def read(self, version_id: int) -> Iterator[bytes]: ...
 
     def stats(self) -> Mapping[str, tuple[int, ...]]:
         """Returns what the operating system said of each file that was kept as a whole, and of those that were removed,

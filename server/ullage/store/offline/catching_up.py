@@ -84,7 +84,6 @@ class _Sending:
         return CaughtUp(records=self._records, sessions=len(self._sessions), continued=tuple(self._continued))
 
     def send(self, one: Unsent) -> None:
-        """Sends one session."""
         there = self._remote.copied_session(one.session_id)
         if one.deleted:
             self._delete(one, there)

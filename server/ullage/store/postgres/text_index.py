@@ -78,7 +78,6 @@ class TextIndex(SharedSql):
         return self.execute(ids, (count,)).fetchone()[0]
 
     def insert_rows(self, rows: Sequence[tuple[int, int, str]], /) -> None:
-        """Writes rows."""
         written = self.execute(
             "INSERT INTO message_words (row_id, session_id, owner, size, tokens) "
             "SELECT w.row_id, r.session_id, r.owner, cardinality(t.tokens), array_to_tsvector(t.tokens) "
@@ -90,7 +89,6 @@ class TextIndex(SharedSql):
         self._count({row_id: tokens for row_id, _, tokens in rows}, written, 1)
 
     def delete_rows(self, rows: Sequence[tuple[int, str]], /) -> None:
-        """Deletes rows."""
         deleting = f"DELETE FROM message_words WHERE row_id = ANY(?) {_RETURNING}"
         self._count(dict(rows), self.execute(deleting, ([row_id for row_id, _ in rows],)), -1)
         words = [*{token for _, tokens in rows for token in tokens.split()}]

@@ -258,7 +258,6 @@ class PoolTransaction:
             self._publish()
 
     def _take(self) -> BoundedConnection:
-        """Returns a connection on which the transaction has begun."""
         # Each idle connection of the pool may be one that the server has closed.
         for left in reversed(range(self._pool.max_size + 1)):
             taken = self._pool.getconn()

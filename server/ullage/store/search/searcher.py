@@ -214,7 +214,6 @@ class Candidate(Struct, kw_only=True):
     chunk: int = 0
 
     def message(self) -> Message:
-        """Returns the message."""
         return read_message(self.payload)
 
 

@@ -253,9 +253,7 @@ class WordIndex(Connection, Protocol):
         """Deletes rows: their ids, and the tokens with which they were written."""
         ...
 
-    def has_row(self, row_id: int, /) -> bool:
-        """Returns whether there is a row with this id."""
-        ...
+    def has_row(self, row_id: int, /) -> bool: ...
 
     def row_lengths(self, row_ids: Sequence[int], /) -> dict[int, int]:
         """Returns the numbers of these rows' tokens, by the rows' ids."""
@@ -322,7 +320,6 @@ class Counts:
         return self._known[token]
 
     def has(self, token: str) -> bool:
-        """Returns whether any row has a token."""
         return self.of(token) > 0
 
 

@@ -51,7 +51,6 @@ class Fts5Index:
         return row[0] if row else self.further
 
     def insert_rows(self, rows: Sequence[tuple[int, int, str]], /) -> None:
-        """Writes rows."""
         written = ((row_id, tokens) for row_id, _, tokens in rows)
         self.executemany("INSERT INTO message_words (rowid, tokens) VALUES (?, ?)", written)
 
@@ -134,13 +133,11 @@ class Fts5Transactions:
 
     @contextmanager
     def reading(self) -> Generator[WordIndex]:
-        """Returns a transaction that reads."""
         with self._transaction("DEFERRED") as index:
             yield index
 
     @contextmanager
     def writing(self) -> Generator[WordIndex]:
-        """Returns a transaction that writes."""
         with self._transaction("IMMEDIATE") as index:
             yield index
 

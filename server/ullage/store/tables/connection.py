@@ -31,9 +31,7 @@ class Rows(Protocol):
         """Returns the next row as a tuple, or None after the last one."""
         ...
 
-    def fetchall(self) -> list[Any]:
-        """Returns the remaining rows."""
-        ...
+    def fetchall(self) -> list[Any]: ...
 
     def __iter__(self) -> Iterator[Any]:
         """Iterates over the remaining rows."""
