@@ -20,7 +20,8 @@ from support.hook_place import arrivals_at, until_counted
 from support.receipts import receipts_of
 from support.systems import needs_linux
 from support.wire.replies import Call
-from ullage.lost.left_out import HEAD, LONGEST
+from ullage.lost import LONGEST
+from ullage.lost.left_out import HEAD
 
 RULE = "Never change src/shop/legacy.py without a migration."
 ASKED = f"Rename the table in every part. {RULE}"

@@ -17,7 +17,8 @@ from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
 from support.command_line import PATIENCE, Ran, ullage
 from support.hook_place import arrivals_at, until_counted
 from support.systems import needs_linux
-from ullage.lost.left_out import HEAD, LONGEST
+from ullage.lost import LONGEST
+from ullage.lost.left_out import HEAD
 
 SEAT = SEATED[1]
 DECISION = "Decided: the port stays 8443, because src/shop/proxy.py expects it."

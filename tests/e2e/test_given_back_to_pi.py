@@ -13,7 +13,7 @@ from support.agents.runs import ONE_SHOTS
 from support.hook_place import TRIES, until_counted
 from support.plugged_agent import DECISION, PluggedAgent, places, run_instead
 from support.systems import needs_linux
-from ullage.lost.left_out import LONGEST
+from ullage.lost import LONGEST
 
 (_SHOT,) = [shot for shot in ONE_SHOTS if shot.known.name == "pi"]
 # Tokens of recent messages that it keeps.

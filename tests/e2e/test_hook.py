@@ -17,7 +17,8 @@ from support.program import language_server
 from support.receipts import receipts_of
 from ullage.agents.table import agent_of_word
 from ullage.app.agent_wiring import OwnCommand, added_to
-from ullage.lost.left_out import HEAD, LONGEST, characters
+from ullage.lost import LONGEST
+from ullage.lost.left_out import HEAD, characters
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from ullage.edits.compaction import Summary
 from ullage.formats.provider import Provider
 from ullage.ledger.ledger_entry import Entry as LedgerEntry
 from ullage.ledger.ledger_entry import Kind, Life
-from ullage.lost.left_out import LONGEST, write_brief
+from ullage.lost import LONGEST
 from ullage.memory.memory_tool import NAME
 from ullage.model import words
 from ullage.model.answer import TurnEnd
@@ -398,6 +398,17 @@ async def lost(workspace: Workspace, params: LostParams) -> LostResult:
 
 
 def _lost_result(found: "LeftOut", params: LostParams) -> LostResult:
+    from ullage.lost.left_out import detail_of, text_of, write_brief  # noqa: PLC0415
+
+    def row_of(entry: LedgerEntry) -> LostEntry:
+        return LostEntry(
+            kind=entry.kind,
+            state=entry.life,
+            text=text_of(entry, found.cwd),
+            detail=detail_of(entry),
+            index=entry.index,
+        )
+
     compaction = found.compaction
     of_kind = ([entry for entry in found.entries if entry.kind is kind] for kind in Kind)
     rows = (entry for entries in of_kind for entry in entries[: params.limit])
@@ -409,16 +420,8 @@ def _lost_result(found: "LeftOut", params: LostParams) -> LostResult:
         readable=compaction.is_readable,
         counts=found.counts,
         missing=found.missing,
-        entries=tuple(_lost_entry(entry, found.cwd) for entry in rows),
+        entries=tuple(map(row_of, rows)),
         brief=write_brief(found.entries, params.brief_size, cwd=found.cwd).text,
-    )
-
-
-def _lost_entry(entry: LedgerEntry, cwd: str) -> LostEntry:
-    from ullage.lost.left_out import detail_of, text_of  # noqa: PLC0415
-
-    return LostEntry(
-        kind=entry.kind, state=entry.life, text=text_of(entry, cwd), detail=detail_of(entry), index=entry.index
     )
 
 

@@ -214,8 +214,6 @@ def counted_words(counts: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {_NOUNS[Kind(kind)][count != 1]}" for kind, count in counts.items())
 
 
-# The most characters that Claude Code takes from a hook; other agents take as much.
-LONGEST = 10_000
 HEAD = f"What the last compaction left out. {RECORD} #N is the message that a line comes from."
 
 _GUIDE_HEAD = (

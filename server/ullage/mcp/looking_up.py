@@ -19,7 +19,8 @@ from msgspec import Struct
 from ullage.agents.discovery import is_in
 from ullage.api.protocol import context_text, usage_result
 from ullage.jsonrpc.envelope import INVALID_PARAMS, RpcError
-from ullage.lost.left_out import LONGEST, LeftOut, characters, left_out, write_brief
+from ullage.lost import LONGEST
+from ullage.lost.left_out import LeftOut, characters, left_out, write_brief
 from ullage.mcp.tool_table import (
     PREFIX,
     TOOLS,
@@ -32,6 +33,7 @@ from ullage.mcp.tool_table import (
     SearchInput,
 )
 from ullage.model.errors import InvalidRequest, MessageNotFound, SessionNotFound, UllageError
+from ullage.model.json_values import encode_json
 from ullage.model.message import Block, TextBlock, ToolResultBlock, ToolUseBlock, number_of
 from ullage.model.updates import TextContent, UsageMeta
 from ullage.model.usage import UsageSource
@@ -459,6 +461,11 @@ _SOURCES = {
     UsageSource.STALE: "The figure is the provider's last report and a count of what came after it",
     UsageSource.ESTIMATED: "The figure is an estimate, because the provider has not reported it",
 }
+
+
+def figures_json(own: Conversation) -> str:
+    """Returns the figures of the conversation's context as JSON."""
+    return encode_json(usage_result(own)).decode()
 
 
 async def figure_text(own: Conversation) -> str:

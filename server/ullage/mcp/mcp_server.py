@@ -26,7 +26,6 @@ from ullage.jsonrpc.envelope import (
 )
 from ullage.jsonrpc.peer import Dialect
 from ullage.mcp.tool_table import Asked, CallToolParams, CallToolResult, ListedTool, listed_tools
-from ullage.model.json_values import encode_json
 from ullage.redaction.quoting import cut
 
 # The versions that begin with a handshake; the newest comes first. A client that asks for another one gets the newest
@@ -133,21 +132,16 @@ TEMPLATES = (
 async def read_resource(uri: str, ask: Callable[[], Awaitable[Asked]]) -> ResourceText:
     """Returns a resource. `ask` returns the conversation. Raises `RpcError` (-32002) if there is no resource with this
     URI, and `UllageError` if it can't be read."""
-    if uri == SESSION_URI:
-        from ullage.mcp.looking_up import figure_text  # noqa: PLC0415
+    # Imported on use: the answer to `initialize` needs neither the search nor the patterns of secrets.
+    from ullage.mcp.looking_up import brief_text, figure_text, figures_json, open_text  # noqa: PLC0415
 
+    if uri == SESSION_URI:
         return ResourceText(uri=uri, mime_type=_TEXT, text=await figure_text((await ask()).own))
     if uri == FIGURES_URI:
-        from ullage.api.protocol import usage_result  # noqa: PLC0415
-
-        return ResourceText(uri=uri, mime_type=_JSON, text=encode_json(usage_result((await ask()).own)).decode())
+        return ResourceText(uri=uri, mime_type=_JSON, text=figures_json((await ask()).own))
     if uri == BRIEF_URI:
-        from ullage.mcp.looking_up import brief_text  # noqa: PLC0415
-
         return ResourceText(uri=uri, mime_type=_TEXT, text=await brief_text((await ask()).own))
     if uri.startswith(MESSAGES_URI):
-        from ullage.mcp.looking_up import open_text  # noqa: PLC0415
-
         numbers = unquote(uri.removeprefix(MESSAGES_URI))
         return ResourceText(uri=uri, mime_type=_TEXT, text=open_text(await ask(), f"#{numbers}", 1))
     raise RpcError(RESOURCE_NOT_FOUND, f"There is no resource {cut(uri, 80)!r}; resources/list names them.", "NotFound")

@@ -41,9 +41,12 @@ from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import target_for
 from ullage.redaction.privacy import hide
 from ullage.service.conversation.conversation import Conversation, Planned
-from ullage.summary.reader import Check
 from ullage.transcript.fold import Transcript
 from ullage.transcript.view import kept, leading, pinned_ids
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ullage.summary.reader import Check
 
 # A block that takes more than this share of the limit is shortened before older messages are dropped.
 _HUGE_SHARE = 0.5
@@ -352,7 +355,7 @@ async def plan_within(  # noqa: PLR0913 (each is a term of the plan)
     pinned, first_user_id = frozenset(transcript.pinned), transcript.first_user_id
     reader = conversation.workspace.reader
 
-    def choose(check: Check) -> CompactionPlan | None:
+    def choose(check: "Check") -> CompactionPlan | None:
         from ullage.summary.reader import Judge  # noqa: PLC0415  (30 ms to import)
 
         return plan_compaction(view, limits, pinned, first_user_id, partial(Judge, reader, check))
@@ -366,7 +369,7 @@ async def plan_within(  # noqa: PLR0913 (each is a term of the plan)
 async def plan_in_thread(
     conversation: Conversation,
     view: CountedView,
-    choose: Callable[[Check], CompactionPlan | None],
+    choose: Callable[["Check"], CompactionPlan | None],
     trigger: EditTrigger,
 ) -> Planned | None:
     """Returns the plan that `choose` makes for the present context, or None if `choose` returns None. `choose` runs in
@@ -458,7 +461,7 @@ def _staying(view: CountedView, first_user_id: str | None) -> frozenset[str]:
     return staying - {newest.id} if newest is not None and _is_typed(newest) else staying
 
 
-async def in_thread(work: Callable[[Check], T]) -> T:
+async def in_thread(work: Callable[["Check"], T]) -> T:
     """Runs `work` in a thread and returns its result, so that the event loop stays free. If the awaiting task is
     cancelled, the check that `work` gets raises at its next call, so that the thread ends soon."""
     given_up = Event()

@@ -14,16 +14,8 @@ from ullage.cli.output import Screen, print_bytes, print_json, working
 from ullage.cli.reports import Report
 from ullage.cli.session_source import Source, chosen_words, open_source, unread_words
 from ullage.ledger.ledger_entry import Entry, Kind, Life
-from ullage.lost.left_out import (
-    LONGEST,
-    LeftOut,
-    characters,
-    count_kinds,
-    detail_of,
-    left_out_words,
-    text_of,
-    write_brief,
-)
+from ullage.lost import LONGEST
+from ullage.lost.left_out import LeftOut, characters, count_kinds, detail_of, left_out_words, text_of, write_brief
 from ullage.lost.left_out import left_out as left_out_of
 from ullage.model.errors import InputError
 from ullage.model.message import number_of

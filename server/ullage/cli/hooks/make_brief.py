@@ -13,8 +13,8 @@ from ullage.agents.transcripts import read_document
 from ullage.agents.wiring import Wiring
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.ledger.ledger_entry import Entry
+from ullage.lost import LONGEST
 from ullage.lost.left_out import (
-    LONGEST,
     Before,
     characters,
     count_kinds,

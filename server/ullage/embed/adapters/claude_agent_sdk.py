@@ -20,7 +20,8 @@ from ullage.embed.adapters.framework_messages import Given, raw_of, to_message
 from ullage.embed.manager import ContextPool
 from ullage.formats.parsing import convert_usage, to_json
 from ullage.formats.provider import Provider
-from ullage.lost.left_out import LONGEST, last_compaction, lost_from, read_before, records_of, write_brief
+from ullage.lost import LONGEST
+from ullage.lost.left_out import last_compaction, lost_from, read_before, records_of, write_brief
 from ullage.model.errors import SessionNotFound, UllageError
 from ullage.model.events import MessageAppended
 from ullage.model.json_values import JsonObject, as_object

@@ -27,10 +27,13 @@ from ullage.service.conversation.work import Ask, Job, Preparation
 from ullage.service.plan import SUMMARIES, Attempt, aimed, automatic_limits, firm, in_thread, plan_within
 from ullage.service.summaries.by_model import OfflineSummarizer, Progress, compose_beside, model_writer, writes_by_model
 from ullage.summary.draft import text_room
-from ullage.summary.reader import Check
 from ullage.summary.summary_request import SummaryRequest
 from ullage.transcript.fold import reverted_ids
 from ullage.transcript.view import Item, cut_points, without_oldest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ullage.summary.reader import Check
 
 
 class SummaryProgress:
@@ -207,7 +210,7 @@ def conversation_key(conversation: Conversation) -> str:
     return "\n".join((conversation.id, *conversation.settings.private_patterns))
 
 
-def _read_slice(conversation: Conversation, items: Sequence[Item], check: Check) -> None:
+def _read_slice(conversation: Conversation, items: Sequence[Item], check: "Check") -> None:
     private = conversation.settings.private_patterns
     conversation.workspace.reader.go_on(
         conversation_key(conversation),
