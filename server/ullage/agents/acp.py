@@ -64,7 +64,7 @@ def window_of_model(model: Mapping[str, Any]) -> int | None:
 
 
 def whole_window(agent_name: str, window: int) -> int:
-    """Returns the window of the model, in tokens, of which an agent has reported the part for the prompt as `window`.
+    """Returns the window of the model, in tokens. Some agents report only the part for the prompt: `window` is that.
     `agent_name` is the name that the agent gave when the connection was opened."""
     name = agent_name.rpartition("/")[2]
     return next((known.whole_window(window) for known in _KNOWN if known.name == name), window)

@@ -211,7 +211,7 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
     - `compaction_call`: says whether an update of a tool call reports a compaction. Agents report them so to clients
       that take no updates of compactions.
     - `tool_in_call`: reads the tool's own name from a tool call.
-    - `whole_window`: returns the window of the model, in tokens, of which the window that the agent reports is the part
+    - `whole_window`: returns the window of the model, in tokens; the window that the agent reports may be only the part
       for the prompt.
 
     The readers return None, False or an empty string if the message has no such addition.
@@ -261,7 +261,7 @@ class Sessions(Struct, frozen=True, kw_only=True):
     - `format`: the name of the files' format, if the agent has no formats of its own.
     - `table`: the table whose rows are conversations, if they are kept in a SQLite database. `newer_table`: that of
       newer versions, whose name sorts after it. Its row decides where both have a conversation.
-    - `marks`: bytes of which some are in each record of a compaction, and in each that says the window otherwise than
+    - `marks`: some of these bytes are in each record of a compaction, and in each that says the window otherwise than
       with every answer.
     - `registry`: returns the conversations' files that a file lists, as glob patterns, judged by the records of a file
       that a pattern finds. The file itself holds no conversation then.

@@ -291,7 +291,7 @@ class ChatReader(RecordReader):
         return answer
 
     def _take_response(self, request: JsonObject, time: int) -> str:
-        """Adds the answer of a request as the user saw it, for requests of which nothing else was kept. Returns its id,
+        """Adds the answer of a request as the user saw it, for requests without other kept parts. Returns its id,
         empty if there was no answer."""
         response = request.get("response")
         parts = [response] if isinstance(response, str) else as_list(response)

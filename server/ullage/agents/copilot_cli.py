@@ -70,7 +70,7 @@ _OF_PARENT = ("subagent.started", "subagent.completed", "subagent.failed")
 
 
 def records(document: Document) -> Records:
-    """Returns the events of the log, of which the reader takes those of one conversation: the one that `document.run`
+    """Returns the events of the log. The reader takes those of one conversation: the one that `document.run`
     asks for, by default the main one.
 
     A record with the conversation's id comes before them, and the session's facts from `workspace.yaml`. The other

@@ -353,7 +353,7 @@ def less_output(most: int, reserve: int) -> Callable[[Setup], Threshold]:
 
 
 def _of_both(setup: Setup, buffer: int, answer: int) -> Rule | None:
-    """Returns the threshold by the window, of which the buffer or the answer stays free, and by the largest prompt."""
+    """Returns the threshold by the window, less the buffer or the answer, and by the largest prompt."""
     given = setup.given
     kept = max(answer, buffer)
     of_window = _positive(setup.window - kept, f"{kept:,} tokens before the end of the window", given.name("reserve"))

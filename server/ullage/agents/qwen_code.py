@@ -5,8 +5,8 @@ end if that is earlier and the window is larger (read in its source, version 0.2
 give a model's window as `contextWindowSize`. To the proxy it reports usage and compactions in `_meta` of its updates,
 and windows in its list of models.
 
-Measured with 0.24.4: the answer of the hook `PreCompact` is a part of the instructions for its summary, of which it
-takes 4,000 characters. The hook `SessionStart` runs after a compaction, but its answer reaches no request; so what a
+Measured with 0.24.4: the answer of the hook `PreCompact` is a part of the instructions for its summary: the
+first 4,000 characters. The hook `SessionStart` runs after a compaction, but its answer reaches no request; so what a
 compaction left out is given with the prompt after it, when the hook `UserPromptSubmit` finds another summary in the
 agent's file. That hook runs at the results of tools as well. Its answer is a part of the prompt, which the file keeps,
 so that a resumed session has it, too.

@@ -1,7 +1,7 @@
 """What agents' readers have in common: the loop over records, the counts of a usage, and sub-agents' conversations.
 
 Some agents' lines say with `isSidechain` and `agentId` that they are a sub-agent's. A log and the files next to it are
-then divided into conversations, which become runs, of which `Document.run` chooses one.
+then divided into conversations, which become runs. `Document.run` chooses one.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -45,7 +45,7 @@ _LOUDNESS = re.compile(
     r"(?:-v{1,3}|-q{1,2}|-s|-rA|-ra|--verbose|--quiet|--silent|--trace|--no-header|--no-summary|--tb[=\w]*|--no-colou?r"
     r"|--colou?r(?:=\w+)?|--capture=no|--nocapture|-count=1|--reporter[=\w-]*|--showlocals|-l)$"
 )
-# Commands of which the rest of the words says what is done now, and not what must succeed.
+# Commands whose other words say what is done now, and not what must succeed.
 _BY_TWO_WORDS = {"commit", "push", "pull", "fetch", "add", "stash"}
 _OF_TWO_WORDS = {
     "go", "cargo", "mix", "npm", "pnpm", "yarn", "bun", "deno", "make", "just", "mvn", "mvnw", "gradle", "gradlew",

@@ -137,7 +137,7 @@ _ACTIONS = {plain(name): action for action, names in TOOLS.items() for name in n
 
 
 def canonical_name(action: Action) -> str:
-    """Returns the tool name that is used for a call of which only the action is known."""
+    """Returns the tool name that is used for a call if only its action is known."""
     return TOOLS[action][0]
 
 

@@ -261,7 +261,7 @@ def _may_stay(role: str, end: str) -> bool:
 
 
 def _with_one_prompt(messages: Sequence[Message], before: Sequence[Message]) -> list[Message]:
-    """Returns appended messages of which plain system messages at the beginning of the conversation are its prompt,
+    """Returns appended messages; plain system messages at the beginning of the conversation are its prompt,
     which a request has as one. `before` are the messages so far."""
     is_prompt, read = all(message.role is Role.SYSTEM for message in before), list[Message]()
     for message in messages:

@@ -118,7 +118,7 @@ def _command(words: "Sequence[str]") -> int:
 
 
 def _reported(run: "Callable[[], int]") -> int:
-    """Returns the exit status of a command, or that of its error, of which it prints a line."""
+    """Returns the exit status of a command, or that of its error, which it prints as one line."""
     from ullage.model.errors import UllageError  # noqa: PLC0415
 
     try:

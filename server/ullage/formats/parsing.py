@@ -294,7 +294,7 @@ def to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-# The fields of which a usage has at least one. Anthropic's and OpenAI's Responses have the first two.
+# A usage has at least one of these fields. Anthropic's and OpenAI's Responses have the first two.
 USAGE_FIELDS = ("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens")
 
 
@@ -349,7 +349,7 @@ def _counts(raw: Mapping[str, Any]) -> Usage:
 
 
 def exclude_cache(prompt: int, output: int, cache_read: int, cache_creation: int = 0) -> Usage:
-    """Returns a usage for a request of `prompt` tokens, of which `cache_read` came from the cache and `cache_creation`
+    """Returns a usage for a request of `prompt` tokens: `cache_read` of them came from the cache and `cache_creation`
     were written to it."""
     cache_read = min(cache_read, prompt)
     cache_creation = min(cache_creation, prompt - cache_read)

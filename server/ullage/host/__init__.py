@@ -60,7 +60,7 @@ class System:
         return ""
 
     def runs(self, process_id: object) -> bool:
-        """Returns whether there is such a process that has not ended. One of which the parent does not ask how it has
+        """Returns whether there is such a process that has not ended. One whose parent does not ask how it has
         ended counts as ended where the system says so."""
         if type(process_id) is not int or process_id <= 0:
             return False

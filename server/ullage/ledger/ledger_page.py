@@ -31,7 +31,7 @@ _EDGE, _BETWEEN = 400, 260
 _LINE, _MENDED, _PARAGRAPH = 300, 200, 500
 # Characters of a job's result that a page shows, and of how many jobs.
 _RESULT, _MOST_RESULTS = 500, 3
-# Mended problems, of which a page has no more. The agent's last words are shown in full.
+# A page has at most so many mended problems. The agent's last words are shown in full.
 _MOST_MENDED, _LAST_WORDS = 6, 1_400
 # Characters at each end of a text that are read.
 _MOST_CLEANED = 12_000

@@ -23,7 +23,7 @@ from ullage.redaction.clean import clean
 _REPLY = 80
 # Characters of a question, and of all options that a reply may have chosen from.
 _QUESTION, _OPTIONS = 300, 400
-# Characters of a text of which a beginning is kept. It is cleaned before it is cut.
+# Characters that are kept of the beginning of a text. It is cleaned before it is cut.
 _READ = 4_000
 # A line that offers an option: `2.`, `B)`, `**Option 1:**`, `Variante A -`, each with its text.
 _OPTION = re.compile(

@@ -698,7 +698,7 @@ def _is_answer(purpose: Purpose, call: ToolCall) -> bool:
 
 def _reported(call: ToolCall, purpose: Purpose, *, reports: bool) -> bool | None:
     """Returns whether a command failed as far as its call reports it, None if that says nothing about the command.
-    Where an agent reports failures, a command of which it reports none has passed."""
+    Where an agent reports failures, a command without a reported failure has passed."""
     if call.failed:
         return True
     if call.failed is None and (not reports or purpose.masked or goes_on(call.result) or call.result_index < 0):

@@ -549,7 +549,7 @@ def settled_prepare_at(summary: SummarySettings, context: ContextSettings) -> fl
 
 
 def _order(settings: ContextSettings) -> Iterator[tuple[_Threshold, _Threshold]]:
-    """Yields the pairs of settings of which the first must not exceed the second."""
+    """Yields pairs of settings: the first must not exceed the second."""
     of = _thresholds(settings)
     yield of["target"], of["compactAt"]
     yield of["clearAt"], of["compactAt"]

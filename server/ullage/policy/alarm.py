@@ -71,7 +71,7 @@ def level(used: int, budget: ContextBudget | None) -> Level:
 
 # Calls of the mean growth, and the share of the threshold: the larger of both is the distance of the warning. Of 23
 # recorded compactions of Claude Code 22 were warned of at least one call ahead. The other one came after a result of
-# 35,000 tokens, of which the count alone doesn't warn (`alarm.used_for_warnings`).
+# 35,000 tokens, and the count alone doesn't warn (`alarm.used_for_warnings`).
 _CALLS, _SHARE = 5, 0.05
 
 

@@ -188,7 +188,7 @@ _LEAST = 3
 def ending(seen: Sequence[Compacted], version: str, model: str, *, knows_files: bool = False) -> Ending | None:
     """Returns what contexts held after these compactions of one agent. Three or more must be known: compactions of the
     same version and model, else of the same model, else any. Returns None if there are fewer. With `knows_files`, what
-    is attached again is known and is not part of it; only compactions of which it is known count then."""
+    is attached again is known and is not part of it; then only compactions for which it is known count."""
     # Where all that a prompt holds counts as hidden, the hidden part itself was not known before.
     known = [one for one in seen if one.rest > one.hidden and not (knows_files and one.attached is None)]
     same = [one for one in known if one.model == model]

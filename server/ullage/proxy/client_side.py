@@ -329,7 +329,7 @@ async def _delete_others(sessions: Sessions, session_id: str, others: Sequence[s
     """Has the agent delete these sessions. Returns whether it has deleted one. An error is only logged."""
     deleted = False
     for other in others:
-        # The record does not say of which agent each session is, and the ids of agents differ.
+        # The record does not say which agent has each session, and the ids of agents differ.
         for connection in (one for one in sessions.connection.agents if one.agent.alive):
             connection.set_aside(other)
             try:

@@ -73,7 +73,7 @@ _PEM = re.compile(
 )
 _PUTTY = re.compile(r"PuTTY-User-Key-File-\d.{0,8000}?Private-MAC: \w{10,80}", re.DOTALL)
 _LONGEST_PUTTY = 8_000
-# The end of a private key of which the beginning was cut off. What is before it is matched from its end backwards.
+# The end of a private key whose beginning was cut off. What is before it is matched from its end backwards.
 _PEM_END = re.compile(rf"-----END {_LABEL}-----")
 _LINES_BACKWARDS = re.compile(r"(?:(?:[nr]\\|\s){1,4}[\w+/=]{20,90}){1,200}")
 _LONGEST_PEM = 18_000

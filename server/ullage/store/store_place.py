@@ -99,7 +99,7 @@ def open_to_read_at(place: StorePlace | None = None) -> Generator[TableStore]:
 
 def local_path(place: StorePlace | None) -> Path:
     """Returns the path with which the files begin that this machine keeps next to a store: the store's own file, or for
-    an address in PostgreSQL a name in the user's data folder, of which there is no file."""
+    an address in PostgreSQL a name in the user's data folder, where there is no such file."""
     if isinstance(place, str) and is_address(place):
         return default_path().with_name(local_name(place))
     return Path(place) if place is not None else default_path()

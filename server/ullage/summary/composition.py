@@ -166,7 +166,7 @@ def left_by_tail(request: SummaryRequest, entries: Sequence[Entry]) -> Iterator[
 
 
 def carried_on(request: SummaryRequest, ledger: Ledger) -> Iterator[Entry]:
-    """Yields what an earlier summary says, for a conversation of which only that is known: the lines of an earlier page
+    """Yields what an earlier summary says, if nothing else of a conversation is known: the lines of an earlier page
     under their headings, its files, and any other text as an outline. What the ledger has in a newer state is left
     out."""
     previous = request.previous

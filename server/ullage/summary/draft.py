@@ -53,9 +53,9 @@ class Draft:
     """Reads a model's summary from chunks that may be cut anywhere, and gives out its text without secrets and
     imitations as soon as an entry is complete. The strings that `add` and `end` yield concatenate to `text`.
 
-    Text before the first heading is dropped, and so are empty lines and entries of which `is_false` says that they
-    contradict what is known. Asking the model for these again would cost as much as the whole summary, and the page
-    below it has the true state.
+    Text before the first heading is dropped, and so are empty lines and entries that contradict what is known
+    (`is_false`). Asking the model for these again would cost as much as the whole summary, and the page below it has
+    the true state.
     """
 
     def __init__(self, is_false: Callable[[str], bool] | None = None) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent, FileSystemEventHandler
     from watchdog.observers.api import BaseObserver, ObservedWatch
 
-# Folders that are watched below one root: each takes a kilobyte of the kernel's, of which a user has some thousands.
+# Folders that are watched below one root: each takes a kilobyte of the kernel's, and a user has some thousands.
 _MOST_FOLDERS = 4_000
 _MOUNTS = Path("/proc/self/mountinfo")
 # Types of file systems that other machines, a host or a program write to (`/proc/self/mountinfo`). WSL's `/mnt` is 9p.
@@ -39,7 +39,7 @@ _FOREIGN = re.compile(
 _ESCAPED = re.compile(r"\[([*?\[])\]")
 # SQLite writes changes to this file first.
 _WRITE_AHEAD = "-wal"
-# Paths of which it is kept whether a pattern finds them.
+# Paths for which it is remembered whether a pattern finds them.
 _MOST_KNOWN = 10_000
 
 
@@ -181,7 +181,7 @@ class WatchedFolders:
         told = {os.fsdecode(path) for path in (event.src_path, event.dest_path) if path}
         names = {name for path in told for name in self._named(path)}
         is_own = not names.isdisjoint(self._own)
-        # A folder that is moved, or one that was missed, has files of which nothing is told by themselves.
+        # A folder that is moved, or one that was missed, has files about which no event comes.
         leaves = event.is_directory and event.event_type in ("moved", "deleted")
         self._gone |= {root for root in list(self._watches) if root.real in told} if leaves else set()
         is_anywhere = (leaves and any(map(self._has_files, names))) or any(map(self._is_missed, names))

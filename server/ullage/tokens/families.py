@@ -6,7 +6,7 @@ recognised by the shares of their bytes.
 
 Sources: OpenAI's cookbook and tiktoken's model table for OpenAI. For the others, ratios measured with their public
 tokenizers on code, prose, tool output, CJK text and coloured output; for Claude, ratios derived from Anthropic's
-published counts, and for coloured output that of tool output, which the tokenizer of Claude 2 counts alike.
+published counts, and for coloured output the ratio of tool output, which the tokenizer of Claude 2 counts alike.
 """
 
 import re

@@ -18,7 +18,7 @@ _ALL = -1
 
 def read_rows(path: Path, tables: Collection[str], session_id: str = "", most: int = _ALL) -> tuple[Line, ...]:
     """Returns the rows of the named tables that the database has, ordered by the tables' names: all, or with
-    `session_id` those of one session, of each table at most the last `most` that were added. These are the rows that
+    `session_id` the rows of one session, of each table at most the last `most` that were added. These are the rows that
     name it in a column `session_id`, and in a table without that column the row whose `id` it is. If no table has that
     column, the database holds one session, and all are.
 

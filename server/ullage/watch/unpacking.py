@@ -90,7 +90,7 @@ def read_content(path: Path) -> bytes:
 
 def unpack(data: bytes, name: str) -> bytes:
     """Returns the content of a compressed file, and other bytes as they are, but without long runs of NUL characters
-    and without lines of more than 64 MiB, in place of which a line says so. `name` is the file's name in errors.
+    and without lines of more than 64 MiB; in their place a line says so. `name` is the file's name in errors.
 
     Raises `InvalidRequest` if the file is damaged, is an archive, or holds too much.
     """

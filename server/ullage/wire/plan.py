@@ -133,7 +133,7 @@ def _meaning(file: FileChange) -> FileMeaning:
 
 class WiresAgents(Protocol):
     """Adds Ullage to agents of this machine. `add` and `take_out` return one change for each agent. `words` name the
-    agents; without words all those on this machine are meant, of which there may be none. Both raise `InvalidRequest`
+    agents; without words all those on this machine are meant; there may be none. Both raise `InvalidRequest`
     for a word that names no such agent, or if the settings of a named agent can't be changed. Without words, the change
     of such an agent has failed, and the other agents have theirs."""
 

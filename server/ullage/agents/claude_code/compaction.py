@@ -14,7 +14,7 @@ What is attached again was measured with 2.1.316 in one process: of the files th
 compaction, the five last changed on the disk, whole if they have at most 5,000 tokens, else their names. A process that
 resumed a session attaches none that an earlier one has read, and the log does not say which. In 2.0.76 to 2.1.42, whose
 logs lack them, 24 next prompts of 34,000 to 73,000 tokens held, at the median, 1,100 tokens more than the same rule
-says of the five that were last read or changed. A file of which only a part was shown has at least as many lines as
+says of the five that were last read or changed. A file that was shown only in part has at least as many lines as
 the number of the last one.
 """
 
@@ -321,7 +321,7 @@ _TOUCHING = (Action.READ, Action.WRITE, Action.EDIT)
 
 def reattached(setup: Setup, context: Sequence[Message]) -> Reattached | None:
     """Returns the files that Claude Code adds to the context again after a compaction. `context` is the
-    messages before it. Returns None for versions of which it is not known."""
+    messages before it. Returns None for versions for which it is not known."""
     if not _FIRST <= version_of(setup.version) <= _LAST:
         return None
     return Reattached(files=tuple(_last_files(context)), most=_MOST)

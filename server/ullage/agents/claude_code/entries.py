@@ -132,7 +132,7 @@ def is_listed_again(text: str) -> bool:
     return _LISTED.fullmatch(text) is not None
 
 
-# Attachments of which no text is read: it is not in the log, or it is no message of the conversation. Those of 2.1.316
+# Attachments whose text is not read: it is not in the log, or it is no message of the conversation. Those of 2.1.316
 # are facts about the session, which the model is sent in every session and which count with what the agent adds to
 # each request, the system prompt (`prompt_snapshot`), and the tools that a search has found.
 _WITHOUT_TEXT = {

@@ -126,7 +126,7 @@ class Reader:
         self._writer.finish()
 
     def is_complete(self) -> bool:
-        """Returns whether no line is held back but those of an answer of which the log says that it has ended."""
+        """Returns whether no line is held back but those of an answer that has ended, as the log says."""
         return not (self._undecided or self._waiting or self._boundary) and self._writer.is_complete
 
     def starts_over(self, lines: Sequence[Line]) -> bool:

@@ -211,7 +211,7 @@ class TreeWriter:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is held back but an answer of which the log says that it has ended, and its results."""
+        """Whether nothing is held back but an answer that has ended, as the log says, and its results."""
         answer = self._answer
         return not self._early and (answer is None or answer.is_added or answer.is_complete)
 

@@ -123,7 +123,7 @@ class CopiedBeginning:
         self._made_at = time
 
     def begin(self) -> None:
-        """Notes a line that says of which other conversation the records after it are."""
+        """Notes a line that names the other conversation from which the records after it come."""
         self._is_inside = True
 
     def read(self, record: Line) -> None:

@@ -100,7 +100,7 @@ def _own_kind(item: JsonObject, texts: set[str]) -> JsonObject:
 
 
 def _text_input(value: JsonObject) -> str:
-    """Returns the text of which `read_arguments` made an input; "" if it was made of a JSON object."""
+    """Returns the text from which `read_arguments` made an input; "" if it was made from a JSON object."""
     text = as_text(value.get("arguments")) if len(value) == 1 else ""
     return text if text and read_arguments(text) == value else ""
 

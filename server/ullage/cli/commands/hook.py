@@ -284,7 +284,7 @@ class _Hook:
             print_nothing()
 
     def _answer_prompt(self, _: "dict[str, Any]") -> None:
-        # No hook has reported a compaction of which the agent's file has a mark.
+        # The agent's file has a mark of a compaction that no hook has reported.
         if self._mark and has_new_mark(self._kept, self._path, self._mark):
             self._kept.owe()
         self._give_late()

@@ -186,7 +186,7 @@ def _count(value: object) -> int | None:
 
 
 _LEVELS = "○◔◑◕●"
-# A figure of which nothing else says whether it warns does so from this share of the threshold on.
+# If nothing else says whether a figure warns, it does from this share of the threshold on.
 _WARNS = 0.9
 _DOT = " · "
 # Styles by the name of what shows the line, each with the texts before and after a styled text: ECMA-48 for terminals,

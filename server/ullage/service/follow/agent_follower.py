@@ -121,7 +121,7 @@ _QUIET = 900.0
 _KEEP_AT_LATEST = 60.0
 # Seconds that a look may take before others begin: one at a large file that can only be read whole takes longer.
 _PATIENCE = 0.1
-# Files of which a piece is read in one round, if their sessions have only a part of them. Many that are read in turns
+# Files from which a piece is read in one round, if their sessions have only a part of them. Many that are read in turns
 # would be in memory together, and none would be whole before all are.
 _BEHIND = 2
 

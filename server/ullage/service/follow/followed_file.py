@@ -519,7 +519,7 @@ class FollowedFile:
 async def _figures_at_end(
     workspace: Workspace, files: TranscriptFiles, found: FoundFile, format_name: str
 ) -> Conversation | None:
-    """Returns a conversation of which only the figures are right: those that the end of the file says. Returns None if
+    """Returns a conversation whose figures alone are right: those that the end of the file says. Returns None if
     it doesn't say them. `format_name` is the file's format, "" if it is not known."""
     for most in _ENDS:
         document = await asyncio.to_thread(files.read_ends, found.path, most)

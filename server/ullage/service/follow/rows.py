@@ -92,7 +92,7 @@ class LiveRows:
         self, found: FoundFile, conversation: Conversation, now: int, ahead: Conversation | None = None
     ) -> FollowedRow | None:
         """Makes the row of a followed file from its conversation. Returns the row, or None if it is as it was. `ahead`
-        is what `FollowedFile.look_ahead` says of a file of which the session lacks a part."""
+        is what `FollowedFile.look_ahead` says of a file if the session lacks a part of it."""
         row = row_of(ahead or conversation)
         if ahead is not None and not ahead.id:
             facts = conversation.transcript
@@ -165,7 +165,7 @@ log = logging.getLogger(__name__)
 # Seconds for which changes are collected before they are sent, so that many conversations that change at once are one
 # message. Short against the quarter of a second after which a user sees a delay.
 _COLLECTED_FOR = 0.02
-# Rows above which those of conversations that have ended go, the first changed first: a process may run for weeks.
+# Above so many rows, ended conversations go, the first changed first: a process may run for weeks.
 _MOST = 1_000
 Run = Callable[[Callable[[FollowedRow], object]], Coroutine[Any, Any, None]]
 ReadNewest = Callable[[str], Coroutine[Any, Any, FollowedRow | None]]
@@ -280,7 +280,7 @@ class Following:
         return self._workspace.followed
 
     def _show(self, row: FollowedRow) -> None:
-        """Has the figures of an open session be those of its row, and publishes them if they have changed by that."""
+        """Gives an open session the figures of its row, and publishes them if they have changed."""
         conversation = self._open(row.session_id)
         shown = conversation and usage_update(conversation)
         self._rows[row.session_id] = row

@@ -32,7 +32,7 @@ class SubAgents:
 
     @classmethod
     def of(cls, store: SessionStore) -> Self:
-        """Returns those of a store. Raises `StoreError`."""
+        """Returns the sub-agents' sessions of a store. Raises `StoreError`."""
         return cls(store.imported())
 
     @property

@@ -276,7 +276,7 @@ class SessionTools(Protocol):
         ...
 
     def offered(self, session_id: str, declared: Sequence[ToolDefinition]) -> tuple[ToolDefinition, ...]:
-        """Returns the tools that the model is offered now: those of `declared` that are not the door's, and the
+        """Returns the tools that the model is offered now: the `declared` ones that are not the door's, and the
         door's own as they are now. Called before each request."""
         ...
 

@@ -208,7 +208,7 @@ class LocalCopy(SqliteStore):
             return _is_unsent(connection, session_id)
 
     def unsent(self) -> tuple[Unsent, ...]:
-        """Returns the sessions of which the server may lack something, a fork after its parent."""
+        """Returns the sessions that the server may not have whole, a fork after its parent."""
         with self.reading() as connection:
             rows = connection.execute(
                 "SELECT u.session_id, u.after, u.deleted FROM unsent u LEFT JOIN sessions s USING (session_id) "

@@ -53,7 +53,7 @@ def copy_here(remote: TableStore, local: LocalCopy, session_id: str) -> bool:
 
 
 def copy_beginning(remote: TableStore, local: LocalCopy, session_id: str) -> None:
-    """Copies only what comes before the first message of a session of which nothing is here yet, for lack of room."""
+    """Copies only what comes before the first message of a session that is not here yet, for lack of room."""
     row = remote.copied_session(session_id)
     if row is not None and row.parent_id is None and local.copied_session(session_id) is None:
         local.set_cut(session_id, is_cut=True)

@@ -55,7 +55,7 @@ class Template(Struct, frozen=True, kw_only=True):
         return self._without_id(piece), Shape.PLAIN
 
     def restore(self, cores: bytes, shape: Shape) -> bytes:
-        """Returns the pieces of which these are the cores, one after the other. All have the same shape."""
+        """Returns the pieces that have these cores, one after the other. All have the same shape."""
         match shape:
             case Shape.AS_IS:
                 return cores

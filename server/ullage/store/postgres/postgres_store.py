@@ -385,7 +385,7 @@ def find_own(connection: Connection, workspace: str) -> tuple[str, ...]:
 
 
 def forget_words(connection: Connection) -> None:
-    """Deletes those of the role's words from the vocabulary of the search that are in no session of the role's now."""
+    """Deletes the role's words that are in none of its sessions now from the vocabulary of the search."""
     connection.execute("DELETE FROM message_vocabulary WHERE owner = current_user")
     connection.execute(_COUNT.format("TRUE"), (1,))
 

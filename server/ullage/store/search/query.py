@@ -375,7 +375,7 @@ _LONGEST_MISTYPED = 20
 # Mistyped words of a query that are looked for: each takes some milliseconds.
 _MOST_MISTYPED = 3
 # Letters at the beginning of a word within which any single change is tried; a change after them is looked for among
-# the words that begin with them, of which so many are read.
+# the words that begin with them: so many are read.
 _HEAD = 3
 _MOST_READ = 3_000
 # Words that one is taken for.
@@ -411,7 +411,7 @@ def _may_be_mistyped(word: str) -> bool:
 
 
 def _alike(connection: WordIndex, words: Sequence[str]) -> dict[str, set[str]]:
-    """Returns for the first `_MOST_MISTYPED` of the words that begin no word of the index those of the index that
+    """Returns for the first `_MOST_MISTYPED` words that begin no word of the index the words of the index that
     differ from it by one letter that is missing, one too many or another one, or by two letters in the wrong order."""
     begun = connection.words_beginning(words, 1)
     mistyped = [word for word, longer in zip(words, begun, strict=True) if not longer][:_MOST_MISTYPED]

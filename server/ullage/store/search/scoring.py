@@ -52,7 +52,7 @@ FADING = 0.8
 AFTER = 0.8
 # Bytes of a message's record at which its neighbours count half of that: about 200 words.
 SHORT_BYTES = 1_300
-# The gain of a message of which the query asks for the speaker, as a share of its score.
+# The gain of a message if the query asks for its speaker, as a share of its score.
 SPEAKER_GAIN = 1.0
 # The gain of a turn that begins with the name of who speaks, if the query has the name: less, for the query may ask
 # what another said of them.

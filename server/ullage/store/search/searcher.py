@@ -69,7 +69,7 @@ _ROOM = 2_000
 _LEAST_WEIGHT = 0.1
 # Characters of a message that are read as a neighbour: its beginning says what it is about.
 _NEIGHBOUR_CHARS = 800
-# A quotation of which hardly a word says anything ("but the file was not there") is looked for by all of its words.
+# A quotation whose words hardly say anything ("but the file was not there") is looked for by all of its words.
 _FEW_WORDS = 2
 # Of rows that have all words of a quotation, the newest so many are looked at.
 _QUOTING = 100

@@ -387,7 +387,7 @@ def sessions_with(connection: Connection, message_id: str) -> tuple[str, ...]:
 
 
 def attached_sessions(connection: Connection) -> tuple[AttachedSession, ...]:
-    """Returns the listed sessions of agents behind the proxy of which an agent has had another id than their own, last
+    """Returns the listed sessions of agents behind the proxy that an agent has known by another id than their own, last
     created first. The second own record of such a session attaches the agent."""
     rows = connection.execute(
         "SELECT s.session_id, s.title, r.payload FROM sessions s "
@@ -439,7 +439,7 @@ def imported_sessions(connection: Connection) -> tuple[ImportedSession, ...]:
 
 
 def delete_session(connection: Connection, session_id: str, unindex: Unindex) -> None:
-    """Removes the session from the list, and deletes all records that no fork needs: its own and those of deleted
+    """Removes the session from the list, and deletes all records that no fork needs: its own and records of deleted
     ancestors. `unindex` deletes the text of records from the index of the search. Raises `SessionNotFound`."""
     require_session(connection, session_id)
     connection.execute("UPDATE sessions SET deleted = TRUE WHERE session_id = ?", (session_id,))
