@@ -4,6 +4,11 @@ The user is warned once when the context crosses the warning threshold, and agai
 figure fell below the threshold. If an agent compacts the conversation, the warning comes near enough to its compaction
 to be true, and at least one call ahead.
 
+The threshold is `ContextBudget.warn_at`: the setting `warnAt` as a share of the usable window (`budget.py`). Where an
+agent compacts the conversation it is what `warns_at` returns, and at the earliest the same share of the agent's
+threshold (`service/conversation/environment.py`). After each change `service/compact/automatic.py` asks `is_due`, tells
+the user and records `ContextWarned`.
+
 The calls that are left until the compaction are judged by recent growth, which is heavy-tailed and comes in stretches:
 many small calls, then a few large ones. Their range is that of a log-normal distribution whose mean and spread come
 from the recent calls, mixed with what calls of coding agents usually add. Fitted on 34 of 69 recorded compactions of

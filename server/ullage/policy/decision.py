@@ -1,6 +1,9 @@
 """Decides from figures alone what to do about a context: when to act, what size to aim for, which edits are worth their
 price, and when to stop.
 
+`service/compact/automatic.py` asks `decide` after each change. It makes room by the rungs of `service/plan.py`; what
+needs a summary is done in `service/compact/run.py`.
+
 The circuit breaker stops automatic compaction when it does not help. It opens after three failures in a row, or after
 three refills in a row. A refill means that the context reaches the threshold again within three answers after a
 compaction. The limit is three because other products settled on it; a fourth try has not been seen to help. The breaker

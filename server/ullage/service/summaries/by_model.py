@@ -1,5 +1,11 @@
 """Who writes a summary: a model, at the end of the conversation that it is to summarize, the provider by itself, whose
 summary is sealed, or the offline summarizer.
+
+A model is sent the request of the conversation's next turn (`live_request` in `service/asking.py`), so that the
+provider's cache is used, with the instructions of `summary/draft.py` (`write_instructions`) at its end. If that is too
+long, it is asked again without the oldest messages. Its answer passes `Draft`, which lets through complete entries
+without secrets and without what the ledger contradicts. The page below the answer is made by code
+(`summary/composition.py`).
 """
 
 import asyncio
