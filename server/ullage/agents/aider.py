@@ -25,22 +25,21 @@ from ullage.model.usage import Usage
 _STARTED = re.compile(r"^# aider chat started at (\S+ \S+)", re.MULTILINE)
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
+def _patterns(machine: Machine) -> tuple[str, ...]:
     """Returns the paths of aider's chat histories: in the home folder (or `AIDER_CHAT_HISTORY_FILE`), and in the folder
     in which the user works."""
     name = ".aider.chat.history.md"
     return (machine.folder("AIDER_CHAT_HISTORY_FILE", name), *machine.in_project(name))
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns the first line of the first prompt in the chat history's text, or "" if there is none. Prompts that are
-    slash commands are skipped."""
+def _title_of(records: Sequence[JsonObject]) -> str:
+    # Prompts that are slash commands are no titles.
     lines = (line for record in records for line in as_text(record.get("text")).splitlines())
     prompts = (line.lstrip("#").strip() for line in lines if line.startswith("####"))
     return next((first_line(prompt) for prompt in prompts if prompt and not prompt.startswith("/")), "")
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     """Returns the facts of a chat history. Its folder is the one in which the file is, and its id is the time at which
     its newest chat began."""
     starts = [start for record in records for start in _STARTED.findall(as_text(record.get("text")))]
@@ -59,8 +58,7 @@ _ASKING = ("/ask ", "/code ", "/architect ", "/context ", "/help ")
 _CLEARING = ("/clear", "/reset")
 
 
-def matches(document: Document) -> bool:
-    """Returns whether any line of the file is aider's heading for a start of the program."""
+def _matches(document: Document) -> bool:
     return any(map(_begins, document.lines))
 
 
@@ -68,7 +66,7 @@ def _begins(line: Line) -> bool:
     return _START.match(line.text) is not None
 
 
-def records(document: Document) -> Records:
+def _records(document: Document) -> Records:
     """Returns a record with the project's folder, then the lines since one start of the program. `document.run` chooses
     the start, by default the newest one with a prompt; the others are listed as skipped."""
     starts = [at for at, line in enumerate(document.lines) if _begins(line)]
@@ -168,8 +166,8 @@ def _usage(text: str) -> Usage:
     return exclude_cache(counts.get("sent", 0), counts.get("received", 0), read, written)
 
 
-FORMAT = replace(incremental(NAME, matches, AiderReader, records), begins_another=_begins)
+FORMAT = replace(incremental(NAME, _matches, AiderReader, _records), begins_another=_begins)
 
 AGENT = Agent(
-    name="aider", formats=(FORMAT,), sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of)
+    name="aider", formats=(FORMAT,), sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of)
 )

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from ullage.agents.agent import Agent, Inserted, Sessions
 from ullage.agents.machine import Machine, first_line
-from ullage.agents.record_reader import RecordReader
+from ullage.agents.record_reader import PieceRecordReader
 from ullage.formats.parsing import Document, as_timestamp, parse_json
-from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
+from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import incremental
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Block, Role, TextBlock, ThinkingBlock
@@ -20,11 +20,8 @@ from ullage.model.message import Block, Role, TextBlock, ThinkingBlock
 _BEGIN, _END = "<USER_REQUEST>", "</USER_REQUEST>"
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns glob patterns for the transcripts of Antigravity's editor, desktop program and command line.
-
-    Of the two files of a conversation only the complete one, `transcript_full.jsonl`, is matched.
-    """
+def _patterns(machine: Machine) -> tuple[str, ...]:
+    # Of the two files of a conversation only the complete one is matched.
     home = f"{machine.folder('', '.gemini')}"
     return tuple(
         f"{home}/{program}/brain/*/.system_generated/logs/transcript_full.jsonl"
@@ -32,9 +29,7 @@ def patterns(machine: Machine) -> tuple[str, ...]:
     )
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns the first line of the first prompt in these records of a conversation, as its title; empty if they have
-    none."""
+def _title_of(records: Sequence[JsonObject]) -> str:
     texts = (as_text(record.get("content")) for record in records if record.get("type") == "USER_INPUT")
     parts = (text.partition(_BEGIN)[2].partition(_END) for text in texts)
     return next((first_line(request) for request, ends, _ in parts if ends), "")
@@ -44,18 +39,16 @@ NAME = "antigravity"
 _MODEL = re.compile(r"changed setting `Model Selection` from .{0,200}? to (.{1,200}?)\.\s*+(?:</|$)")
 
 
-def matches(document: Document) -> bool:
-    """Returns whether any line of the file is a step of an Antigravity conversation."""
+def _matches(document: Document) -> bool:
     return any({"step_index", "source", "type", "status"} <= set(value) for value in document.objects)
 
 
-class StepReader(RecordReader):
+class StepReader(PieceRecordReader):
     """Reads the steps of one Antigravity conversation. The pieces of a message are held back until another message
     begins."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
         super().__init__(builder)
-        self._pieces = PieceReader(builder)
         self._ran: list[str] = []
 
     def _read(self, value: JsonObject, number: int) -> None:
@@ -77,9 +70,6 @@ class StepReader(RecordReader):
                 self._take_result(kind.lower(), text, time)
             case _:
                 self._builder.skip(number, f"{kind or 'unknown'} step", expected=kind == "CONVERSATION_HISTORY")
-
-    def _flush(self) -> None:
-        self._pieces.end()
 
     def _take_message(self, text: str, time: int) -> None:
         if chosen := _MODEL.search(text):
@@ -110,12 +100,12 @@ def _decode(value: object) -> object:
     return value if problem else decoded
 
 
-FORMAT = incremental(NAME, matches, StepReader)
+FORMAT = incremental(NAME, _matches, StepReader)
 
 AGENT = Agent(
     name="Antigravity",
     formats=(FORMAT,),
-    sessions=Sessions(patterns=patterns, title_of=title_of),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of),
     inserted=Inserted(
         not_typed=(r"The following is a <SYSTEM_MESSAGE> not actually sent by the user",),
         tags=("USER_SETTINGS_CHANGE",),

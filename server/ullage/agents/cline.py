@@ -240,16 +240,14 @@ NAME = "cline"
 _MESSAGES, _COMPACTION = ".messages.json", ".compaction.json"
 
 
-def matches(document: Document) -> bool:
-    """Returns whether the file, or one file of the folder, holds the messages of a Cline session."""
+def _matches(document: Document) -> bool:
     value = _session(document)
     messages = as_objects(value.get("messages"))
     return bool(messages) and {"sessionId", "updated_at"} <= value.keys() and all("role" in item for item in messages)
 
 
-def records(document: Document) -> Records:
-    """Returns a record with the session's facts, then one per message, and the newest compaction after the last message
-    that it covers."""
+def _records(document: Document) -> Records:
+    # The newest compaction comes after the last message that it covers.
     value = _session(document)
     messages = as_objects(value.get("messages"))
     about, compaction = _beside(document, ".json"), _beside(document, _COMPACTION)
@@ -339,15 +337,14 @@ class ClineReader(RecordReader):
         )
 
 
-FORMAT = incremental(NAME, matches, ClineReader, records)
+FORMAT = incremental(NAME, _matches, ClineReader, _records)
 
 
 _CLINE, _ROO = "saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline"
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns glob patterns for the files of Cline's sessions (its CLI and newer extensions) and tasks (its classic
-    extension)."""
+def _patterns(machine: Machine) -> tuple[str, ...]:
+    # Files of sessions (its CLI and newer extensions) and of tasks (its classic extension).
     data = (
         machine.variables.get("CLINE_DATA_DIR", "").replace("\\", "/")
         or f"{machine.folder('CLINE_DIR', '.cline')}/data"
@@ -362,33 +359,27 @@ def roo_patterns(machine: Machine) -> tuple[str, ...]:
     return tuple(f"{place}/tasks/*/api_conversation_history.json" for place in machine.extension_folders(_ROO))
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns the title of a session or task from these of its records, or else the first line of its first prompt.
-    Empty if they have neither."""
+def _title_of(records: Sequence[JsonObject]) -> str:
     titles = last_text((as_object(record.get("metadata")) for record in records), "title")
     titles = titles or last_text(records, "prompt")
     task = last_text(records, "task") or next((as_text(item.get("text")) for item in records if item.get("say")), "")
     return titles or first_line(task)
 
 
-def is_sub_agent(path: str) -> bool:
-    """Returns whether a session is a sub-agent's: the name of its file, which is its id, contains two underscores after
-    its parent's id."""
+def _is_sub_agent(path: str) -> bool:
+    # The name of the file, which is the session's id, has two underscores after its parent's id.
     return "__" in path.rpartition("/")[2]
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    """Returns the facts of a session or task. The id of a sub-agent's session begins with its parent's."""
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     facts = common_facts(path, records)
-    if not is_sub_agent(path):
+    if not _is_sub_agent(path):
         return facts
     session_id = path.rpartition("/")[2].removesuffix(".messages.json")
     return side_of(facts, session_id, session_id.partition("__")[0])
 
 
-def companions(path: str) -> tuple[str, ...]:
-    """Returns the names of the files next to a session's messages or a task's history that belong to it. Empty for
-    other files."""
+def _companions(path: str) -> tuple[str, ...]:
     name = path.rpartition("/")[2]
     if name == "api_conversation_history.json":
         return ("ui_messages.json", "task_metadata.json", "history_item.json")
@@ -408,9 +399,9 @@ _CLI = (3, 0, 65)
 AGENT = Agent(
     name="Cline",
     formats=(FORMAT, TASKS),
-    companions=companions,
+    companions=_companions,
     sessions=Sessions(
-        patterns=patterns, title_of=title_of, facts_of=facts_of, fact_files=companions, is_sub_agent=is_sub_agent
+        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions, is_sub_agent=_is_sub_agent
     ),
     # Read in its source: nine tenths of the largest prompt, which is nine tenths of the window. It compares its own
     # estimate.
@@ -422,5 +413,5 @@ AGENT = Agent(
 ROO_AGENT = Agent(
     name="Roo Code",
     short="Roo",
-    sessions=Sessions(patterns=roo_patterns, title_of=title_of, format="cline-task", fact_files=companions),
+    sessions=Sessions(patterns=roo_patterns, title_of=_title_of, format="cline-task", fact_files=_companions),
 )

@@ -68,7 +68,7 @@ def replay_records(values: Iterable[JsonObject]) -> JsonObject:
     return _replay(lines)[0].session
 
 
-def records(document: Document) -> Records:
+def _records(document: Document) -> Records:
     """Returns a record with the session's facts, then one for each request, in order.
 
     Requests that the user undid are marked, and come before those that replaced them.
@@ -179,14 +179,12 @@ NAME = "vscode-chat"
 _VENDOR, _CHOSEN = "copilot/", "copilot/auto"
 
 
-def matches(document: Document) -> bool:
-    """Returns whether the file is a chat session of VS Code, as one JSON object or as a log of operations."""
+def _matches(document: Document) -> bool:
     return is_session(document) or is_log(document)
 
 
-def companions(path: str) -> tuple[str, ...]:
-    """Returns the path, relative to the file's folder, of the `workspace.json` that names the folder of the session's
-    workspace."""
+def _companions(path: str) -> tuple[str, ...]:
+    # The `workspace.json` names the folder of the workspace.
     return ("../workspace.json",) if "/workspaceStorage/" in path and "/chatSessions/" in path else ()
 
 
@@ -400,25 +398,22 @@ def _uri(value: Any) -> str:
     )
 
 
-FORMAT = replace(incremental(NAME, matches, ChatReader, records), is_complete=ChatReader.is_complete)
+FORMAT = replace(incremental(NAME, _matches, ChatReader, _records), is_complete=ChatReader.is_complete)
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns glob patterns for VS Code's chat sessions: those of each workspace, and those of windows without one."""
+def _patterns(machine: Machine) -> tuple[str, ...]:
+    # Those of each workspace, and those of windows without one.
     users = machine.editor_folders("User")
     folders = ("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions")
     return tuple(f"{user}/{folder}/*.json*" for user in users for folder in folders)
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    """Returns the facts of a session. Its folder is in the file `workspace.json` of its workspace."""
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     facts = common_facts(path, [as_object(record.get("v", record)) for record in records])
     return replace(facts, cwd=next((folder for record in records if (folder := folder_of(record))), ""))
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns the session's title, or else the first line of the first prompt in these records. Returns "" if they
-    contain neither."""
+def _title_of(records: Sequence[JsonObject]) -> str:
     session = replay_records([record for record in records if not folder_of(record)])
     messages = (as_object(request).get("message") for request in as_objects(session.get("requests")))
     return as_text(session.get("customTitle")) or first_prompt(messages)
@@ -428,6 +423,6 @@ AGENT = Agent(
     name="Copilot Chat",
     short="Chat",
     formats=(FORMAT,),
-    companions=companions,
-    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, fact_files=companions),
+    companions=_companions,
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions),
 )

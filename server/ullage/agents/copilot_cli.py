@@ -25,21 +25,18 @@ from ullage.model.message import Block, ResourceBlock, Role, TextBlock, Thinking
 from ullage.model.usage import Usage
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns glob patterns for Copilot CLI's event logs: one in a folder per session; in early versions a file per
-    session."""
+def _patterns(machine: Machine) -> tuple[str, ...]:
+    # One in a folder per session; in early versions a file per session.
     return (f"{_home(machine)}/*/events.jsonl", f"{_home(machine)}/*.jsonl")
 
 
-def running_patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns a glob pattern for the files that exist while a session is open: `inuse.PID.lock` in its folder (seen
-    with 1.0.102)."""
+def _running_patterns(machine: Machine) -> tuple[str, ...]:
+    # `inuse.PID.lock` is in a session's folder while it is open (seen with 1.0.102).
     return (f"{_home(machine)}/*/inuse.*.lock",)
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    """Returns the facts of a session. Those in `workspace.yaml` are preferred to those in its log, because they follow
-    the session if it moves to another folder."""
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    # Those in `workspace.yaml` are preferred, because they follow the session if it moves to another folder.
     return common_facts(path, [*_workspaces(records), *records])
 
 
@@ -47,9 +44,7 @@ def _workspaces(records: Sequence[JsonObject]) -> list[dict[str, str]]:
     return [read_pairs(as_text(record.get("text")).splitlines()) for record in records if "file" in record]
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns a session's title from these of its records, or else the first line of its first prompt. Empty if they
-    have neither."""
+def _title_of(records: Sequence[JsonObject]) -> str:
     data = [as_object(record.get("data")) for record in records]
     named = next((pairs["name"] for pairs in _workspaces(records) if pairs.get("name")), "")
     prompts = (
@@ -93,8 +88,7 @@ def records(document: Document) -> Records:
     return Records(lines=(*head, *document.lines), skipped=tuple(skipped))
 
 
-def companions(path: str) -> tuple[str, ...]:
-    """Returns the path, relative to the log's folder, of the file with the session's facts."""
+def _companions(path: str) -> tuple[str, ...]:
     return ("workspace.yaml",) if "/session-state/" in path and path.endswith("/events.jsonl") else ()
 
 
@@ -135,8 +129,7 @@ _OWN_EVENTS = {
 }
 
 
-def matches(document: Document) -> bool:
-    """Returns whether any line of the file has the shape of an event of Copilot CLI."""
+def _matches(document: Document) -> bool:
     return any(
         isinstance(value.get("data"), dict)
         and "id" in value
@@ -353,7 +346,7 @@ def _time(event: JsonObject) -> int:
     return as_timestamp(event.get("timestamp"))
 
 
-FORMAT = incremental(NAME, matches, CopilotReader, records)
+FORMAT = incremental(NAME, _matches, CopilotReader, records)
 
 # The largest prompt of a model of one's own, which is its window until its first answer (1.0.102).
 _LARGEST = "COPILOT_PROVIDER_MAX_PROMPT_TOKENS"
@@ -369,9 +362,9 @@ AGENT = Agent(
     name="Copilot CLI",
     short="Copilot",
     formats=(FORMAT,),
-    companions=companions,
-    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, fact_files=companions),
-    processes=Processes(patterns=running_patterns, running_in=running_in_name),
+    companions=_companions,
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions),
+    processes=Processes(patterns=_running_patterns, running_in=running_in_name),
     # Of the most tokens of a prompt, which it reports as its window; measured by trial with 1.0.102.
     own_context=OwnContext(threshold=share(0.8)),
     own_settings=OwnSettings(files=lambda _: (), read=_read_settings, known=frozenset(), prefix="COPILOT"),

@@ -52,15 +52,14 @@ from ullage.model.message import (
 )
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
+def _patterns(machine: Machine) -> tuple[str, ...]:
     """Returns the path of Crush's list of projects. Each project has its own database, in `data_dir` or in `.crush`
     under its `path`."""
     folder = machine.folder("LOCALAPPDATA", "AppData/Local") if machine.system == "win32" else machine.data
     return (f"{folder}/crush/projects.json",)
 
 
-def registry(records: Sequence[JsonObject]) -> tuple[str, ...]:
-    """Returns glob patterns for the databases of the projects that are listed in `projects.json`."""
+def _registry(records: Sequence[JsonObject]) -> tuple[str, ...]:
     projects = (project for record in records for project in as_objects(record.get("projects")))
     folders = ((as_text(project.get("path")), as_text(project.get("data_dir"))) for project in projects)
     # The folder of a database may be relative to the project.
@@ -72,15 +71,14 @@ def _slashed(path: str) -> str:
     return path.replace("\\", "/")
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     """Returns the facts of a session. Its folder is the one that contains `.crush`, the default folder of the database;
     it is "" if the database is in another folder."""
     folder = PurePosixPath(path).parent
     return replace(common_facts(path, records), cwd=str(folder.parent) if folder.name == ".crush" else "")
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns the session's title from these rows; empty if they have none."""
+def _title_of(records: Sequence[JsonObject]) -> str:
     return last_text((as_object(record.get("row", record)) for record in records), "title")
 
 
@@ -90,14 +88,13 @@ _ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT,
 _UNFINISHED = {"error", "canceled"}
 
 
-def matches(document: Document) -> bool:
-    """Returns whether the file is a database whose tables have Crush's columns."""
+def _matches(document: Document) -> bool:
     return any({"parts", "session_id", "role"} <= row.keys() for row in rows_of(document, "messages")) or any(
         {"summary_message_id", "prompt_tokens"} <= row.keys() for row in rows_of(document, "sessions")
     )
 
 
-def records(document: Document) -> Records:
+def _records(document: Document) -> Records:
     """Returns the row of one session, then those of its messages. `document.run` chooses it, by default the newest one
     that is not a sub-agent's; the others are listed as skipped."""
     sessions, messages = rows_of(document, "sessions"), rows_of(document, "messages")
@@ -244,7 +241,7 @@ def _read_result(data: JsonObject) -> ToolResultBlock:
     return ToolResultBlock(tool_use_id=as_text(data.get("tool_call_id")), content=tuple(content), is_error=failed)
 
 
-FORMAT = replace(incremental(NAME, matches, CrushReader, records), is_complete=CrushReader.is_complete)
+FORMAT = replace(incremental(NAME, _matches, CrushReader, _records), is_complete=CrushReader.is_complete)
 
 _SWITCH = "disable_auto_summarize"
 
@@ -285,7 +282,7 @@ def _threshold(setup: Setup) -> Threshold:
 AGENT = Agent(
     name="Crush",
     formats=(FORMAT,),
-    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, registry=registry, table="sessions"),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, registry=_registry, table="sessions"),
     tables=TABLES,
     # Read in its source, `internal/agent/agent.go`.
     own_context=OwnContext(threshold=_threshold),

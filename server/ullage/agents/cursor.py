@@ -22,9 +22,9 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Facts, Inserted, Sessions, common_facts, side_of
 from ullage.agents.machine import Machine, first_prompt, last_text
-from ullage.agents.record_reader import RecordReader
+from ullage.agents.record_reader import PieceRecordReader
 from ullage.formats.parsing import Document, Line, as_count, parse_json, to_json
-from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
+from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
 from ullage.formats.transcripts.format import Records, file_named, incremental, rows_of
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
@@ -105,13 +105,12 @@ def _sizes(root: list[tuple[int, int | bytes]]) -> tuple[int, int] | None:
     return (used, window) if 0 < used <= window and (not parts or total == used) else None
 
 
-class StoreReader(RecordReader):
+class StoreReader(PieceRecordReader):
     """Reads the messages of a conversation. Each is complete, so no event is held back. The size of the context is
     known of the newest answer alone."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
         super().__init__(builder)
-        self._pieces = PieceReader(builder)
         self._time = 0
 
     def _read(self, value: JsonObject, number: int) -> None:
@@ -220,7 +219,7 @@ _ROLES = ("user", "assistant")
 _IDS = "ullage.ids"
 
 
-def is_sub_agent(path: str) -> bool:
+def _is_sub_agent(path: str) -> bool:
     """Returns whether a transcript is a sub-agent's: it is in a folder `subagents`."""
     return "/subagents/" in path
 
@@ -232,11 +231,11 @@ def ids_in(path: str) -> tuple[str, str]:
     if not separator or not place.endswith(".jsonl"):
         return "", ""
     own = place.rpartition("/")[2].removesuffix(".jsonl")
-    return own, place.partition("/")[0] if is_sub_agent(path.replace("\\", "/")) else ""
+    return own, place.partition("/")[0] if _is_sub_agent(path.replace("\\", "/")) else ""
 
 
-def matches(document: Document) -> bool:
-    """Returns whether the first message has Cursor's shape: a role next to the message, and no type."""
+def _matches(document: Document) -> bool:
+    # A role next to the message, and no type.
     for value in document.objects:
         if value.get("role") in _ROLES:
             content = as_object(value.get("message")).get("content")
@@ -244,12 +243,8 @@ def matches(document: Document) -> bool:
     return False
 
 
-class CursorReader(RecordReader):
+class CursorReader(PieceRecordReader):
     """Reads the lines of a transcript of Cursor's CLI. Each line is a complete message, so no event is held back."""
-
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
-        self._pieces = PieceReader(builder)
 
     def _read(self, value: JsonObject, number: int) -> None:
         self._builder.agent = "Cursor"
@@ -286,33 +281,30 @@ class CursorReader(RecordReader):
                 self._pieces.piece(role, blocks)
 
 
-def records(document: Document) -> Records:
-    """Returns the ids that the file's path says, if it says any, and the lines of the file."""
+def _records(document: Document) -> Records:
     ids = ids_in(document.name)
     head = (Line(number=1, value={_IDS: ids}),) if ids[0] else ()
     return Records(lines=(*head, *document.lines))
 
 
-FORMAT = incremental(NAME, matches, CursorReader, records)
+FORMAT = incremental(NAME, _matches, CursorReader, _records)
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns glob patterns for the databases of Cursor's CLI, one for each conversation, and for its transcripts: in a
-    folder per session, those of sub-agents one folder deeper."""
+def _patterns(machine: Machine) -> tuple[str, ...]:
+    # Databases, one for each conversation, and transcripts, those of sub-agents one folder deeper.
     projects = f"{machine.folder('', '.cursor')}/projects/*/agent-transcripts"
     stores = (f"{place}/chats/*/*/store.db" for place in (machine.folder("", ".cursor"), f"{machine.settings}/cursor"))
     return (*stores, f"{projects}/*/*.jsonl", f"{projects}/*/subagents/*.jsonl", f"{projects}/*.jsonl")
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    """Returns the facts of a conversation. The records have no ids: those of a conversation and of the one that started
-    it as a sub-agent's are in the path of the transcript."""
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    # The records have no ids: they are in the path of the transcript.
     session_id, parent = ids_in(path)
     facts = common_facts(path, records)
     if path.endswith("/store.db"):
         return _facts_of_store(facts, records)
     facts = replace(facts, session_id=facts.session_id or session_id)
-    return side_of(facts, session_id, parent) if is_sub_agent(path) else facts
+    return side_of(facts, session_id, parent) if _is_sub_agent(path) else facts
 
 
 def _facts_of_store(facts: Facts, records: Sequence[JsonObject]) -> Facts:
@@ -330,15 +322,11 @@ def _head(records: Sequence[JsonObject]) -> JsonObject:
     return head_in(as_object(record.get("row")) for record in records)
 
 
-def companions(path: str) -> tuple[str, ...]:
-    """Returns the name of the file with the folder and the times of the conversation in a database. Empty for other
-    files."""
+def _companions(path: str) -> tuple[str, ...]:
     return ("meta.json",) if path.endswith("/store.db") and "/chats/" in path else ()
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns the name that a conversation has in its database, or else the first line of the first prompt in these
-    records. Returns "" if they have neither."""
+def _title_of(records: Sequence[JsonObject]) -> str:
     return (
         last_text(records, "title")
         or name_of(_head(records))
@@ -351,15 +339,15 @@ def title_of(records: Sequence[JsonObject]) -> str:
 AGENT = Agent(
     name="Cursor",
     formats=(STORE_FORMAT, FORMAT),
-    companions=companions,
+    companions=_companions,
     tables=TABLES,
     inserted=Inserted(tags=("user_info",)),
     sessions=Sessions(
-        patterns=patterns,
-        title_of=title_of,
-        facts_of=facts_of,
-        fact_files=companions,
-        is_sub_agent=is_sub_agent,
+        patterns=_patterns,
+        title_of=_title_of,
+        facts_of=_facts_of,
+        fact_files=_companions,
+        is_sub_agent=_is_sub_agent,
         table="meta",
     ),
 )

@@ -33,32 +33,28 @@ from ullage.agents.own_context import (
     switched_off,
     version_of,
 )
-from ullage.agents.record_reader import RecordReader
+from ullage.agents.record_reader import PieceRecordReader, RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json
-from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
+from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_blocks
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role, TextBlock
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns glob patterns for Droid's session files: in a folder per project; in early versions without such a
-    folder."""
+def _patterns(machine: Machine) -> tuple[str, ...]:
+    # In a folder per project; in early versions without such a folder.
     home = f"{machine.folder('', '.factory')}/sessions"
     return (f"{home}/*/*.jsonl", f"{home}/*.jsonl")
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    """Returns the facts of a session. Its id is in the first record, of type `session_start`."""
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     facts = common_facts(path, records)
     head = as_object(next((record for record in records if record.get("type") == "session_start"), None))
     return replace(facts, session_id=as_text(head.get("id")) or facts.session_id)
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns a session's title from these of its records, or else the first line of its first prompt. Empty if they
-    have neither."""
+def _title_of(records: Sequence[JsonObject]) -> str:
     messages = [as_object(record.get("message")) for record in records]
     prompts = (message.get("content") for message in messages if message.get("role") == "user")
     return last_text(records, "sessionTitle") or last_text(records, "title") or first_prompt(prompts)
@@ -109,19 +105,15 @@ _OWN_LINES = {"todo_state", "agent_turn_outcome", "session_end"}
 _SETTINGS = "settings"
 
 
-def matches(document: Document) -> bool:
-    """Returns whether any line of the file begins a session of Droid."""
+def _matches(document: Document) -> bool:
     return any(value.get("type") == "session_start" and "id" in value for value in document.objects)
 
 
-def companions(path: str) -> tuple[str, ...]:
-    """Returns the name of the file with a session's settings, which is in the folder of the session's file. Empty if
-    `path` is not a session's file."""
+def _companions(path: str) -> tuple[str, ...]:
     return (f"{PurePosixPath(path).stem}.settings.json",) if "/.factory/" in path and path.endswith(".jsonl") else ()
 
 
-def records(document: Document) -> Records:
-    """Returns a record with the session's settings, if that file is there, then the lines of the session's file."""
+def _records(document: Document) -> Records:
     settings = tuple(
         Line(number=1, value={"type": _SETTINGS} | as_object(companion.value)) for companion in document.companions
     )
@@ -183,7 +175,7 @@ class DroidReader(RecordReader):
         )
 
 
-FORMAT = incremental(NAME, matches, DroidReader, records)
+FORMAT = incremental(NAME, _matches, DroidReader, _records)
 
 STREAM_NAME = "droid-stream"
 _STREAM_OWN_LINES = {"system", "error", "reasoning_start", "reasoning_end"}
@@ -198,13 +190,12 @@ def matches_stream(document: Document) -> bool:
     )
 
 
-class DroidStreamReader(RecordReader):
+class DroidStreamReader(PieceRecordReader):
     """Reads the lines of one run of `droid exec`. The pieces of a message are held back until another message
     begins."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
         super().__init__(builder)
-        self._pieces = PieceReader(builder)
         self._called = False
         self._said = ""
 
@@ -228,9 +219,6 @@ class DroidStreamReader(RecordReader):
                 kind = as_text(value.get("type"))
                 self._take_facts(value)
                 self._builder.skip(number, f"{kind or 'unknown'} line", expected=kind in _STREAM_OWN_LINES)
-
-    def _flush(self) -> None:
-        self._pieces.end()
 
     def _take_facts(self, value: JsonObject) -> None:
         self._builder.agent = "Droid"
@@ -268,8 +256,8 @@ STREAM_FORMAT = incremental(STREAM_NAME, matches_stream, DroidStreamReader)
 AGENT = Agent(
     name="Droid",
     formats=(FORMAT, STREAM_FORMAT),
-    companions=companions,
-    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of),
+    companions=_companions,
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of),
     own_context=OwnContext(threshold=_threshold),
     own_settings=SETTINGS,
 )

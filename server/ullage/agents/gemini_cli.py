@@ -251,8 +251,7 @@ _FOLDER = re.compile(r"Workspace Directories:\*\*[^\S\n]*\n\s*+- (.+)|working in
 _CONVERSATION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def matches(document: Document) -> bool:
-    """Returns whether the file is one of Gemini CLI's logs, conversations or checkpoints."""
+def _matches(document: Document) -> bool:
     history = _history(document)
     if history:
         typed = as_objects(as_object(document.value).get("messages"))
@@ -270,7 +269,7 @@ def matches(document: Document) -> bool:
     )
 
 
-def records(document: Document) -> Records:
+def _records(document: Document) -> Records:
     """Returns the lines of a log, or for a conversation in one JSON object a record with its facts, then one per
     message."""
     history = _history(document)
@@ -457,35 +456,32 @@ def _usage(tokens: JsonObject) -> Usage:
     return replace(usage, reasoning_tokens=thoughts)
 
 
-FORMAT = replace(incremental(NAME, matches, GeminiReader, records), is_complete=GeminiReader.is_complete)
+FORMAT = replace(incremental(NAME, _matches, GeminiReader, _records), is_complete=GeminiReader.is_complete)
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns glob patterns for Gemini CLI's conversations: per project, those of sub-agents one folder deeper, and
-    saved checkpoints."""
+def _patterns(machine: Machine) -> tuple[str, ...]:
+    # Per project, those of sub-agents one folder deeper, and saved checkpoints.
     projects = f"{machine.folder('GEMINI_CLI_HOME', '')}/.gemini/tmp/*"
     return (f"{projects}/chats/session-*.json*", f"{projects}/chats/*/*.jsonl", f"{projects}/checkpoint-*.json")
 
 
-def fact_files(path: str) -> tuple[str, ...]:
-    """Returns the path, relative to the conversation's folder, of the file that contains the folder of its project."""
+def _fact_files(path: str) -> tuple[str, ...]:
+    # The file has the folder of the project.
     return ("../.project_root",) if "/chats/" in path else (".project_root",)
 
 
-def is_sub_agent(path: str) -> bool:
-    """Returns whether a file is a sub-agent's: it is in a folder of its own in `chats`, named after the main
-    conversation."""
+def _is_sub_agent(path: str) -> bool:
+    # It is in a folder of its own in `chats`, named after the main conversation.
     return PurePosixPath(path).parent.parent.name == "chats"
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    """Returns the facts of a conversation. Its folder is in the file `.project_root`, or in the first record of the
-    conversation."""
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    # The folder is in the file `.project_root`, or in the first record of the conversation.
     roots = (as_text(record.get("text")).strip() for record in records if record.get("file") == ".project_root")
     heads = (as_list(as_object(record.get("$set", record)).get("directories")) for record in records)
     folders = (as_text(folder) for folders in heads for folder in folders)
     facts = common_facts(path, records)
-    if is_sub_agent(path):
+    if _is_sub_agent(path):
         file = PurePosixPath(path)
         facts = side_of(facts, facts.session_id or file.stem, file.parent.name)
     return replace(
@@ -495,9 +491,7 @@ def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     )
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns a conversation's title from these of its records, or else the first line of its first prompt. Empty if
-    they have neither."""
+def _title_of(records: Sequence[JsonObject]) -> str:
     facts = [as_object(record.get("$set", record)) for record in records]
     # A resumed conversation begins with all of its messages in one record.
     said = [message for fact in facts for message in (fact, *as_objects(fact.get("messages")))]
@@ -608,7 +602,7 @@ AGENT = Agent(
     short="Gemini",
     formats=(FORMAT,),
     sessions=Sessions(
-        patterns=patterns, title_of=title_of, facts_of=facts_of, fact_files=fact_files, is_sub_agent=is_sub_agent
+        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_fact_files, is_sub_agent=_is_sub_agent
     ),
     retention=RETENTION,
     # Half of the window, measured by trial.

@@ -37,16 +37,14 @@ from ullage.model.message import (
 )
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns the path of goose's database of sessions, and a glob pattern for the session files of older versions."""
+def _patterns(machine: Machine) -> tuple[str, ...]:
     windows = machine.system == "win32"
     folder = f"{machine.settings}/Block/goose/data/sessions" if windows else f"{machine.data}/goose/sessions"
     return (f"{folder}/sessions.db", f"{folder}/*.jsonl")
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    """Returns the facts of a session: from its row in the database, which also shows a sub-agent's session, or from the
-    first line of its file."""
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    # The row in the database also shows a sub-agent's session.
     facts = common_facts(path, records)
     models = (as_object(parsed(as_object(record.get("row")).get("model_config_json"))) for record in records)
     return replace(
@@ -56,8 +54,7 @@ def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     )
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns the session's name from these rows of the database or records of its file; empty if they have none."""
+def _title_of(records: Sequence[JsonObject]) -> str:
     heads = [as_object(record.get("row", record)) for record in records]
     return last_text(heads, "name") or last_text(heads, "description")
 
@@ -81,8 +78,7 @@ _ITEMS = {
 }
 
 
-def matches(document: Document) -> bool:
-    """Returns whether the file is a database with goose's columns, or a session's JSONL file."""
+def _matches(document: Document) -> bool:
     if any({"content_json", "session_id"} <= row.keys() for row in rows_of(document, "messages")):
         return True
     if any({"working_dir", "accumulated_total_tokens"} <= row.keys() for row in rows_of(document, "sessions")):
@@ -93,7 +89,7 @@ def matches(document: Document) -> bool:
     )
 
 
-def records(document: Document) -> Records:
+def _records(document: Document) -> Records:
     """Returns a record with the session's facts, then one per message. `document.run` chooses a session of a database,
     by default the newest; the others are listed as skipped."""
     if not any("table" in value for value in document.objects[:1]):
@@ -263,7 +259,7 @@ def _read_content(part: JsonObject) -> ResultPart:
 
 
 # Messages are complete when they are written, so nothing more may come for the end.
-FORMAT = replace(incremental(NAME, matches, GooseReader, records), is_complete=GooseReader.is_complete)
+FORMAT = replace(incremental(NAME, _matches, GooseReader, _records), is_complete=GooseReader.is_complete)
 
 _SHARE, _WINDOW = "GOOSE_AUTO_COMPACT_THRESHOLD", "GOOSE_CONTEXT_LIMIT"
 
@@ -297,7 +293,7 @@ SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SHARE}), serv
 AGENT = Agent(
     name="goose",
     formats=(FORMAT,),
-    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, table="sessions"),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, table="sessions"),
     tables=TABLES,
     # Read in its source, `context_mgmt/mod.rs`.
     own_context=OwnContext(threshold=share(0.8)),

@@ -11,31 +11,26 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Facts, Sessions, common_facts, side_of
 from ullage.agents.machine import Machine, first_prompt, last_text
-from ullage.agents.record_reader import RecordReader
+from ullage.agents.record_reader import PieceRecordReader
 from ullage.formats.parsing import Document, Line, to_json
-from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_image_url, read_parts
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Block, Role, TextBlock, ThinkingBlock, join_texts
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns a glob pattern for Grok's chat histories: in a folder per project, and in it one per session."""
+def _patterns(machine: Machine) -> tuple[str, ...]:
     return (f"{machine.folder('', '.grok')}/sessions/*/*/chat_history.jsonl",)
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns a session's title from `summary.json`, or else the first line of the first prompt in these records.
-    Returns "" if they contain neither."""
+def _title_of(records: Sequence[JsonObject]) -> str:
     named = last_text(records, "generated_title") or last_text(records, "session_summary")
     typed = (record for record in records if record.get("type") == "user" and "synthetic_reason" not in record)
     return named or first_prompt(record.get("content") for record in typed)
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    """Returns the facts of a session. Its id, and whether it is a sub-agent's, says `summary.json`, which does not say
-    which session started it."""
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    # `summary.json` has the id, and whether it is a sub-agent's, but not which session started it.
     summary = as_object(next((record for record in records if "info" in record), None))
     session_id = as_text(as_object(summary.get("info")).get("id"))
     facts = replace(common_facts(path, records), session_id=session_id)
@@ -53,34 +48,27 @@ _MARKS = {"model_id", "model_fingerprint", "prompt_index", "synthetic_reason"}
 _SUMMARY = "summary"
 
 
-def matches(document: Document) -> bool:
-    """Returns whether any line of the file is a row of a Grok chat history."""
+def _matches(document: Document) -> bool:
     return any(
         as_text(value.get("type")) in ("user", "assistant") and "content" in value and _MARKS & set(value)
         for value in document.objects
     )
 
 
-def companions(path: str) -> tuple[str, ...]:
-    """Returns the name of the file with a session's facts, which is next to the chat history."""
+def _companions(path: str) -> tuple[str, ...]:
     return ("summary.json",) if path.endswith("/chat_history.jsonl") else ()
 
 
-def records(document: Document) -> Records:
-    """Returns a record with the session's facts, if that file is there, then the rows of the chat history."""
+def _records(document: Document) -> Records:
     facts = tuple(
         Line(number=1, value={"type": _SUMMARY, _SUMMARY: companion.value}) for companion in document.companions
     )
     return Records(lines=(*facts, *document.lines))
 
 
-class GrokReader(RecordReader):
+class GrokReader(PieceRecordReader):
     """Reads the rows of one chat history of Grok. The pieces of a message are held back until another message
     begins."""
-
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
-        self._pieces = PieceReader(builder)
 
     def _read(self, value: JsonObject, number: int) -> None:
         row = value
@@ -102,9 +90,6 @@ class GrokReader(RecordReader):
                 self._take_facts(as_object(row.get(_SUMMARY)))
             case kind:
                 self._builder.skip(number, f"unknown row {kind!r}", expected=False)
-
-    def _flush(self) -> None:
-        self._pieces.end()
 
     def _take_answer(self, row: JsonObject) -> None:
         self._builder.agent = "Grok"
@@ -133,12 +118,12 @@ def _read_content(row: JsonObject) -> list[Block]:
     return blocks
 
 
-FORMAT = incremental(NAME, matches, GrokReader, records)
+FORMAT = incremental(NAME, _matches, GrokReader, _records)
 
 AGENT = Agent(
     name="Grok CLI",
     short="Grok",
     formats=(FORMAT,),
-    companions=companions,
-    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, fact_files=companions),
+    companions=_companions,
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions),
 )

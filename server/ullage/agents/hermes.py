@@ -17,14 +17,12 @@ NAME = "hermes"
 _FACTS = "facts"
 
 
-def matches(document: Document) -> bool:
-    """Returns whether the file is a session of Hermes Agent, by the keys of its JSON object."""
+def _matches(document: Document) -> bool:
     session = as_object(document.value)
     return isinstance(session.get("messages"), list) and {"session_id", "platform", "session_start"} <= set(session)
 
 
-def records(document: Document) -> Records:
-    """Returns a record with the session's facts, then one per message."""
+def _records(document: Document) -> Records:
     session = as_object(document.value)
     facts: JsonObject = {_FACTS: {key: value for key, value in session.items() if key != "messages"}}
     values = [facts, *as_objects(session.get("messages"))]
@@ -60,7 +58,7 @@ class HermesReader(RecordReader):
             self._builder.add(Role.SYSTEM, (TextBlock(text=prompt),))
 
 
-FORMAT = incremental(NAME, matches, HermesReader, records)
+FORMAT = incremental(NAME, _matches, HermesReader, _records)
 
 AGENT = Agent(
     name="Hermes",

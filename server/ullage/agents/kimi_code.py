@@ -64,15 +64,14 @@ _KNOWN_RECORDS = {
 _CONTEXT = {"context.append_message", "context.append_loop_event"}
 
 
-def matches(document: Document) -> bool:
-    """Returns whether the file is the log of an agent of Kimi Code, or the folder of a session with such logs."""
+def _matches(document: Document) -> bool:
     objects = document.objects or [value for wire in _wires(document) for value in wire.objects]
     return any(as_text(value.get("type")) in _CONTEXT for value in objects) or any(
         value.get("type") == "metadata" and "protocol_version" in value for value in objects[:1]
     )
 
 
-def records(document: Document) -> Records:
+def _records(document: Document) -> Records:
     """Returns a record with the facts of the session's `state.json`, then the lines of one agent's log.
 
     A session's folder holds the logs of several agents; `document.run` chooses one, by default the main one.
@@ -350,38 +349,32 @@ def _read_result(result: JsonObject, call_id: str) -> ToolResultBlock:
     return ToolResultBlock(tool_use_id=call_id, content=tuple(parts), is_error=result.get("isError") is True)
 
 
-FORMAT = incremental(NAME, matches, KimiReader, records, reads_folders=True)
+FORMAT = incremental(NAME, _matches, KimiReader, _records, reads_folders=True)
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns a glob pattern for Kimi Code's logs: in a folder per session, and in it one per agent."""
+def _patterns(machine: Machine) -> tuple[str, ...]:
     return (f"{machine.folder('KIMI_CODE_HOME', '.kimi-code')}/sessions/*/*/agents/*/wire.jsonl",)
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns a session's title from `state.json` or these records of a log, or else the first line of the first
-    prompt. Empty if they have neither."""
+def _title_of(records: Sequence[JsonObject]) -> str:
     prompts = (record.get("input") for record in records if record.get("type") == "turn.prompt")
     return last_text(records, "title") or first_prompt(prompts)
 
 
-def is_sub_agent(path: str) -> bool:
-    """Returns whether a log is a sub-agent's: it is not in the folder `main`, which is that of the user's own agent."""
+def _is_sub_agent(path: str) -> bool:
+    # The folder `main` is that of the user's own agent.
     return "/agents/main/" not in path
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    """Returns the facts of a session. Its id is the name of the folder that contains `agents`; that of a sub-agent's
-    conversation has the name of its own folder, too."""
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    # The folder that contains `agents` is named after the session; a sub-agent's id has its own folder, too.
     folder, _, place = path.partition("/agents/")
     session_id = folder.rpartition("/")[2]
     facts = replace(common_facts(path, records), session_id=session_id)
-    return side_of(facts, f"{session_id}/{place.partition('/')[0]}", session_id) if is_sub_agent(path) else facts
+    return side_of(facts, f"{session_id}/{place.partition('/')[0]}", session_id) if _is_sub_agent(path) else facts
 
 
-def companions(path: str) -> tuple[str, ...]:
-    """Returns the path, relative to the log's folder, of the `state.json` of the session. Empty if the file is not a
-    log."""
+def _companions(path: str) -> tuple[str, ...]:
     return ("../../state.json",) if path.endswith("/wire.jsonl") else ()
 
 
@@ -425,9 +418,9 @@ AGENT = Agent(
     name="Kimi Code",
     short="Kimi",
     formats=(FORMAT,),
-    companions=companions,
+    companions=_companions,
     sessions=Sessions(
-        patterns=patterns, title_of=title_of, facts_of=facts_of, fact_files=companions, is_sub_agent=is_sub_agent
+        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions, is_sub_agent=_is_sub_agent
     ),
     own_context=OWN_CONTEXT,
     own_settings=SETTINGS,

@@ -27,7 +27,7 @@ from ullage.model.json_values import JsonObject, as_object, as_text
 _ABSOLUTE = re.compile("/|[A-Za-z]:/")
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
+def _patterns(machine: Machine) -> tuple[str, ...]:
     """Returns glob patterns for opencode's databases (a test version has one of its own), and for the session files of
     older versions. They are the same on every operating system. `OPENCODE_DB` names another database, by a path that
     may be relative to the folder of the usual one."""
@@ -44,22 +44,19 @@ def kilo_patterns(machine: Machine) -> tuple[str, ...]:
     return (f"{machine.data}/kilo/kilo.db",)
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    """Returns the facts of a session: from its row in the database, in which the model is JSON, or from its file."""
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     facts = common_facts(path, records)
     ids = (as_text(record.get("id")) for record in records if "projectID" in record)
     model = as_text(as_object(parsed(facts.model)).get("id")) or facts.model
     return replace(facts, model=model, session_id=facts.session_id or next(ids, ""))
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns the session's title from these rows of the database or the session's file; empty if they have none."""
+def _title_of(records: Sequence[JsonObject]) -> str:
     return given_title(last_text((as_object(record.get("row", record)) for record in records), "title"))
 
 
-def companions(path: str) -> tuple[str, ...]:
-    """Returns glob patterns, relative to the folder of a session's file in `storage/session/PROJECT/`, for the files of
-    its messages and their parts. Empty for other files."""
+def _companions(path: str) -> tuple[str, ...]:
+    # The files of a session's messages, and of their parts.
     folder, _, name = path.rpartition("/")
     if not folder.rpartition("/")[0].endswith("storage/session") or not name.endswith(".json"):
         return ()
@@ -159,9 +156,9 @@ WIRING = Wiring(
 AGENT = Agent(
     name="opencode",
     formats=(FORMAT,),
-    companions=companions,
+    companions=_companions,
     sessions=Sessions(
-        patterns=patterns, title_of=title_of, facts_of=facts_of, table="session", newer_table="session_v2"
+        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, table="session", newer_table="session_v2"
     ),
     tables=TABLES,
     # Measured by trial: 92,000 of 100,000 with answers of up to 8,000.
@@ -177,7 +174,9 @@ AGENT = Agent(
 KILO_AGENT = Agent(
     name="Kilo Code",
     short="Kilo",
-    sessions=Sessions(patterns=kilo_patterns, title_of=title_of, format="opencode", facts_of=facts_of, table="session"),
+    sessions=Sessions(
+        patterns=kilo_patterns, title_of=_title_of, format="opencode", facts_of=_facts_of, table="session"
+    ),
     # Measured by trial: the same as opencode's.
     own_context=OwnContext(threshold=less_output(32_000, RESERVED)),
     own_settings=KILO_SETTINGS,

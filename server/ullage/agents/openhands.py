@@ -35,35 +35,28 @@ from ullage.model.message import (
 )
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns a glob pattern for OpenHands' conversations: the file `base_state.json` in a folder for each."""
+def _patterns(machine: Machine) -> tuple[str, ...]:
     return (f"{machine.folder('', '.openhands')}/conversations/*/base_state.json",)
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns the first line of the first prompt in these events, as the conversation's title; empty if they have
-    none."""
+def _title_of(records: Sequence[JsonObject]) -> str:
     said = [as_object(record.get("llm_message")) for record in records if record.get("source") == "user"]
     return first_prompt(message.get("content") for message in said)
 
 
-def fact_files(path: str) -> tuple[str, ...]:
-    """Returns a glob pattern, relative to the conversation's folder, for its first four events, which contain the first
-    prompt."""
+def _fact_files(path: str) -> tuple[str, ...]:
+    # The first four events contain the first prompt.
     return ("events/event-0000[0-3]-*.json",) if path.endswith("/base_state.json") else ()
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    """Returns the facts of a conversation: folder, model and id, from `base_state.json`."""
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     state = as_object(next((record for record in records if "workspace" in record), None))
     model = as_text(as_object(as_object(state.get("agent")).get("llm")).get("model"))
     cwd = as_text(as_object(state.get("workspace")).get("working_dir"))
     return replace(common_facts(path, records), cwd=cwd, model=model, session_id=as_text(state.get("id")))
 
 
-def companions(path: str) -> tuple[str, ...]:
-    """Returns a glob pattern, relative to the folder of a `base_state.json`, for the conversation's events. Empty for
-    other files."""
+def _companions(path: str) -> tuple[str, ...]:
     return ("events/event-*.json",) if path.endswith("/base_state.json") else ()
 
 
@@ -75,14 +68,12 @@ _OWN_EVENTS = {
 }
 
 
-def matches(document: Document) -> bool:
-    """Returns whether the document is the `base_state.json` of an OpenHands conversation, or the folder of one or
-    several."""
+def _matches(document: Document) -> bool:
     value = as_object(document.value)
     return {"persistence_dir", "workspace", "agent"} <= value.keys() or any(map(_is_event, document.companions))
 
 
-def records(document: Document) -> Records:
+def _records(document: Document) -> Records:
     """Returns a record with a conversation's state, then its events in order. `document.run` chooses one of a folder of
     several conversations, by default the newest."""
     files: dict[str, list[Document]] = {}
@@ -282,11 +273,11 @@ def _read_image(part: Any) -> ResultPart:
     return ImageBlock(url=as_text(urls[0])) if urls else read_parts([part])[0]
 
 
-FORMAT = incremental(NAME, matches, OpenHandsReader, records, reads_folders=True)
+FORMAT = incremental(NAME, _matches, OpenHandsReader, _records, reads_folders=True)
 
 AGENT = Agent(
     name="OpenHands",
     formats=(FORMAT,),
-    companions=companions,
-    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, fact_files=fact_files),
+    companions=_companions,
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_fact_files),
 )

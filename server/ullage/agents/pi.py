@@ -94,8 +94,7 @@ _COUNTS = ("input", "output", "cacheRead", "cacheWrite")
 _UNFINISHED = {"aborted", "error"}
 
 
-def matches(document: Document) -> bool:
-    """Returns whether the file's first line is the header of a session of pi."""
+def _matches(document: Document) -> bool:
     first = document.objects[0] if document.objects else {}
     return first.get("type") == "session" and isinstance(first.get("cwd"), str) and "timestamp" in first
 
@@ -363,26 +362,23 @@ def at_end(ends: Ends) -> ImportedTranscript | None:
     return builder.finish()
 
 
-FORMAT = replace(incremental(NAME, matches, PiReader), at_end=at_end)
+FORMAT = replace(incremental(NAME, _matches, PiReader), at_end=at_end)
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns glob patterns for pi's session files: in a folder per project, a file per session. A folder that the user
-    has chosen has the sessions of all projects."""
+def _patterns(machine: Machine) -> tuple[str, ...]:
+    # A folder that the user has chosen has the sessions of all projects.
     default = f"{_folder(machine)}/sessions/*/*.jsonl"
     chosen = machine.variables.get("PI_CODING_AGENT_SESSION_DIR")
     return (f"{machine.folder('PI_CODING_AGENT_SESSION_DIR', '')}/*.jsonl", default) if chosen else (default,)
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    """Returns the facts of a session. Its id is in the first record, of type `session`."""
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     head = as_object(next((record for record in records if record.get("type") == "session"), None))
     return replace(common_facts(path, records), session_id=as_text(head.get("id")))
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns a session's title from these of its records: the name that the user gave it, else the first line of the
-    first prompt. Empty if they have neither."""
+def _title_of(records: Sequence[JsonObject]) -> str:
+    # The name that the user gave it comes first.
     messages = [as_object(record.get("message")) for record in records]
     named = last_text((record for record in records if record.get("type") == "session_info"), "name")
     return named or first_prompt(message.get("content") for message in messages if message.get("role") == "user")
@@ -442,7 +438,7 @@ WIRING = Wiring(
 AGENT = Agent(
     name="pi",
     formats=(FORMAT,),
-    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of),
     # Read in its source, and measured: 89,639 of 100,000 are compacted.
     own_context=OwnContext(threshold=before_end(16_384)),
     own_settings=SETTINGS,

@@ -167,8 +167,7 @@ _OWN_RECORDS = {
 _COMPRESSED = 1
 
 
-def matches(document: Document) -> bool:
-    """Returns whether any record of the file is a message in Qwen Code's shape."""
+def _matches(document: Document) -> bool:
     return any(
         as_text(value.get("type")) in _ROLES
         and "uuid" in value
@@ -178,9 +177,7 @@ def matches(document: Document) -> bool:
     )
 
 
-def records(document: Document) -> Records:
-    """Returns the records of one conversation, the main one or a sub-agent's, from the session or from sub-agents'
-    files next to it. `document.run` chooses it, by default the main one."""
+def _records(document: Document) -> Records:
     return conversation_records(document, lambda value: join_texts(_parts(PartReader(), value)))
 
 
@@ -367,42 +364,34 @@ def _usage(raw: JsonObject) -> Usage:
     return replace(usage, reasoning_tokens=min(thoughts, output))
 
 
-FORMAT = replace(incremental(NAME, matches, QwenReader, records), starts_over=QwenReader.starts_over)
+FORMAT = replace(incremental(NAME, _matches, QwenReader, _records), starts_over=QwenReader.starts_over)
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns glob patterns for Qwen Code's conversations: per project, with those of sub-agents in a folder per
-    session."""
+def _patterns(machine: Machine) -> tuple[str, ...]:
     projects = f"{machine.folder('QWEN_HOME', '.qwen')}/projects/*"
     return (f"{projects}/chats/*.jsonl", f"{projects}/subagents/*/agent-*.jsonl")
 
 
-def is_sub_agent(path: str) -> bool:
-    """Returns whether a file is a sub-agent's: its name begins with `agent-`."""
+def _is_sub_agent(path: str) -> bool:
     return path.rpartition("/")[2].startswith("agent-")
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    """Returns the facts of a session or of a sub-agent's conversation. The name of a sub-agent's file has its id, and
-    its folder is named after the session that started it."""
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    # The name of a sub-agent's file has its id, and its folder is named after the session that started it.
     facts = common_facts(path, records)
-    if not is_sub_agent(path):
+    if not _is_sub_agent(path):
         return facts
     file = PurePosixPath(path)
     return side_of(facts, file.name.partition(".")[0].removeprefix("agent-"), file.parent.name)
 
 
-def companions(path: str) -> tuple[str, ...]:
-    """Returns a glob pattern, relative to a session file's folder, for the files of the session's sub-agents. Empty for
-    other files."""
+def _companions(path: str) -> tuple[str, ...]:
     file = PurePosixPath(path)
     is_chat = file.parent.name == "chats" and file.suffix == ".jsonl"
     return (f"../subagents/{glob.escape(file.stem)}/agent-*.jsonl",) if is_chat else ()
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns a conversation's last title from these of its records, or else the first line of its first prompt. Empty
-    if they have neither."""
+def _title_of(records: Sequence[JsonObject]) -> str:
     payloads = [as_object(record.get("systemPayload")) for record in records]
     titles = [title for payload in payloads if (title := as_text(payload.get("customTitle")))]
     said = [as_object(record.get("message")) for record in records if record.get("type") == "user"]
@@ -539,8 +528,8 @@ AGENT = Agent(
     name="Qwen Code",
     short="Qwen",
     formats=(FORMAT,),
-    companions=companions,
-    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, is_sub_agent=is_sub_agent),
+    companions=_companions,
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, is_sub_agent=_is_sub_agent),
     own_context=OWN_CONTEXT,
     own_settings=SETTINGS,
     acp=ACP,

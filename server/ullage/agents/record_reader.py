@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ullage.agents.machine import first_line
 from ullage.formats.parsing import Document, Line, as_count, exclude_cache
-from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
+from ullage.formats.transcripts.builder import PieceReader, SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.format import Records
 from ullage.model.json_values import JsonObject, as_text
 from ullage.model.message import Block, Role
@@ -53,6 +53,17 @@ class RecordReader:
 
     def _flush(self) -> None:
         """Adds what is held back: nothing, if every record is complete."""
+
+
+class PieceRecordReader(RecordReader):
+    """Reads records that are pieces of messages. Those of a message are held back until another message begins."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        super().__init__(builder)
+        self._pieces = PieceReader(builder)
+
+    def _flush(self) -> None:
+        self._pieces.end()
 
 
 def usage_in(counts: JsonObject, prompt: str, answer: str, cached: str = "", written: str = "") -> Usage:

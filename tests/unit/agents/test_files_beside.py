@@ -8,7 +8,7 @@ import pytest
 
 from support.foreign import messages_of, reports_of, to_lines, unexplained
 from support.transcripts import ROOT, conversation
-from ullage.agents.grok import facts_of
+from ullage.agents.grok import AGENT as GROK_CLI
 from ullage.agents.transcripts import companions_of, read_document
 from ullage.system.transcript_files import read_transcript_file
 
@@ -130,7 +130,8 @@ def test_the_files_beside_a_conversation_are_known_by_its_path(path: str, compan
 @pytest.mark.parametrize("name", ["summary", "subagent__summary"])
 def test_a_recorded_summary_of_grok_says_whose_session_it_is(name: str) -> None:
     summary = json.loads(conversation(f"agent_fixtures/grok__{name}.json").read_bytes())
-    facts = facts_of("/sessions/p/s/chat_history.jsonl", [*GROK, summary])
+    assert GROK_CLI.sessions
+    facts = GROK_CLI.sessions.facts_of("/sessions/p/s/chat_history.jsonl", [*GROK, summary])
     assert (facts.session_id, facts.is_side, facts.parent) == (summary["info"]["id"], name != "summary", "")
     assert (facts.cwd, facts.model) == ("/tmp/as-agent-lab/grok/project", "some-model")
 
