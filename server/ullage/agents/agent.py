@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from ullage.agents.machine import Machine
 from ullage.agents.new_session import SessionWriter
 from ullage.agents.own_context import OwnContext, OwnSettings
+from ullage.agents.own_prompt import OwnPrompt
 from ullage.agents.wiring import Wiring
 from ullage.formats.parsing import Document, as_timestamp
 from ullage.formats.transcripts.format import Format
@@ -305,6 +306,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     - `inserted`: what it inserts into the user's messages.
     - `retention`: when it deletes its transcripts by itself; None if never, or not known.
     - `own_context`: the window that it gives its models, and where it compacts.
+    - `own_prompt`: which of the user's files it adds to each request, besides what its log contains.
     - `own_settings`: where its settings about compaction are, and what they say; None if unknown.
     - `wiring`: how Ullage is added to its settings, so that it runs Ullage by itself; None if that is not known.
     """
@@ -325,6 +327,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     tables: tuple[str, ...] = ()
     retention: Retention | None = None
     own_context: OwnContext = OwnContext()
+    own_prompt: OwnPrompt = OwnPrompt()
     own_settings: OwnSettings | None = None
     takes_focus: bool = False
     acp: AcpAgent = AcpAgent()

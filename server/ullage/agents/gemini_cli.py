@@ -46,6 +46,7 @@ from ullage.agents.agent import (
 )
 from ullage.agents.machine import Machine, first_prompt, last_text
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, inner, number, share
+from ullage.agents.own_prompt import Exists, OwnPrompt, chosen_names
 from ullage.agents.record_reader import RecordReader
 from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Wiring
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
@@ -538,6 +539,16 @@ def _read(texts: Texts) -> Given:
 SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({"compressionThreshold"}), servers="mcpServers")
 
 
+def _own_files(machine: Machine, settings: Sequence[JsonObject], _: Exists) -> list[str]:
+    # Those of the project are in the first message of the log.
+    folder = settings_path(machine).removesuffix("/settings.json")
+    return [f"{folder}/{name}" for name in chosen_names(settings, ("GEMINI.md",))]
+
+
+def _skills(machine: Machine, _: Exists) -> tuple[str, ...]:
+    return machine.skills(settings_path(machine).removesuffix("/settings.json"), ".gemini")
+
+
 def _occupancy(result: Mapping[str, Any]) -> Occupancy | None:
     quota = as_object(as_object(result.get("_meta")).get("quota"))
     used = prompt_and_answer(as_object(quota.get("token_count")))
@@ -607,6 +618,7 @@ AGENT = Agent(
     retention=RETENTION,
     # Half of the window, measured by trial.
     own_context=OwnContext(threshold=share(0.5)),
+    own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,
     acp=ACP,
     inserted=Inserted(tags=("session_context", "hook_context")),

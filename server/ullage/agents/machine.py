@@ -56,6 +56,12 @@ class Machine(Struct, frozen=True, kw_only=True):
         """Returns the paths of files in the folder that the user works in; none if there is no such folder."""
         return tuple(f"{self.cwd}/{name}" for name in names) if self.cwd else ()
 
+    def skills(self, own: str, in_project: str) -> tuple[str, ...]:
+        """Returns glob patterns for the files of skills: in an agent's own folder, in `in_project` in the folder that
+        the user works in, and in the folders `.agents` that several agents share."""
+        folders = (own, self.folder("", ".agents"), *self.in_project(in_project, ".agents"))
+        return tuple(f"{folder}/skills/*/SKILL.md" for folder in folders)
+
     def for_all_users(self, linux: str, mac: str, windows: str) -> str:
         """Returns the folder with settings for all users of this machine, by the operating system: names in `/etc`, in
         `/Library/Application Support`, and in drive C."""

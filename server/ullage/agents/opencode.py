@@ -20,9 +20,10 @@ from ullage.agents.agent import AcpAgent, Agent, Facts, Inserted, Sessions, comm
 from ullage.agents.machine import Machine, last_text
 from ullage.agents.opencode_sessions import FORMAT, TABLES, given_title
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, inner, less_output, number, switch
+from ullage.agents.own_prompt import Exists, OwnPrompt, in_repository
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
 from ullage.formats.transcripts.format import parsed
-from ullage.model.json_values import JsonObject, as_object, as_text
+from ullage.model.json_values import JsonObject, as_list, as_object, as_text
 
 _ABSOLUTE = re.compile("/|[A-Za-z]:/")
 
@@ -124,6 +125,34 @@ def _own_settings(name: str, prefix: str) -> OwnSettings:
 SETTINGS, KILO_SETTINGS = _own_settings("opencode", "OPENCODE"), _own_settings("kilo", "KILO")
 
 
+# Of these names only the first that the repository has counts.
+_INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
+
+
+def _own_files(machine: Machine, settings: Sequence[JsonObject], exists: Exists) -> Iterator[str]:
+    everywhere = (f"{_folder(machine)}/AGENTS.md", machine.folder("", ".claude/CLAUDE.md"))
+    yield from [path for path in everywhere if exists(path)][:1]
+    folders = in_repository(machine, exists)
+    found = ([path for folder in folders if exists(path := f"{folder}/{name}")] for name in _INSTRUCTIONS)
+    yield from next(filter(None, found), ())
+    for name in (name for file in settings for item in as_list(file.get("instructions")) if (name := as_text(item))):
+        if name.startswith("~/"):
+            yield machine.folder("", name.removeprefix("~/"))
+        elif _ABSOLUTE.match(name):
+            yield name
+        elif "://" not in name:
+            yield from (f"{folder}/{name}" for folder in folders)
+
+
+def _skills(machine: Machine, exists: Exists) -> Iterator[str]:
+    own = (_folder(machine), *(machine.folder("", name) for name in _SKILLS))
+    for folder in (*own, *(f"{above}/{name}" for above in in_repository(machine, exists) for name in _SKILLS)):
+        yield f"{folder}/skills/*/SKILL.md"
+
+
+_SKILLS = (".opencode", ".agents", ".claude")
+
+
 def _folder(machine: Machine) -> str:
     return f"{machine.folder('XDG_CONFIG_HOME', '.config')}/opencode"
 
@@ -163,6 +192,7 @@ AGENT = Agent(
     tables=TABLES,
     # Measured by trial: 92,000 of 100,000 with answers of up to 8,000.
     own_context=OwnContext(threshold=less_output(32_000, RESERVED)),
+    own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,
     # What it says in the user's place after its own compaction.
     inserted=Inserted(not_typed=(r"Continue if you have next steps, or stop and ask for clarification if you",)),

@@ -41,6 +41,7 @@ from ullage.agents.agent import (
 )
 from ullage.agents.machine import Machine, first_prompt
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Rule, Setup, Texts, inner, number
+from ullage.agents.own_prompt import Exists, OwnPrompt, chosen_names, folders_up
 from ullage.agents.record_reader import RecordReader, conversation_records, is_side, may_be_another
 from ullage.agents.wiring import GuideForm, HookPlace, HooksOff, SettingsFile, Wiring
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
@@ -450,6 +451,23 @@ _KNOWN = frozenset(
 SETTINGS = OwnSettings(files=_files, read=_read, known=_KNOWN, servers="mcpServers", prefix="QWEN")
 
 
+def _own_files(machine: Machine, settings: Sequence[JsonObject], exists: Exists) -> Iterator[str]:
+    # Up to the folder around the repository, or else to the home folder.
+    folders = [*folders_up(machine.cwd)]
+    root = next((at + 1 for at, folder in enumerate(folders) if exists(f"{folder}/.git")), -1)
+    last = folders[root] if 0 <= root < len(folders) else machine.home
+    for name in chosen_names(settings, ("QWEN.md", "AGENTS.md")):
+        yield f"{machine.folder('QWEN_HOME', '.qwen')}/{name}"
+        for folder in folders:
+            yield f"{folder}/{name}"
+            if folder == last:
+                break
+
+
+def _skills(machine: Machine, _: Exists) -> tuple[str, ...]:
+    return machine.skills(machine.folder("QWEN_HOME", ".qwen"), ".qwen")
+
+
 def _occupancy(update: Mapping[str, Any]) -> Occupancy | None:
     """Returns the tokens in the agent's context from a session update: those after the agent's own compaction, or else
     those that the usage of a request shows. Returns None if the update has neither."""
@@ -531,6 +549,7 @@ AGENT = Agent(
     companions=_companions,
     sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, is_sub_agent=_is_sub_agent),
     own_context=OWN_CONTEXT,
+    own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,
     acp=ACP,
     inserted=INSERTED,

@@ -297,13 +297,15 @@ def workspace_on(
             return known
         return replace(known, input=offered.max_input_tokens, total=None)
 
+    settings_of_agents = LocalAgentSettings()
     ports = Ports(
         store=store,
         catalog=limits,
         commands=SubprocessRunner(),
         project_files=LocalProjectFiles(),
         transcripts=find_transcripts,
-        agent_settings=LocalAgentSettings().read,
+        agent_settings=settings_of_agents.read,
+        instructions=settings_of_agents.instructions,
         clock=SystemClock(),
         chance=SystemChance(),
         ids=RandomIds(),

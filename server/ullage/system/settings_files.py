@@ -18,13 +18,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from xml.parsers.expat import ExpatError
 
+from msgspec.structs import replace
+
 from ullage.agents.agent import Agent
 from ullage.agents.own_context import Given, Texts
+from ullage.agents.own_prompt import Instructions
 from ullage.agents.wiring import HooksOff
 from ullage.bounds import SETTINGS, read_plain, read_text
 from ullage.host import this_system, write_whole
 from ullage.model.errors import InvalidRequest
-from ullage.model.json_values import JsonObject, as_object
+from ullage.model.json_values import JsonObject, as_object, as_text
 from ullage.watch.candidates import this_machine
 from ullage.wire.plan import FileChange
 
@@ -32,13 +35,16 @@ _ESCAPED = re.compile(r"\[([*?[])\]")
 _STRING_OR_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _NAME = re.compile(r"\w[\w-]*")
 _FRONT_MATTER = re.compile(r"---\s*\n(.*?)\n---", re.DOTALL)
+# Skills of one folder that are looked at.
+_MOST_SKILLS = 200
 _TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', re.DOTALL)
 _FLAT_LINE = re.compile(r"""^([A-Za-z_]\w*):\s*["']?([^"'#\n]*?)["']?\s*(?:#.*)?$""", re.MULTILINE)
 
 
 class LocalAgentSettings:
-    """What agents' settings say, for the port `ReadAgentSettings`. A file is read again when its time or size changes;
-    missing and unreadable files say nothing."""
+    """What agents' settings say, for the port `ReadAgentSettings`, and the files that agents add to requests, for
+    `ReadInstructions`. A file with settings is read again when its time or size changes; missing and unreadable files
+    say nothing."""
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[tuple[int, int], JsonObject]] = {}
@@ -57,14 +63,13 @@ class LocalAgentSettings:
             self._paths.clear()
         paths = self._paths.get((agent.name, cwd))
         if paths is None:
-            # The paths are parts of glob patterns; none of them has a wildcard.
-            paths = [_ESCAPED.sub(r"\1", pattern) for pattern in own.files(this_machine(cwd))]
+            paths = [_plain(pattern) for pattern in own.files(this_machine(cwd))]
             self._paths[agent.name, cwd] = paths
         files = [self._file(path) for path in paths]
         named = [self._file(str(Path(path).expanduser())) for path in own.named(files)]
         # A name with other characters could lead out of the folder.
         defining = own.definitions(this_machine(cwd), definition) if _NAME.fullmatch(definition) else ()
-        defined = [self._file(_ESCAPED.sub(r"\1", path)) for path in defining]
+        defined = [self._file(_plain(path)) for path in defining]
         found = next((file for file in reversed(defined) if file), JsonObject())
         texts = Texts(files=[*named, *files], variables=variables, model=model, definition=found)
         key = agent.name, cwd, model, definition
@@ -72,6 +77,16 @@ class LocalAgentSettings:
         if known is None or known[0] != texts:
             known = self._given[key] = (texts, own.given(texts))
         return known[1]
+
+    def instructions(self, agent: Agent, cwd: str) -> tuple[Instructions, ...]:
+        """Returns the user's files that an agent adds to each request in a folder, besides what its log contains."""
+        own, machine = agent.own_prompt, this_machine(cwd)
+        places = agent.own_settings.files(machine) if agent.own_settings else ()
+        files = own.files(machine, [self._file(_plain(path)) for path in places], _exists)
+        patterns = own.skills(machine, _exists)
+        skills = (path for pattern in patterns for path in sorted(glob.glob(pattern))[:_MOST_SKILLS])  # noqa: PTH207
+        found = [*map(_instructions, dict.fromkeys(map(_plain, files))), *map(_skill, dict.fromkeys(skills))]
+        return tuple(one for one in found if one is not None)
 
     def _file(self, path: str) -> JsonObject:
         try:
@@ -83,6 +98,31 @@ class LocalAgentSettings:
         except OSError:
             return {}
         return known[1]
+
+
+def _plain(pattern: str) -> str:
+    """Returns the path that is part of a glob pattern, which has no wildcard."""
+    return _ESCAPED.sub(r"\1", pattern)
+
+
+def _exists(pattern: str) -> bool:
+    return Path(_plain(pattern)).exists()
+
+
+def _instructions(path: str) -> Instructions | None:
+    try:
+        changed_at = int(Path(path).stat().st_mtime * 1_000)
+    except OSError:
+        return None
+    text = _text(path)
+    return Instructions(path=path, text=text, changed_at=changed_at) if text.strip() else None
+
+
+def _skill(path: str) -> Instructions | None:
+    found = _instructions(path)
+    head = parse_settings(path, found.text) if found else {}
+    told = ": ".join(filter(None, (as_text(head.get(key)) for key in ("name", "description"))))
+    return replace(found, text=told, is_skill=True) if found and told else None
 
 
 def _text(path: str) -> str:

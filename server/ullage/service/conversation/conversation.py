@@ -40,7 +40,7 @@ from ullage.model.events import (
 from ullage.model.message import BroughtBack, Message
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Update, UsageMeta
-from ullage.model.usage import Keeper
+from ullage.model.usage import HiddenPart, Keeper
 from ullage.policy.alarm import used_for_warnings
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Breaker
@@ -116,6 +116,8 @@ class Guards:
 class Conversation:
     """An open session. There is one per session id and process. `edits_seen` grows with every edit made or undone, in
     this process or in another. `figures` are the figures computed since the last change; None if there are none.
+    `own_files` are the user's files that its agent adds to each request, with the times of their last changes in Unix
+    milliseconds; None if they were not looked for.
 
     `Workspace.open` returns a conversation that is up to date with the store. `record` and `catch_up` keep the
     conversation up to date.
@@ -137,6 +139,7 @@ class Conversation:
         self.is_open = True
         self.edits_seen = 0
         self.figures: UsageMeta | None = None
+        self.own_files: tuple[tuple[HiddenPart, int], ...] | None = None
         self._changed = changed
         self._pending: list[Event] | None = None
         # The title that listeners know, while a past is read that is published at its end; else None.

@@ -15,14 +15,14 @@ from ullage.model.errors import SessionFollowed
 from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, SessionRenamed, SummaryReported
 from ullage.model.settings import Notices
 from ullage.model.updates import Cost, FollowedFrom, Level, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
-from ullage.model.usage import CURRENCY, Bill, GoodMoment, Hidden, Keeper, Nearness, Remark
+from ullage.model.usage import CURRENCY, Bill, GoodMoment, Hidden, HiddenKind, HiddenPart, Keeper, Nearness, Remark
 from ullage.model.words import percent
 from ullage.policy.alarm import calls_left, level, nearness
 from ullage.policy.budget import passed
 from ullage.policy.prompt_cache import idle_compaction, prompt_cache, prompt_usage
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Rules
-from ullage.service.conversation.projection import Projection
+from ullage.service.conversation.projection import Projection, agent_of
 from ullage.tokens.tracker import split_hidden
 
 # Characters of a title that an error shows.
@@ -114,7 +114,7 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
             tokens=reading.breakdown.overhead,
             name=rules.hidden_name,
             parts=split_hidden(
-                projection.listed,
+                (*projection.listed, *own_files(conversation)),
                 projection.tracker.calibration.ratio,
                 reading.breakdown.overhead,
                 rules.given.servers,
@@ -127,6 +127,32 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
         cache=prompt_cache(projection.cached, reading.used, projection.price),
         moment=None if conversation.workspace.settings.notices is Notices.OFF else good_moment(projection),
     )
+
+
+def own_files(conversation: Conversation) -> tuple[HiddenPart, ...]:
+    """Returns the user's files that the conversation's agent adds to each request, in local counts: those with
+    instructions by their paths, and skills as one part. They are as they were when the conversation was opened. What
+    the log lists is left out, and what was changed after the last message, because the agent did not send that."""
+    projection, transcript = conversation.projection, conversation.transcript
+    agent, last = agent_of(transcript), transcript.newest_timestamp or 0
+    if agent is None or transcript.origin is None:
+        return ()
+    if conversation.own_files is None:
+        count = projection.counter.count
+        conversation.own_files = tuple(
+            (
+                HiddenPart(
+                    kind=HiddenKind.SKILLS if one.is_skill else HiddenKind.MEMORY, name=one.path, tokens=count(one.text)
+                ),
+                one.changed_at,
+            )
+            for one in conversation.workspace.ports.instructions(agent, transcript.cwd)
+        )
+    listed = {part.kind for part in projection.listed}
+    sent = [part for part, changed in conversation.own_files if changed <= last and part.kind not in listed]
+    skills = sum(part.tokens for part in sent if part.kind is HiddenKind.SKILLS)
+    files = [part for part in sent if part.kind is HiddenKind.MEMORY]
+    return (*files, *([HiddenPart(kind=HiddenKind.SKILLS, tokens=skills)] if skills else []))
 
 
 # Tokens. Below that, another prompt costs little, and nothing is near.

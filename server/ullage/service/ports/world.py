@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 from ullage.agents.agent import Agent
 from ullage.agents.discovery import Discovery, Wanted
 from ullage.agents.own_context import Given
+from ullage.agents.own_prompt import Instructions
 from ullage.model.settings import SearchSettings
 from ullage.model.updates import Update
 from ullage.model.usage import FollowedRow
@@ -135,6 +136,11 @@ def _no_agent_settings(_: Agent, __: str, ___: str, ____: str) -> Given:
     return _NOTHING_GIVEN
 
 
+# Returns the user's files on this machine that an agent adds to each request in a folder ("" if unknown), as they are
+# now. Blocks on the disk for about a millisecond; never raises.
+ReadInstructions = Callable[[Agent, str], tuple[Instructions, ...]]
+
+
 class Listener(Protocol):
     """Gets the updates of sessions. A door is one, for example, which sends them to its client."""
 
@@ -176,6 +182,7 @@ class Ports(Struct, frozen=True, kw_only=True):
     transcripts: FindTranscripts
     embed: Embeds | None = None
     agent_settings: ReadAgentSettings = _no_agent_settings
+    instructions: ReadInstructions = lambda _agent, _cwd: ()
     store_news: TakesNews = no_news
 
 
