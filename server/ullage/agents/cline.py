@@ -17,7 +17,18 @@ from pathlib import PurePosixPath
 
 from ullage.agents.agent import Agent, Facts, Inserted, Sessions, common_facts, side_of
 from ullage.agents.machine import Machine, first_line, last_text
-from ullage.agents.own_context import OwnContext, Rule, Setup, share, version_of
+from ullage.agents.own_context import (
+    Given,
+    OwnContext,
+    OwnSettings,
+    Reading,
+    Rule,
+    Setup,
+    Texts,
+    share,
+    switch,
+    version_of,
+)
 from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -343,12 +354,14 @@ FORMAT = incremental(NAME, _matches, ClineReader, _records)
 _CLINE, _ROO = "saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline"
 
 
+def _data(machine: Machine) -> str:
+    chosen = machine.variables.get("CLINE_DATA_DIR", "").replace("\\", "/")
+    return chosen or f"{machine.folder('CLINE_DIR', '.cline')}/data"
+
+
 def _patterns(machine: Machine) -> tuple[str, ...]:
     # Files of sessions (its CLI and newer extensions) and of tasks (its classic extension).
-    data = (
-        machine.variables.get("CLINE_DATA_DIR", "").replace("\\", "/")
-        or f"{machine.folder('CLINE_DIR', '.cline')}/data"
-    )
+    data = _data(machine)
     sessions = machine.variables.get("CLINE_SESSION_DATA_DIR", "").replace("\\", "/") or f"{data}/sessions"
     places = (data, *machine.extension_folders(_CLINE))
     return (f"{sessions}/*/*.messages.json", *(f"{place}/tasks/*/api_conversation_history.json" for place in places))
@@ -395,6 +408,23 @@ def _window(setup: Setup) -> Rule | None:
 
 
 _CLI = (3, 0, 65)
+_SWITCH = "compactionEnabled"
+
+
+def _files(machine: Machine) -> tuple[str, ...]:
+    chosen = machine.variables.get("CLINE_GLOBAL_SETTINGS_PATH", "").replace("\\", "/")
+    return (chosen or f"{_data(machine)}/settings/global-settings.json",)
+
+
+def _read(texts: Texts) -> Given:
+    reading = Reading()
+    for file in texts.files:
+        reading.take("automatic", _SWITCH, switch(file.get(_SWITCH)))
+    return reading.given()
+
+
+# The strategy says how it compacts (read in its program, version 3.0.65).
+SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SWITCH, "compactionStrategy"}), prefix="CLINE")
 
 AGENT = Agent(
     name="Cline",
@@ -406,6 +436,7 @@ AGENT = Agent(
     # Read in its source: nine tenths of the largest prompt, which is nine tenths of the window. It compares its own
     # estimate.
     own_context=OwnContext(window=_window, threshold=share(0.81)),
+    own_settings=SETTINGS,
     inserted=Inserted(tags=("environment_details", "hook_context"), typed_tags=("user_input",)),
 )
 

@@ -2,7 +2,8 @@
 
 It compacts at 85 % of the window, or 50,000 tokens before its end if that is earlier. Read in its source, and measured:
 of 100,000, 52,545 tokens are compacted and 47,545 are not. `config.toml` names other values for a model:
-`compaction_trigger_ratio` and `reserved_context_size`, and its window: `max_context_size`.
+`compaction_trigger_ratio` and `reserved_context_size`, and its window: `max_context_size`. The variable
+`KIMI_MODEL_NAME` adds a model, whose window another variable names (read in its program, 2.1.0).
 
 Reads Kimi Code's sessions (`~/.kimi-code/sessions/FOLDER/SESSION/agents/AGENT/wire.jsonl`).
 
@@ -379,6 +380,8 @@ def _companions(path: str) -> tuple[str, ...]:
 
 
 _SHARE, _KEPT = 0.85, 50_000
+# The window of a model that a variable adds, unless another one names it.
+_ADDED, _SIZE, _USUAL = "KIMI_MODEL_NAME", "KIMI_MODEL_MAX_CONTEXT_SIZE", 262_144
 
 
 def _threshold(setup: Setup) -> Rule | None:
@@ -404,6 +407,8 @@ def _read(texts: Texts) -> Given:
             reading.take("model_window", "max_context_size", number(values.get("max_context_size")) or None)
             reading.take("share", "compaction_trigger_ratio", number(values.get("compaction_trigger_ratio")))
             reading.take("reserve", "reserved_context_size", number(values.get("reserved_context_size")))
+    if texts.model and texts.variables.get(_ADDED) == texts.model:
+        reading.take("model_window", _SIZE, number(texts.variables.get(_SIZE)) or _USUAL)
     return reading.given()
 
 

@@ -2,8 +2,9 @@
 
 It compacts at 85 % of the window or at the share that `context.autoCompactThreshold` names, or 33,000 tokens before its
 end if that is earlier and the window is larger (read in its source, version 0.24.4, and measured at 80,000). Settings
-give a model's window as `contextWindowSize`. To the proxy it reports usage and compactions in `_meta` of its updates,
-and windows in its list of models.
+give a model's window as `contextWindowSize`. After a prompt of more tokens than `model.sessionTokenLimit` it makes no
+further request, so below the threshold it does not compact. To the proxy it reports usage and compactions in `_meta` of
+its updates, and windows in its list of models.
 
 Measured with 0.24.4: the answer of the hook `PreCompact` is a part of the instructions for its summary: the
 first 4,000 characters. The hook `SessionStart` runs after a compaction, but its answer reaches no request; so what a
@@ -40,7 +41,19 @@ from ullage.agents.agent import (
     token_count,
 )
 from ullage.agents.machine import Machine, first_prompt
-from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Rule, Setup, Texts, inner, number
+from ullage.agents.own_context import (
+    Given,
+    OwnContext,
+    OwnSettings,
+    Reading,
+    Rule,
+    Setup,
+    Texts,
+    Threshold,
+    Without,
+    inner,
+    number,
+)
 from ullage.agents.own_prompt import Exists, OwnPrompt, chosen_names, folders_up
 from ullage.agents.record_reader import RecordReader, conversation_records, is_side, may_be_another
 from ullage.agents.wiring import GuideForm, HookPlace, HooksOff, SettingsFile, Wiring
@@ -402,10 +415,18 @@ def _title_of(records: Sequence[JsonObject]) -> str:
 _SHARE, _KEPT = 0.85, 33_000
 
 
-_PART, _WINDOW = "autoCompactThreshold", "contextWindowSize"
+_PART, _WINDOW, _LAST = "autoCompactThreshold", "contextWindowSize", "sessionTokenLimit"
 
 
-def _threshold(setup: Setup) -> Rule:
+def _threshold(setup: Setup) -> Threshold:
+    rule, given = _by_window(setup), setup.given
+    if given.window and given.window < rule.tokens:
+        name = given.name("window")
+        return Without(basis=f"{name} ends the session before it compacts at {rule.tokens:,}", setting=name)
+    return rule
+
+
+def _by_window(setup: Setup) -> Rule:
     given, most = setup.given, setup.window - _KEPT
     part = given.share or _SHARE
     shared, name = int(setup.window * part), given.name("share")
@@ -427,6 +448,7 @@ def _read(texts: Texts) -> Given:
     for file in texts.files:
         part = number(inner(file, "context", _PART)) or 0
         reading.take("share", f"context.{_PART}", part if 0 < part <= 1 else None)
+        reading.take("window", f"model.{_LAST}", number(inner(file, "model", _LAST)) or None)
         reading.take(
             "model_window", f"model.{_WINDOW}", number(inner(file, "model", "generationConfig", _WINDOW)) or None
         )

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ullage.agents.agent import Agent
+from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, Rule, Setup, Texts, Without
 from ullage.agents.table import AGENTS
 from ullage.model.usage import RemarkKind, WindowSource
@@ -133,6 +134,45 @@ def test_settings_of_a_wrong_shape_say_nothing_and_break_nothing(agent: Agent, v
     assert agent.own_settings is not None
     said = agent.own_settings.given(Texts(files=[dict.fromkeys(names, value)], model="m"))
     agent.own_context.threshold(Setup(version="2.1.39", model="m", window=200_000, max_output=8_000, given=said))
+
+
+def test_kimi_code_takes_the_window_of_a_model_that_a_variable_adds_from_another() -> None:
+    added = {"KIMI_MODEL_NAME": "m", "KIMI_MODEL_MAX_CONTEXT_SIZE": "128000"}
+    listed = {"models": {"m": {"max_context_size": 100_000}}}
+    assert given("Kimi Code", listed, **added).model_window == 128_000
+    assert given("Kimi Code", KIMI_MODEL_NAME="m").model_window == 262_144
+    assert given("Kimi Code", listed, **added | {"KIMI_MODEL_NAME": "other"}).model_window == 100_000
+    assert given("Kimi Code", KIMI_MODEL_MAX_CONTEXT_SIZE="128000").model_window is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        (50_000, "model.sessionTokenLimit=50000 ends the session before it compacts at 167,000"),
+        *((limit, 167_000) for limit in (-1, 0, 167_000, 900_000, None, "many")),
+    ],
+)
+def test_qwen_code_does_not_compact_where_its_session_ends_before(limit: object, expected: int | str) -> None:
+    said = given("Qwen Code", {"model": {"sessionTokenLimit": limit}})
+    assert (threshold("Qwen Code", said, 200_000), said.unknown) == (expected, "")
+
+
+def test_cline_compacts_unless_its_setting_switches_that_off() -> None:
+    for settings in ({}, {"compactionEnabled": True, "compactionStrategy": "basic"}, {"compactionEnabled": None}):
+        said = given("Cline", settings)
+        assert (threshold("Cline", said, 100_000), said.unknown) == (81_000, "")
+    said = given("Cline", {"compactionEnabled": False})
+    assert threshold("Cline", said) == "compactionEnabled=false switches compaction off"
+    own = BY_NAME["Cline"].own_settings
+    assert own is not None
+    usual, moved = (
+        own.files(Machine(system="linux", home="/home/dev", variables=variables))
+        for variables in ({}, {"CLINE_DATA_DIR": "/data"})
+    )
+    assert (usual, moved) == (
+        ("/home/dev/.cline/data/settings/global-settings.json",),
+        ("/data/settings/global-settings.json",),
+    )
 
 
 def test_files_with_comments_are_read_and_read_again_when_they_change(
