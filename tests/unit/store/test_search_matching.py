@@ -39,6 +39,8 @@ def held(query: str, text: str) -> Held:
         ("a3f9c1e", "at a3f9c1e now", {"a3f9c1e"}),
         ("cafe", "the caf\u00e9s", {"caf"}),
         ("\u672c", "\u65e5\u672c\u8a9e", {"\u672c"}),
+        ("\U0001f525", "hot\U0001f525\U0001f525 oven", {"\U0001f525"}),
+        ("\u2764\ufe0f bread", "\u2764 it", {"\u2764"}),
         ("art", "start of a party", set[str]()),
     ],
 )

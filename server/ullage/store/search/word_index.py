@@ -96,7 +96,9 @@ def _leaves(value: Any) -> Iterator[str]:
             yield str(next_value)
 
 
-_TOKEN = re.compile(r"\w+(?:(?:[./\\@-]|::)\w+)*")
+# Each is a word of its own.
+_EMOJI = "\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
+_TOKEN = re.compile(rf"\w+(?:(?:[./\\@-]|::)\w+)*|[{_EMOJI}]")
 _SEGMENT = re.compile(r"[/\\]")
 _MEMBER = re.compile(r"[.@]|::")
 _PLAIN = re.compile(r"[a-z]+|[A-Z][a-z]*")
@@ -105,7 +107,7 @@ _ACCENT = re.compile("[\u0300-\u036f]+")
 # Chinese, Japanese and Korean are written without spaces: each character is a word, and neighbours are a phrase.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 # "HTTPServer" is http server, "sha256" is sha 256; letters beyond ASCII count as lower case.
-_PART = re.compile(rf"[{_CJK}]|[A-Z]+(?![^\W\d_A-Z{_CJK}])|[A-Z]?[^\W\d_A-Z{_CJK}]+|[A-Z]+|\d+")
+_PART = re.compile(rf"[{_CJK}{_EMOJI}]|[A-Z]+(?![^\W\d_A-Z{_CJK}])|[A-Z]?[^\W\d_A-Z{_CJK}]+|[A-Z]+|\d+")
 # FTS5's tokenizer cuts at ASCII punctuation and nowhere else (https://www.sqlite.org/fts5.html#ascii_tokenizer), so
 # private-use characters replace the characters that join a name.
 _JOINTS = str.maketrans({joint: chr(0xE000 + number) for number, joint in enumerate("_./\\:@-")})
