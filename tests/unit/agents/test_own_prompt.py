@@ -23,7 +23,7 @@ def files_of(agent: str, *there: str, settings: tuple[JsonObject, ...] = (), mac
 
 def test_gemini_cli_adds_its_own_file_because_those_of_a_project_are_in_its_log() -> None:
     assert files_of("Gemini CLI") == ["/home/dev/.gemini/GEMINI.md"]
-    named = ({"context": {"fileName": ["AGENTS.md", "GEMINI.md"]}}, {})
+    named: tuple[JsonObject, ...] = ({"context": {"fileName": ["AGENTS.md", "GEMINI.md"]}}, {})
     assert files_of("Gemini CLI", settings=named) == ["/home/dev/.gemini/AGENTS.md", "/home/dev/.gemini/GEMINI.md"]
 
 
