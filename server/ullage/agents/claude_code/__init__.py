@@ -43,7 +43,7 @@ _SESSION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SUB_AGENTS = "*/subagents/**/agent-*.jsonl"
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
+def _patterns(machine: Machine) -> tuple[str, ...]:
     """Returns glob patterns for Claude Code's session files, in a folder per project, and for the files of sub-agents.
 
     Versions up to 2.1 write sub-agents' files (`agent-*.jsonl`) into the project's folder. Sub-agents of a workflow
@@ -70,16 +70,13 @@ def running_patterns(machine: Machine) -> tuple[str, ...]:
     return (f"{_home(machine)}/sessions/*.json",)
 
 
-def companions(path: str) -> tuple[str, ...]:
-    """Returns a glob pattern, relative to a session file's folder, for the files of the session's sub-agents. Empty if
-    the path is not that of a session file."""
+def _companions(path: str) -> tuple[str, ...]:
     session = _session_in(path)
     return (f"{session}/subagents/**/agent-*.jsonl",) if session else ()
 
 
-def kept_beside(path: str) -> tuple[str, ...]:
-    """Returns a glob pattern for all files in the folder of a session: sub-agents' and long results of tools. Empty if
-    the path is not that of a session file."""
+def _kept_beside(path: str) -> tuple[str, ...]:
+    # Sub-agents' files, and long results of tools.
     session = _session_in(path)
     return (f"{session}/**/*",) if session else ()
 
@@ -89,25 +86,22 @@ def _session_in(path: str) -> str:
     return file.stem if file.suffix == ".jsonl" and _SESSION_ID.fullmatch(file.stem) else ""
 
 
-def is_sub_agent(path: str) -> bool:
-    """Returns whether a file is a sub-agent's: its name begins with `agent-`."""
+def _is_sub_agent(path: str) -> bool:
     return path.rpartition("/")[2].startswith("agent-")
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    """Returns the facts of a session or of a sub-agent's conversation. The name of a sub-agent's file has its id, and
-    the folder around `subagents` is named after the session that started it, also if that was by a workflow."""
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+    # The folder around `subagents` is named after the session that started it, also if that was by a workflow.
     facts = common_facts(path, records)
-    if not is_sub_agent(path):
+    if not _is_sub_agent(path):
         return facts
     file = PurePosixPath(path)
     parent = next((folder.parent.name for folder in file.parents if folder.name == "subagents"), "")
     return side_of(facts, file.name.partition(".")[0].removeprefix("agent-"), parent)
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns a session's title from these of its records: the user's, else the model's, else the first line of the
-    first prompt. Empty if they have none of these."""
+def _title_of(records: Sequence[JsonObject]) -> str:
+    # The user's, else the model's.
     known = {as_text(record.get("uuid")) for record in records}
     # A summary that belongs to a line of another file is the title of another conversation.
     own = [record for record in records if record.get("type") == "summary" and as_text(record.get("leafUuid")) in known]
@@ -246,9 +240,11 @@ AGENT = Agent(
     name="Claude Code",
     short="CC",
     formats=(FORMAT,),
-    companions=companions,
-    kept_beside=kept_beside,
-    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of, is_sub_agent=is_sub_agent, marks=MARKS),
+    companions=_companions,
+    kept_beside=_kept_beside,
+    sessions=Sessions(
+        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, is_sub_agent=_is_sub_agent, marks=MARKS
+    ),
     processes=Processes(patterns=running_patterns, running_in=running_in_record),
     session_variable="CLAUDE_CODE_SESSION_ID",
     folder_variable="CLAUDE_PROJECT_DIR",

@@ -44,17 +44,14 @@ from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.tokens.families import inner_names
 
 
-def patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns glob patterns for Codex's session files: those in a folder per day, and those that the user archived.
-    Codex compresses old ones with Zstandard (`.jsonl.zst`)."""
+def _patterns(machine: Machine) -> tuple[str, ...]:
+    # In a folder per day, and those that the user archived. Codex compresses old ones with Zstandard.
     home = _folder(machine)
     places = (f"{home}/sessions/*/*/*/rollout-*.jsonl", f"{home}/archived_sessions/rollout-*.jsonl")
     return tuple(place + ending for place in places for ending in ("", ".zst"))
 
 
-def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    """Returns the facts of a session. Its id, and whether it is a sub-agent's, are in the first record, of type
-    `session_meta`."""
+def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     facts = common_facts(path, records)
     heads = (as_object(record.get("payload")) for record in records if record.get("type") == "session_meta")
     head = as_object(next(heads, None))
@@ -68,9 +65,7 @@ def facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     )
 
 
-def title_of(records: Sequence[JsonObject]) -> str:
-    """Returns a session's title from these of its records: the name that the user gave it, else the first line of the
-    first prompt. Empty if they have neither."""
+def _title_of(records: Sequence[JsonObject]) -> str:
     payloads = [as_object(record.get("payload", record)) for record in records]
     messages = (text_of(payload) for payload in payloads if payload.get("role") == "user")
     return last_text(payloads, "thread_name") or first_prompt(text for text in messages if not is_context(text))
@@ -259,7 +254,7 @@ AGENT = Agent(
     # Where its sessions are, and where the user's data are. Codex 0.166 gives its servers few variables.
     withheld_variables=WITHHELD,
     session_in_request=session_in_request,
-    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of),
     own_context=OWN_CONTEXT,
     own_settings=SETTINGS,
     writer=WRITER,
