@@ -3,16 +3,20 @@
 Read are the task tools of Claude Code (TodoWrite; TaskCreate, TaskUpdate, TaskList), Codex (`update_plan`), Gemini CLI
 (`write_todos`), Qwen Code (`todo_write`), opencode (`todowrite`), Cursor (`todo_write` with `merge`), Copilot
 (`manage_todo_list`, `update_todo`, `sql`), Roo (`update_todo_list`), Cline (`task_progress`), Kimi (`SetTodoList`),
-Droid (`TodoWrite` with a text), and the trackers `bd` and `gh issue`, called in a shell.
+Droid (`TodoWrite` with a text), and the trackers `bd` and `gh issue`, called in a shell. Of a conversation that begins
+with a summary, what the summary says is to be done.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from msgspec.structs import replace
 
 from ullage.agents.calls import ToolCall
 from ullage.agents.shell import parts_of
 from ullage.agents.tools import PLAN_KEYS, plain, text_of, value_of
+from ullage.ledger.carried import has_words
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.model.json_values import as_list, as_object, as_text
 
@@ -58,6 +62,18 @@ _UPDATED = re.compile(
     r"\bUPDATE\s+todos\s+SET\b[^;]{0,200}?\bstatus\s*=\s*'(\w+)'[^;]{0,200}?\bWHERE\b([^;]*)", re.IGNORECASE
 )
 _DELETED = re.compile(r"\bDELETE\s+FROM\s+todos\s+WHERE\b([^;]*)", re.IGNORECASE)
+# The section of a summary of Claude Code that lists what is to be done, and how it writes one item: `Task #3 [pending]:
+# Wire the hooks`.
+_PENDING = re.compile(r"(?:#{1,6} |\d{1,2}[.)] )?Pending Tasks\b[^`]{0,40}")
+_ITEM = re.compile(r"(?:[-*+•]|\d{1,2}[.)])[ \t]+(\S.*)")
+_NUMBERED = re.compile(r"Task #?(\d{1,4})[ \t]*((?:[(\[][^)\]]*[)\]])?)[ \t]*[:.–—-][ \t]*(\S.*)")
+_NOTHING = re.compile(r"(?:none|nothing|no|all|n/a)\b", re.IGNORECASE)
+_UNDONE = {"", "pending", "todo", "open", "notstarted"}
+_BEGUN = re.compile(r"[\[(—–-]\s*\**in[ _-]progress\b", re.IGNORECASE)
+_ENDED = re.compile(r"[✅✓☑]|\[[xX]\]|[\[(—–]\s*\**(?:done|completed?|resolved)\b", re.IGNORECASE)
+# Words of an item that says what is to be done, and characters of the longest.
+_LEAST_WORDS, _LONGEST = 2, 2_000
+_OF_SUMMARY = "of the earlier summary"
 _BD_ID = re.compile(r"\b([a-z][\w]*-[\w.]{1,20})\b")
 _ISSUE_ID = re.compile(r"/issues/(\d+)")
 
@@ -87,6 +103,17 @@ class TaskFold:
             self._by_sql(text_of(call.input, ("query", "sql")), call.index)
         if progress := next((text for key, text in call.input.items() if plain(key) == _PROGRESS), None):
             self._replace_with(_boxes(as_text(progress)), call.index, merge=False)
+
+    def take_summary(self, lines: Iterable[Entry]) -> tuple[Entry, ...]:
+        """Takes the tasks that a summary at the beginning of a conversation lists. Returns its other lines."""
+        rest: list[Entry] = []
+        self._tasks = {name: task for name, task in self._tasks.items() if _OF_SUMMARY not in task.beside}
+        for line in lines:
+            if task := task_in(line):
+                self._tasks[task.name] = task
+            else:
+                rest.append(line)
+        return tuple(rest)
 
     def entries(self) -> tuple[Entry, ...]:
         """Returns the tasks in the order in which they were made, each with its newest state."""
@@ -131,12 +158,16 @@ class TaskFold:
     def _replace_with(self, listed: list[tuple[str, str, Life]], index: int, *, merge: bool) -> None:
         before = self._tasks
         known = {task.text: task for task in before.values()}
-        self._tasks = dict(before) if merge else {}
+        # A new list has what is still to be done of a summary, perhaps in other words.
+        old = {name: _older(task) for name, task in before.items() if _OF_SUMMARY in task.beside}
+        self._tasks = before | old if merge else old
         for name, text, life in listed:
-            old = before.get(name) if merge else known.get(text)
-            subject = text or (old.text if old else "")
+            same = before.get(name) if merge else known.get(text)
+            subject = text or (same.text if same else "")
+            if same:
+                self._tasks.pop(same.name, None)
             if subject:
-                self._put(name, subject, life, old.index if old and old.life is life else index)
+                self._put(name, subject, life, same.index if same and same.life is life else index)
 
     def _by_sql(self, query: str, index: int) -> None:
         """Takes the states that a query writes into the table `todos`."""
@@ -189,6 +220,46 @@ class TaskFold:
                 self._put(name, task.text if task else name, life, index)
 
 
+def task_in(line: Entry) -> Entry | None:
+    """Returns the task that a line of a summary names as not done, None if it names none: an item under the title of
+    such tasks, or one with a box or a word for its state before it. An item that another introduces has its words
+    before its own. A line that says that there is none, or that it is done, stays a line."""
+    if len(line.text) + len(line.beside) > _LONGEST:
+        return None
+    *titles, text = [_plain_item(one) for one in (*line.beside.splitlines(), line.text)]
+    boxed = _BOX.fullmatch(text)
+    is_begun = boxed is not None and _state_of(boxed[1]) is Life.IN_PROGRESS
+    is_open = is_begun or (boxed is not None and plain(boxed[1]) in _UNDONE)
+    text = boxed[2] if boxed else text
+    under = next((at for at, title in enumerate(titles) if _PENDING.fullmatch(title)), None)
+    if under is not None and (_ITEM.fullmatch(line.text) or boxed):
+        is_open = is_open or not boxed
+        text = " ".join([*titles[under + 1 :], text])
+    if not is_open or _ENDED.search(text) or _NOTHING.match(text) or not has_words(text, _LEAST_WORDS):
+        return None
+    numbered = _NUMBERED.fullmatch(text)
+    return Entry(
+        kind=Kind.TASK,
+        life=Life.IN_PROGRESS if is_begun or _BEGUN.search(text) else Life.OPEN,
+        index=line.index,
+        text=" ".join(filter(None, numbered.groups()[1:])) if numbered else text,
+        name=numbered[1] if numbered else text,
+        beside=_OF_SUMMARY,
+    )
+
+
+def _plain_item(line: str) -> str:
+    """Returns a line of a list without its mark and without emphasis."""
+    item = _ITEM.fullmatch(line)
+    return (item[1] if item and not _PENDING.fullmatch(line) else line).replace("**", "")
+
+
+def _older(task: Entry) -> Entry:
+    if task.life is Life.EARLIER:
+        return task
+    return replace(task, life=Life.EARLIER, beside=f"{task.life}; {_OF_SUMMARY}, not in the list after it")
+
+
 def _listed(given: Any) -> Iterator[tuple[str, str, Life]]:
     """Yields the id, the text and the state of each entry of a list."""
     for item in as_list(given):
@@ -205,7 +276,11 @@ def _listed(given: Any) -> Iterator[tuple[str, str, Life]]:
 
 def _boxes(text: str) -> list[tuple[str, str, Life]]:
     """Returns the entries of a checklist in Markdown."""
-    return [("", subject, _BOXES.get(mark) or _life(mark)) for mark, subject in _BOX.findall(text)]
+    return [("", subject, _state_of(mark)) for mark, subject in _BOX.findall(text)]
+
+
+def _state_of(mark: str) -> Life:
+    return _BOXES.get(mark) or _life(mark)
 
 
 def _life(state: str) -> Life:

@@ -101,7 +101,7 @@ class Fold:
 
     def _take_user(self, message: Message, index: int) -> None:
         if message.compaction:
-            self._earlier = outline_of(message.compaction.summary, index)
+            self._take_summary(message.compaction.summary, index)
             return
         pair = [self._before, message] if self._before else []
         if command := fenced_command(pair, 0) if pair else "":
@@ -113,7 +113,7 @@ class Fold:
                 use, at = self._calls.pop(block.tool_use_id)
                 self._take_call(joined_call(use, at, block, index))
         if message.text and is_summary(message.text):
-            self._earlier = outline_of(message.text, index)
+            self._take_summary(message.text, index)
             return
         for block in message.content:
             if isinstance(block, TextBlock):
@@ -121,6 +121,13 @@ class Fold:
                     self._take_end(name, end, block.text)
         if typed := self._said.take_typed(message, index):
             self._words.take_answer(typed, index)
+
+    def _take_summary(self, summary: str, index: int) -> None:
+        """Takes an earlier summary. What it lists as to be done are tasks, unless the ledger knows the messages that it
+        stands for."""
+        self._earlier = outline_of(summary, index)
+        if not self._said.has_any:
+            self._earlier = self._tasks.take_summary(self._earlier)
 
     def _take_call(self, call: ToolCall) -> None:
         self._said.take_call(call)

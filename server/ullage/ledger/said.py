@@ -81,6 +81,11 @@ class SaidFold:
             for question, answer in _answers(call):
                 self._add(answer, index, beside=question)
 
+    @property
+    def has_any(self) -> bool:
+        """Whether the user said anything so far."""
+        return bool(self._said)
+
     def entries(self) -> tuple[Entry, ...]:
         """Returns the user's words, in order. A message with the same words later, to the same question, makes an
         earlier one repeated."""

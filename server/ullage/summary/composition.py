@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.ledger.agent_tasks import task_in
 from ullage.ledger.agent_words import still_standing
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life
 from ullage.ledger.ledger_page import LISTED, SECTIONS, relative, standing, write_page
@@ -191,14 +192,21 @@ def carried_on(request: SummaryRequest, ledger: Ledger) -> Iterator[Entry]:
             rest.append(line if line else f"## {heading}")
     if any(line.strip() and line != NOTHING_FITS for line in rest):
         since = request.indices[0] if request.indices else 0
-        changed = {posixpath.basename(file.text): file.index for file in ledger.files if file.life is not Life.READ}
-        said = {" ".join(entry.text.split()) for entry in ledger.said}
-        for entry in still_standing(outline_of("\n".join(rest), max(0, since - 1)), changed):
-            # The user's words have a section of their own.
-            if " ".join(entry.text.split()).lstrip("-*• ").strip('"“”') not in said:
-                yield entry
+        yield from _outlined("\n".join(rest), max(0, since - 1), ledger, known)
     newer = {relative(entry.text, request.cwd) for entry in ledger.files}
     yield from (entry for path, entry in files.items() if path not in newer)
+
+
+def _outlined(text: str, index: int, ledger: Ledger, known: Sequence[str]) -> Iterator[Entry]:
+    """Yields the lines of a summary of another program and the tasks in it, without those that are `known`."""
+    changed = {posixpath.basename(file.text): file.index for file in ledger.files if file.life is not Life.READ}
+    said = {" ".join(entry.text.split()) for entry in ledger.said}
+    for entry in still_standing(outline_of(text, index), changed):
+        # The user's words have a section of their own.
+        if " ".join(entry.text.split()).lstrip("-*• ").strip('"“”') not in said:
+            task = task_in(entry)
+            if task is None or task.text not in known:
+                yield task or entry
 
 
 def _read_files(line: str) -> Iterator[Entry]:

@@ -170,6 +170,60 @@ def test_trackers_in_a_shell_have_tasks_too() -> None:
     assert [task.life for task in ledger(talk).tasks] == [Life.IN_PROGRESS, Life.DONE]
 
 
+CONTINUED = """This session is being continued from a previous conversation that ran out of context. Summary:
+1. Primary Request and Intent:
+   - Sell shelves
+   - [ ] Send a **mail**
+
+7. Pending Tasks (from task list):
+   - **Task #2** [pending, blocked by #1]: Wire the hooks
+   - Task #3: Charge it — **IN PROGRESS**, half done
+   - Write tests in:
+     1. `a.py`
+     2. ✅ `b.py`
+   - Alles prüfen
+   - Task #4: Add the model (done)
+   - None of the others
+
+8. Current Work:
+   - Reading
+"""
+OF_SUMMARY = [
+    ("Send a mail", Life.OPEN),
+    ("[pending, blocked by #1] Wire the hooks", Life.OPEN),
+    ("Charge it — IN PROGRESS, half done", Life.IN_PROGRESS),
+    ("Write tests in: `a.py`", Life.OPEN),
+    ("Alles prüfen", Life.OPEN),
+]
+
+
+def test_what_a_summary_at_the_beginning_lists_as_to_be_done_are_tasks() -> None:
+    found = ledger(Talk().user(CONTINUED).user("Go on."))
+    assert [(task.text, task.life) for task in found.tasks] == OF_SUMMARY
+    assert texts(found.earlier) == [
+        *("- Sell shelves", "2. ✅ `b.py`", "- Task #4: Add the model (done)", "- None of the others", "- Reading"),
+    ]
+
+
+def test_a_task_of_a_summary_ends_as_others_and_is_an_old_one_beside_a_newer_list() -> None:
+    talk = Talk().user(CONTINUED).call("TaskUpdate", {"taskId": "2", "status": "completed", "subject": "Wire"})
+    assert [task.life for task in ledger(talk).tasks if task.name == "2"] == [Life.DONE]
+    for state in ("pending", "completed"):
+        talk.call("TodoWrite", {"todos": [{"content": "Send a mail", "status": state}]})
+    after = ledger(talk).tasks
+    assert texts(after, Life.DONE) == ["Send a mail"]
+    assert texts(after, Life.EARLIER) == [text for text, _ in OF_SUMMARY[2:]]
+    assert {task.beside.partition("; ")[2] for task in after if task.life is Life.EARLIER} == {
+        "of the earlier summary, not in the list after it"
+    }
+
+
+def test_a_summary_in_a_conversation_adds_no_task_to_those_that_it_knows() -> None:
+    found = ledger(Talk().user("Sell shelves").call(*created(1, "Add the model")).user(CONTINUED))
+    assert texts(found.tasks) == ["Add the model"]
+    assert "- Alles prüfen" in texts(found.earlier)
+
+
 # Files
 
 
