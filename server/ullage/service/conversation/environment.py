@@ -421,9 +421,10 @@ def _approached(
     budget: ContextBudget, threshold: KnownThreshold, settings: ContextSettings, evidence: Evidence
 ) -> ContextBudget:
     """Returns the budget with an agent's compaction threshold. The warning comes shortly before it, and not earlier
-    than the proportion of the settings' thresholds says."""
+    than the proportion of the settings' thresholds says; there, if the share of the warning was lowered."""
     earliest = int(threshold.tokens * min(1.0, settings.warn_at / settings.compact_at))
-    warn_at = warns_at(threshold.tokens, evidence.growths, earliest)
+    is_lowered = settings.warn_at < ContextSettings().warn_at
+    warn_at = earliest if is_lowered else warns_at(threshold.tokens, evidence.growths, earliest)
     return replace(budget, warn_at=warn_at, compact_at=threshold.tokens)
 
 
