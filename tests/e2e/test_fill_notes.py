@@ -15,7 +15,7 @@ from support.command_line import PATIENCE, Ran, ullage
 from support.foreign import to_lines
 from support.hook_place import ID, Place, answer, hook_place, is_silent, log
 
-_TOKENS = 800_000
+_TOKENS = 900_000
 _GEMINI = (
     {"sessionId": ID, "projectHash": "x", "startTime": "2026-11-22T10:00:00Z", "kind": "main"},
     {"id": "u1", "timestamp": "2026-11-22T10:00:01Z", "type": "user", "content": [{"text": "Which port is it?"}]},
@@ -28,7 +28,7 @@ _GEMINI = (
         "model": "gemini-2.5-flash",
     },
 )
-_CODEX = (session(), said("user", "Which port is it?"), said("assistant", "8443."), counted(200_000))
+_CODEX = (session(), said("user", "Which port is it?"), said("assistant", "8443."), counted(240_000))
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def _prompted_after(
 
 
 def test_the_agent_is_told_its_fill_once_after_a_turn_and_again_after_a_compaction(place: Place) -> None:
-    filled = log().answer(150_000)
+    filled = log().answer(160_000)
     # Off by default.
     assert is_silent(_prompted_after(place, filled.data))
     assert not place.kept("figure").exists()

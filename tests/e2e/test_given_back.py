@@ -119,7 +119,7 @@ async def test_the_model_is_given_one_note_of_its_fill(tmp_path: Path) -> None:
     async with model.serving():
         wired = Wired(tmp_path, model, "--fill-notes")
         # With what the agent itself adds to each request, between the first mark and the second.
-        model.inflated = 130_000
+        model.inflated = 138_000
         await wired.ask("Rename the table in every part.", again=False)
         await until_counted(wired.store)
         noted = await wired.ask("Which port is it?")

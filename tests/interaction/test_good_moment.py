@@ -88,12 +88,33 @@ def test_a_limit_of_the_environment_is_one_for_every_conversation(
     assert note in text
 
 
-@pytest.mark.parametrize("limit", ["much", "-5", "k", "$", "nan", "$nan", "inf"])
-def test_what_is_no_limit_is_refused(
-    limit: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("share", "warns_at"), [("", 158_650), ("0.89", 165_144), ("0.7", 129_888)])
+def test_a_share_of_the_environment_is_where_all_conversations_warn(
+    share: str, warns_at: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ULLAGE_LIMIT", limit)
+    monkeypatch.setenv("ULLAGE_WARN_AT", share)
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(log(150_000).data)
+    assert main(("context", str(path), "--json", "--store", str(tmp_path / "store.db"))) == 0
+    assert msgspec.json.decode(capsys.readouterr().out)["warns_at"] == warns_at
+
+
+LIMITS, SHARES = ("much", "-5", "k", "$", "nan", "$nan", "inf"), ("much", "-5", "0", "1.5", "80", "nan", "inf")
+
+
+@pytest.mark.parametrize(
+    ("given", "say"),
+    [
+        *((f"ULLAGE_LIMIT={limit}", "tokens, as 300k, or dollars, as $5") for limit in LIMITS),
+        *((f"ULLAGE_WARN_AT={share}", "a share, as 0.7") for share in SHARES),
+    ],
+)
+def test_what_is_no_limit_and_no_share_is_refused(
+    given: str, say: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variable, value = given.split("=")
+    monkeypatch.setenv(variable, value)
     path = tmp_path / "log.jsonl"
     path.write_bytes(log(150_000).data)
     assert main(("context", str(path), "--store", str(tmp_path / "store.db"))) == 2
-    assert f"ULLAGE_LIMIT is {limit!r}: say tokens, as 300k, or dollars, as $5" in capsys.readouterr().err
+    assert f"{variable} is {value!r}: say {say}" in capsys.readouterr().err

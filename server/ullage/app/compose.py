@@ -218,9 +218,9 @@ def open_workspace(
 
 
 def told_by_environment(settings: Settings) -> Settings:
-    """Returns the settings with what the environment says of notices: in ULLAGE_NOTICES one word of `Notices`, and in
-    ULLAGE_LIMIT a limit of the user's own for every conversation, tokens (`300k`) or US dollars (`$5`). Raises
-    `InvalidRequest` if a variable says something else."""
+    """Returns the settings with what the environment says: in ULLAGE_NOTICES one word of `Notices`, in ULLAGE_LIMIT a
+    limit of the user's own for every conversation, tokens (`300k`) or US dollars (`$5`), and in ULLAGE_WARN_AT the
+    share `context.warnAt`. Raises `InvalidRequest` if a variable says something else."""
     word, limit = os.environ.get("ULLAGE_NOTICES", ""), os.environ.get("ULLAGE_LIMIT", "")
     try:
         if word:
@@ -235,6 +235,12 @@ def told_by_environment(settings: Settings) -> Settings:
         except (ValueError, OverflowError, ValidationError):
             raise InvalidRequest(f"ULLAGE_LIMIT is {limit!r}: say tokens, as 300k, or dollars, as $5") from None
         settings = replace(settings, limits=(own, *settings.limits))
+    if share := os.environ.get("ULLAGE_WARN_AT", ""):
+        try:
+            warn_at = convert({"warnAt": float(share)}, ContextSettings).warn_at
+        except (ValueError, ValidationError):
+            raise InvalidRequest(f"ULLAGE_WARN_AT is {share!r}: say a share, as 0.7") from None
+        settings = replace(settings, context=replace(settings.context, warn_at=warn_at))
     return settings
 
 

@@ -113,6 +113,8 @@ environment:
                on, off or desktop: good moments for a new session are told, or
                not, or by the desktop, too, with idle compactions and limits
   ULLAGE_LIMIT a limit of your own for conversations: 300k tokens, or $5
+  ULLAGE_WARN_AT
+               the setting context.warnAt: the share from which on it warns
   ULLAGE_LSP_OPTIONS
                more options of `ullage lsp`
 """

@@ -49,6 +49,8 @@ class Known(Struct, frozen=True, kw_only=True):
         }
         environment = {
             "PATH": f"{_NODE}{os.pathsep}{os.environ['PATH']}",
+            # A note of the fill comes long before the agent compacts by itself.
+            "ULLAGE_WARN_AT": "0.7",
             "LANG": "C.UTF-8",
             **{name: str(folder) for name, folder in folders.items()},
             **self.prepare(home, url),

@@ -279,9 +279,9 @@ class Told:
     def __init__(self) -> None:
         self._kept: str | None = None
 
-    def __call__(self, now: Figure) -> str:
+    def __call__(self, now: Figure, warns_at: int | None = 140_000) -> str:
         fill = Fill(json.loads(self._kept) if self._kept else None)
-        note = fill.note(now)
+        note = fill.note(now, warns_at)
         self._kept = fill.given
         return note
 
@@ -291,12 +291,10 @@ def told() -> Told:
     return Told()
 
 
-def test_each_mark_is_told_once(told: Told) -> None:
-    shares = [0.5, 0.69, 0.7, 0.75, 0.84, 0.86, 0.9]
-    assert [bool(told(figure(int(share * WINDOW)))) for share in shares] == [
-        *(False, False, True, False),
-        *(False, True, False),
-    ]
+@pytest.mark.parametrize(("warns_at", "told_at"), [(140_000, [140_000]), (150_000, [168_000]), (None, [])])
+def test_where_the_user_is_warned_the_model_is_told_once(told: Told, warns_at: int | None, told_at: list[int]) -> None:
+    used = [100_000, 139_999, 140_000, 149_999, 168_000, 172_000, 180_000]
+    assert [tokens for tokens in used if told(figure(tokens), warns_at)] == told_at
 
 
 def test_two_calls_left_is_a_mark_wherever_the_agent_compacts(told: Told) -> None:

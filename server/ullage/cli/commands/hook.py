@@ -8,8 +8,8 @@ from _thread import allocate_lock, start_new_thread
 
 from ullage.bounds import GIVEN, SETTINGS, read_most, read_plain
 from ullage.cli.hooks.hook_state import HookState, has_new_mark
-from ullage.cli.statusline.files import as_list, as_object, is_safe, parse, read_live
-from ullage.cli.statusline.line import Figure, figure_of_row, row_of_session
+from ullage.cli.statusline.files import as_list, as_object, is_safe, parse
+from ullage.cli.statusline.line import Figure, figure_of_row
 from ullage.cli.store_choice import local_store
 from ullage.host import this_system
 from ullage.store.sqlite.quick_catalogue import add_receipt
@@ -40,28 +40,10 @@ def run(args: "Namespace") -> int:
     return run_words([args.agent, *words, *(["--fill-notes"] if args.fill_notes else [])]) or 0
 
 
-# Shares of the window at which a note is due. A further one is due when the compaction may be so few calls away.
-_MARKS = (0.7, 0.85)
-_LAST, _CALLS = "calls", 2
+# A note is due where all else warns, by the setting `context.warnAt`, and when the compaction may be so few calls away.
+_FULL, _LAST, _CALLS = "full", "calls", 2
 # A context of less than this share of what it was at the last note has been compacted since.
 _EMPTIED = 0.6
-
-
-def current_figure(store: str, session: str, counted: "dict[str, Any] | None") -> Figure | None:
-    """Returns the figure of a session: that of the process that follows it, else the one that was counted after the
-    last turn. Returns None if it is not known."""
-    row = _followed(store, session) or counted
-    return figure_of_row(row) if row else None
-
-
-def follows(store: str, session: str) -> bool:
-    """Returns whether a process follows a session."""
-    return _followed(store, session) is not None
-
-
-def _followed(store: str, session: str) -> "dict[str, Any] | None":
-    rows, is_followed = read_live(store)
-    return row_of_session(rows, session) if is_followed else None
 
 
 class Fill:
@@ -71,15 +53,16 @@ class Fill:
         self._used = int(as_object(value).get("used") or 0)
         self._marks = {str(mark) for mark in as_list(as_object(value).get("marks"))}
 
-    def note(self, figure: Figure) -> str:
-        """Returns the note that is due; "" if there is none."""
+    def note(self, figure: Figure, warns_at: int | None) -> str:
+        """Returns the note that is due; "" if there is none. `warns_at` are the tokens from which on the user is
+        warned, None if that is not known."""
         if figure.used is None or not figure.window:
             return ""
         if figure.used < _EMPTIED * self._used:
             self._marks.clear()
             self._used = 0
-        due = {str(mark) for mark in _MARKS if figure.used >= mark * figure.window}
-        due |= {_LAST} if figure.calls_left and figure.calls_left[0] <= _CALLS else set()
+        due = {_FULL} if warns_at and figure.used >= warns_at else set[str]()
+        due |= {_LAST} if figure.calls_left and figure.calls_left[0] <= _CALLS else set[str]()
         if due <= self._marks:
             return ""
         self._marks |= due
@@ -293,9 +276,9 @@ class _Hook:
 
     def _note_fill(self) -> None:
         """Gives a note of how full the context is, if one is due. With a prompt that has a brief there is no room."""
-        figure = current_figure(self._store, self._session, self._kept.figure())
+        counted = self._kept.figure()
         fill = Fill(self._kept.fill())
-        before, note = fill.given, fill.note(figure) if figure else ""
+        before, note = fill.given, fill.note(figure_of_row(counted), counted.get("warns_at")) if counted else ""
         if fill.given != before:
             self._kept.note_fill(fill.given)
         if note:
@@ -305,7 +288,7 @@ class _Hook:
 
     def _count(self, said: "dict[str, Any]") -> None:
         """Has the context counted for the note with the next prompt, in the window that the agent names."""
-        if self._notes_fill and not follows(self._store, self._session):
+        if self._notes_fill:
             window = said.get("context_window")
             start_counting(self._place, self._session, self._path, window if isinstance(window, int) else 0)
 

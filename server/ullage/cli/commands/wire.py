@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_unwire_arguments(parser)
     line = "set the status line, too; the line of the command of before comes after Ullage's"
     parser.add_argument("--statusline", action="store_true", help=line)
-    notes = "give the agent's model notes of how full its context is: at 70 %%, 85 %% and two calls left"
+    notes = "give the agent's model notes of how full its context is: where it warns, and two calls before a compaction"
     parser.add_argument("--fill-notes", action="store_true", help=notes)
     server = "do not add the MCP server, with which an agent searches its own history"
     parser.add_argument("--no-mcp", dest="mcp", action="store_false", help=server)

@@ -505,7 +505,7 @@ _shtab_ullage_wire_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   {-y,--yes}"[do not ask]"
   "--statusline[set the status line, too\; the line of the command of before comes after Ullage\'s]"
-  "--fill-notes[give the agent\'s model notes of how full its context is\: at 70 \%, 85 \% and two calls left]"
+  "--fill-notes[give the agent\'s model notes of how full its context is\: where it warns, and two calls before a compaction]"
   "--no-mcp[do not add the MCP server, with which an agent searches its own history]"
   "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"

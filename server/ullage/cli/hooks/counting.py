@@ -1,8 +1,8 @@
 """Counts a session after a turn, as `ullage context` does, for the note with the next prompt.
 
-It is a process of its own, which the agent does not wait for. Sessions that another process follows need none. A file
-of 65 MB takes seconds to read, and most of it was there after the turn before. So the state of its reader and a
-snapshot of the conversation are kept, and only what was added is read.
+It is a process of its own, which the agent does not wait for. A file of 65 MB takes seconds to read, and most of it was
+there after the turn before. So the state of its reader and a snapshot of the conversation are kept, and only what was
+added is read.
 """
 
 import asyncio
@@ -67,6 +67,7 @@ async def _count(options: ReadingOptions, path: str, asked_at: int, kept: HookSt
         "used_source": figure.source,
         "window": figure.window,
         "compacts_at": figure.compacts_at,
+        "warns_at": figure.warns_at,
         "calls_left": (figure.calls_left.low, figure.calls_left.high) if figure.calls_left else None,
     }
     kept.note_figure(msgspec.json.encode(row))
