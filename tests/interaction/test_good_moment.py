@@ -8,7 +8,17 @@ import msgspec
 import pytest
 
 from support.claude_log import ClaudeLog
+from ullage.agents.transcripts import read_document
+from ullage.cli.arguments import ReadingOptions
 from ullage.cli.main import main
+from ullage.cli.session_source import throwaway_copy
+from ullage.cli.store_choice import chosen_store
+from ullage.ledger.folding import Fold
+from ullage.model.message import Message
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.usage import good_moment
+from ullage.service.ports.store import StoredSession
+from ullage.system.transcript_files import parse_file
 
 
 def log(tokens: int, read: int = 130_000) -> ClaudeLog:
@@ -118,3 +128,33 @@ def test_what_is_no_limit_and_no_share_is_refused(
     path.write_bytes(log(150_000).data)
     assert main(("context", str(path), "--store", str(tmp_path / "store.db"))) == 2
     assert f"{variable} is {value!r}: say {say}" in capsys.readouterr().err
+
+
+def test_of_a_conversation_that_goes_on_only_new_messages_are_folded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, taken = tmp_path / "log.jsonl", list[str]()
+    take = Fold.take
+
+    def counted(fold: Fold, message: Message, index: int) -> None:
+        taken.append(message.id)
+        take(fold, message, index)
+
+    monkeypatch.setattr(Fold, "take", counted)
+    made, moments, folded = log(150_000).answer(150_000, text="Committed."), list[str](), list[int]()
+    path.write_bytes(made.data)
+    options = ReadingOptions(store=chosen_store(str(tmp_path / "store.db")))
+    with throwaway_copy(read_document(parse_file(path)), options) as workspace:
+        for subject in ("docs: say so", "test: round", ""):
+            path.write_bytes(made.data)
+            transcript = read_document(parse_file(path))
+            records = tuple(workspace.records(0, transcript.events))
+            projection = workspace.project(StoredSession(records=records), transcript.model)
+            moment = good_moment(Conversation("s1", workspace, projection, lambda _: None))
+            moments.append(moment.work if moment else "")
+            folded.append(len(taken))
+            taken.clear()
+            made.ask("Next.").call("Bash", f"[main 5a1c2aa] {subject}", command=f'git commit -am "{subject}"')
+            made.answer(151_000, text="Committed.")
+    assert moments == ["fix: round", "docs: say so", "test: round"]
+    assert folded[0] > folded[1] == folded[2] == 4

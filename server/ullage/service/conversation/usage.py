@@ -10,7 +10,6 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from ullage.ledger.finished_work import finished_work, may_end, may_have_committed
-from ullage.ledger.folding import Fold
 from ullage.model.errors import SessionFollowed
 from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, SessionRenamed, SummaryReported
 from ullage.model.settings import Notices
@@ -22,7 +21,7 @@ from ullage.policy.budget import passed
 from ullage.policy.prompt_cache import idle_compaction, prompt_cache, prompt_usage
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Rules
-from ullage.service.conversation.projection import Projection, agent_of
+from ullage.service.conversation.projection import agent_of
 from ullage.tokens.tracker import split_hidden
 
 # Characters of a title that an error shows.
@@ -125,7 +124,7 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
         followed=kept_by_agent(conversation),
         idle=idle_compaction(rules.idle, projection.cached, reading.used, reading.reported_at, last),
         cache=prompt_cache(projection.cached, reading.used, projection.price),
-        moment=None if conversation.workspace.settings.notices is Notices.OFF else good_moment(projection),
+        moment=None if conversation.workspace.settings.notices is Notices.OFF else good_moment(conversation),
     )
 
 
@@ -161,12 +160,13 @@ LONG = 100_000
 HANDED_OVER = 20_000
 
 
-def good_moment(projection: Projection) -> GoodMoment | None:
+def good_moment(conversation: Conversation) -> GoodMoment | None:
     """Returns that a piece of work has just ended in a long conversation. Returns None if something of it is open, and
     if a new session would begin with more than half of it.
 
-    Folds all messages of the context, which takes about 0.05 ms for each, if the last turn may have ended a piece of
-    work."""
+    Folds the messages of the context, which takes about 0.05 ms for each that is new, if the last turn may have ended
+    a piece of work."""
+    projection = conversation.projection
     transcript, used = projection.transcript, projection.tracker.reading.used
     if used < LONG or not transcript.items:
         return None
@@ -176,10 +176,11 @@ def good_moment(projection: Projection) -> GoodMoment | None:
     tokens = projection.tracker.reading.breakdown.overhead + HANDED_OVER
     if tokens > used / 2:
         return None
-    fold = Fold(transcript.cwd)
-    for index, message in enumerate(transcript.view):
-        fold.take(message, index)
-    work = finished_work(fold.ledger(), last)
+    # Not with the fold of all messages, from which a summary is made.
+    own = f"context {conversation.id}" if conversation.id else ""
+    reader, messages = conversation.workspace.reader, transcript.view
+    ledger = reader.ledger(messages, range(len(messages)), conversation=own, cwd=transcript.cwd)
+    work = finished_work(ledger, last)
     if work is None:
         return None
     cost = projection.price(prompt_usage(projection.cached, 0, tokens))
