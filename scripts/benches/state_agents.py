@@ -24,6 +24,7 @@ from benches.state_records import (
     as_list,
     called,
     read_claude,
+    rendered,
     said,
     text_of,
     typed,
@@ -67,6 +68,10 @@ def _result(line: int, call_id: object, text: str, failed: bool | None) -> Event
 
 def _compacted(line: int, text: object, kept: str = "") -> Event:
     return Event(kind=COMPACTED, line=line, text=str(text or ""), kept=kept)
+
+
+def _kept(events: Sequence[Event]) -> str:
+    return "\n\n".join(map(rendered, events))
 
 
 # Codex
@@ -116,24 +121,34 @@ def _codex_output(output: object) -> tuple[str, int | None]:
 
 
 def _pi(records: Sequence[tuple[int, Record]]) -> Iterator[Event]:
+    """Yields the events. A compaction keeps the messages from the entry on that it names."""
+    places = {record.get("id"): number for number, record in records}
+    found: list[Event] = []
     for number, record in records:
-        message = as_dict(record.get("message"))
-        text = text_of(message.get("content"))
-        match record.get("type"), message.get("role"):
-            case "compaction", _:
-                yield _compacted(number, record.get("summary"))
-            case "message", "user":
-                yield from typed(number, text)
-            case "message", "assistant":
-                if text:
-                    yield Event(kind=SAID, line=number, text=text)
-                for part in _dicts(message.get("content")):
-                    if part.get("type") == "toolCall":
-                        yield called(number, part.get("id"), part.get("name"), as_dict(part.get("arguments")))
-            case "message", "toolResult":
-                yield _result(number, message.get("toolCallId"), text, bool(message.get("isError")))
-            case _:
-                pass
+        if record.get("type") == "compaction":
+            first = places.get(record.get("firstKeptEntryId"), number)
+            kept = [event for event in found if event.line >= first and event.kind != COMPACTED]
+            found.append(_compacted(number, record.get("summary"), _kept(kept)))
+        found += _pi_message(number, record)
+    yield from found
+
+
+def _pi_message(number: int, record: Record) -> Iterator[Event]:
+    message = as_dict(record.get("message"))
+    text = text_of(message.get("content"))
+    match record.get("type"), message.get("role"):
+        case "message", "user":
+            yield from typed(number, text)
+        case "message", "assistant":
+            if text:
+                yield Event(kind=SAID, line=number, text=text)
+            for part in _dicts(message.get("content")):
+                if part.get("type") == "toolCall":
+                    yield called(number, part.get("id"), part.get("name"), as_dict(part.get("arguments")))
+        case "message", "toolResult":
+            yield _result(number, message.get("toolCallId"), text, bool(message.get("isError")))
+        case _:
+            pass
 
 
 def _copilot(records: Sequence[tuple[int, Record]]) -> Iterator[Event]:
@@ -156,13 +171,19 @@ def _copilot(records: Sequence[tuple[int, Record]]) -> Iterator[Event]:
 
 
 def _kimi(records: Sequence[tuple[int, Record]]) -> Iterator[Event]:
+    """Yields the events. A compaction keeps so many of the user's messages, some of them from the beginning."""
+    prompts: list[Event] = []
     for number, record in records:
         event = as_dict(record.get("event"))
         part, result = as_dict(event.get("part")), as_dict(event.get("result"))
         if record.get("type") == "turn.prompt" and as_dict(record.get("origin")).get("kind") == "user":
-            yield from typed(number, text_of(record.get("input")))
+            own = [*typed(number, text_of(record.get("input")))]
+            prompts += own
+            yield from own
         elif record.get("type") == "context.apply_compaction":
-            yield _compacted(number, record.get("contextSummary") or record.get("summary"))
+            many, first = int(record.get("keptUserMessageCount") or 0), int(record.get("keptHeadUserMessageCount") or 0)
+            kept = [*prompts[:first], *prompts[max(first, len(prompts) - many + first) :]]
+            yield _compacted(number, record.get("contextSummary") or record.get("summary"), _kept(kept))
         elif event.get("type") == "content.part" and part.get("type") == "text":
             yield Event(kind=SAID, line=number, text=str(part.get("text", "")))
         elif event.get("type") == "tool.call":
@@ -201,10 +222,11 @@ def _gemini(records: Sequence[tuple[int, Record]]) -> Iterator[Event]:
         return not is_seen
 
     for number, record in records:
-        texts = [text_of(each.get("content")) for each in _dicts(as_dict(record.get("$set")).get("messages"))]
+        messages = _dicts(as_dict(record.get("$set")).get("messages"))
+        texts = [text_of(each.get("content")) for each in messages]
         at = next((i for i, text in enumerate(texts) if "<state_snapshot>" in text), None)
         if at is not None:
-            yield _compacted(number, texts[at], "\n".join(texts[at + 1 :]))
+            yield _compacted(number, texts[at], _kept([*_gemini_kept(number, messages[at + 1 :])]))
         if record.get("type") == "user" and is_new(record):
             yield from typed(number, text_of(record.get("content")))
         elif record.get("type") == "gemini":
@@ -213,6 +235,19 @@ def _gemini(records: Sequence[tuple[int, Record]]) -> Iterator[Event]:
             for call in filter(is_new, _dicts(record.get("toolCalls"))):
                 yield called(number, call.get("id"), call.get("name"), as_dict(call.get("args")))
                 yield _result(number, call.get("id"), str(call.get("result", "")), call.get("status") == "error")
+
+
+def _gemini_kept(number: int, messages: Sequence[Record]) -> Iterator[Event]:
+    for message in messages:
+        if message.get("type") == "user":
+            yield from typed(number, text_of(message.get("content")))
+        for part in _dicts(message.get("content")):
+            if message.get("type") == "gemini" and part.get("text"):
+                yield Event(kind=SAID, line=number, text=str(part["text"]))
+            if call := as_dict(part.get("functionCall")):
+                yield called(number, call.get("id"), call.get("name"), as_dict(call.get("args")))
+            if answer := as_dict(part.get("functionResponse")):
+                yield _result(number, answer.get("id"), str(as_dict(answer.get("response")).get("output", "")), None)
 
 
 _Reader = Callable[[Sequence[tuple[int, Record]]], Iterator[Event]]

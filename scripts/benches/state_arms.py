@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from benches.state_page import names
-from benches.state_records import CALL, COMPACTED, RESULT, SAID, TYPED, Event, Recording, as_list
+from benches.state_records import CALL, COMPACTED, RESULT, SAID, TYPED, Event, Recording, as_list, rendered
 from benches.state_truth import Truth
 
 CHARS = 4
@@ -33,7 +33,7 @@ FEWEST_TOKENS = 300
 _TIMEOUT_S = 120
 # Ullage counts in its own tokens: how often it is asked to come close to the room, and how close is close enough.
 _TRIES, _ENOUGH, _AIMED = 3, 0.93, 0.98
-_MOST_OF_RESULT, _MOST_OF_LINE = 600, 400
+_MOST_OF_LINE = 400
 _SAMPLE_SHARE, _NEWEST_SHARE = 0.25, 0.5
 
 
@@ -149,20 +149,12 @@ def _context(compacted: dict[str, Any]) -> str:
 # Baselines
 
 
-def _rendered(event: Event) -> str:
-    if event.kind == CALL:
-        return f"Call {event.name}: {msgspec.json.encode(dict(event.input)).decode()[:_MOST_OF_RESULT]}"
-    if event.kind == RESULT:
-        return f"Result: {event.text[:_MOST_OF_RESULT]}"
-    return {TYPED: "User: ", SAID: "Agent: "}.get(event.kind, "") + event.text
-
-
 def tail(events: Sequence[Event], room: int) -> str:
     """Returns the newest events that fit in this many characters."""
     found: list[str] = []
     used = 0
     for event in reversed([event for event in events if event.kind in (TYPED, SAID, CALL, RESULT)]):
-        text = _rendered(event)
+        text = rendered(event)
         if used + len(text) > room:
             break
         found.append(text)
@@ -180,8 +172,8 @@ def tail_and_lines(events: Sequence[Event], room: int) -> str:
     """Returns the newest events, and in a quarter of the room lines from before them, those with the rarest names."""
     newest = tail(events, int(room * (1 - _SAMPLE_SHARE)))
     seen = set(newest.splitlines())
-    rendered = (line for event in events for line in _rendered(event).splitlines())
-    of_line = {line: names(line) for line in rendered if line not in seen and len(line) <= _MOST_OF_LINE}
+    every = (line for event in events for line in rendered(event).splitlines())
+    of_line = {line: names(line) for line in every if line not in seen and len(line) <= _MOST_OF_LINE}
     often = Counter(name for found in of_line.values() for name in found)
     ranked = sorted(of_line, key=lambda line: -sum(1 / often[name] for name in of_line[line]))
     left = room - len(newest) - 2

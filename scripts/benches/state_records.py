@@ -38,6 +38,7 @@ _COMMAND_ARGUMENTS = re.compile(
 )
 # Commands that only steer the program; what is after them is nothing for the agent.
 _STEERING = frozenset({"exit", "clear", "model", "config", "resume", "mcp", "login", "cost", "context", "quit"})
+_MOST_OF_RESULT = 600
 _REFUSED = re.compile(r"the user said:\s*\n(.*)", re.DOTALL)
 _ANSWERED = re.compile(r'"=\s*"([^"]+)"')
 
@@ -61,6 +62,15 @@ class Event(Struct, frozen=True, kw_only=True):
     refuses: bool = False
     kept: str = ""
     of: Mapping[str, Any] = {}
+
+
+def rendered(event: Event) -> str:
+    """Returns an event as a context has it, of a call and of its result the beginning."""
+    if event.kind == CALL:
+        return f"Call {event.name}: {msgspec.json.encode(dict(event.input)).decode()[:_MOST_OF_RESULT]}"
+    if event.kind == RESULT:
+        return f"Result: {event.text[:_MOST_OF_RESULT]}"
+    return {TYPED: "User: ", SAID: "Agent: "}.get(event.kind, "") + event.text
 
 
 class Recording(Struct, frozen=True, kw_only=True):

@@ -188,6 +188,68 @@ def test_compactions_of_other_agents_are_read(tmp_path: Path, records: Sequence[
     assert ["summary" in event.text for event in recording.events if event.kind == COMPACTED] == [True]
 
 
+def _pi_said(entry: str, role: str, **content: Any) -> Mapping[str, Any]:
+    return {"type": "message", "id": entry, "message": {"role": role, "content": [content]}}
+
+
+KEPT: list[tuple[list[Mapping[str, Any]], str]] = [
+    (
+        [
+            _pi_said("a", "user", type="text", text="old"),
+            _pi_said("b", "user", type="text", text="go"),
+            _pi_said("c", "assistant", type="toolCall", id="1", name="bash", arguments={"command": "ls"}),
+            {"type": "compaction", "summary": "summary", "firstKeptEntryId": "b"},
+        ],
+        'User: go\n\nCall bash: {"command":"ls"}',
+    ),
+    (
+        [
+            *(
+                {"type": "turn.prompt", "input": [{"type": "text", "text": text}], "origin": {"kind": "user"}}
+                for text in ("one", "two", "three", "four")
+            ),
+            {
+                "type": "context.apply_compaction",
+                "summary": "summary",
+                "keptUserMessageCount": 2,
+                "keptHeadUserMessageCount": 1,
+            },
+        ],
+        "User: one\n\nUser: four",
+    ),
+    (
+        [
+            {"projectHash": "1"},
+            {
+                "$set": {
+                    "messages": [
+                        {"type": "user", "content": [{"text": "<state_snapshot>summary</state_snapshot>"}]},
+                        {"type": "user", "content": [{"text": "go"}]},
+                        {
+                            "type": "gemini",
+                            "content": [{"functionCall": {"name": "sh", "args": {"command": "ls"}}}],
+                        },
+                        {"type": "user", "content": [{"functionResponse": {"response": {"output": "a.py"}}}]},
+                    ]
+                }
+            },
+        ],
+        'User: go\n\nCall sh: {"command":"ls"}\n\nResult: a.py',
+    ),
+]
+
+
+@pytest.mark.parametrize(("records", "kept"), KEPT, ids=["pi", "Kimi", "Gemini CLI"])
+def test_what_an_agent_keeps_beside_its_summary_is_kept(
+    tmp_path: Path, records: Sequence[Mapping[str, Any]], kept: str
+) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"\n".join(msgspec.json.encode(record) for record in records))
+    recording = read_recording(path)
+    assert recording is not None
+    assert [event.kept for event in recording.events if event.kind == COMPACTED] == [kept]
+
+
 def test_a_file_without_a_compaction_is_nothing_to_measure(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     path.write_bytes(b'{"type":"user","message":{"content":"go"}}\nnot json\n')
