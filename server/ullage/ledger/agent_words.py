@@ -79,9 +79,11 @@ def _has_any(text: str, words: Collection[str]) -> bool:
 def _standing(told: _Told, changed: Mapping[str, int]) -> Entry | None:
     named = _named_paragraphs(told.text)
     parts = [part for part, _ in named if not (told.answer and part.rstrip(" *_)").endswith(_ASKING))]
-    stand = [
-        part for part, names in named if part in parts and all(changed.get(name, -1) <= told.index for name in names)
-    ]
+    overtaken = {at for at, (_, names) in enumerate(named) if any(changed.get(name, -1) > told.index for name in names)}
+    sections = _sections([part for part, _ in named])
+    # Without the paragraph that names its subject, the rest under a heading says something else.
+    gone = {sections[at] for at in overtaken}
+    stand = [part for at, (part, _) in enumerate(named) if part in parts and sections[at] not in gone]
     if not stand:
         return None
     return Entry(kind=Kind.WORDS, life=Life.STAND, index=told.index, text=with_gaps(parts, stand), beside=told.answer)
@@ -92,6 +94,17 @@ def _named_paragraphs(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """Returns the paragraphs of a text without secrets, each with the names in it."""
     # As a whole, because a secret may be known by the text before it.
     return tuple((part, _names_in(part)) for part in paragraphs(clean(text)))
+
+
+def _sections(parts: Sequence[str]) -> list[int]:
+    """Returns for each paragraph the place of the one with the heading that it is under, its own place if it is under
+    none."""
+    found: list[int] = []
+    head = -1
+    for at, part in enumerate(parts):
+        head = at if _HEADING.match(part.partition("\n")[0].strip()) else head
+        found.append(head if head >= 0 else at)
+    return found
 
 
 def still_standing(earlier: Iterable[Entry], changed: Mapping[str, int]) -> Iterator[Entry]:
