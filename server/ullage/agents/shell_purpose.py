@@ -333,7 +333,7 @@ def _before(commits: list[Commit], undone: re.Match[str]) -> list[Commit]:
 
 def branch_shown(call: ToolCall) -> str:
     """Returns the branch that a call shows to be checked out, empty if it shows none."""
-    if call.failed or "git" not in call.command:
+    if call.failed or not ("git" in call.command or "gh pr checkout" in call.command):
         return ""
     output = call.result[:_LOOKED_AT]
     found = _COMMITTED.search(output) or _SWITCHED.search(output) or _ON_BRANCH.search(output)

@@ -123,7 +123,9 @@ _SCRIPT_LINE = re.compile(
 # The compiler of a language by its other names.
 _COMPILERS = {"tsgo": "tsc", "vue-tsc": "tsc"}
 _COMMIT_CALL = re.compile(
-    r"\bgit\b.{0,200}\b(?:commit|reset|checkout|switch|restore|stash|status|branch|merge|rebase|worktree|revert|cherry-pick|am|pull|push)\b",
+    r"\bgh pr checkout\b"
+    r"|\bgit\b.{0,200}\b(?:commit|reset|checkout|switch|restore|stash|status|branch|merge|rebase|worktree|revert"
+    r"|cherry-pick|am|pull|push)\b",
     re.DOTALL,
 )
 _PUSHES, _REJECTED = (
@@ -269,7 +271,7 @@ class WorkFold:
         touched = [*self._touch(call)]
         if call.command and not was_refused(call.result):
             self._run(call)
-            if "git" in call.command:
+            if "git" in call.command or "gh pr" in call.command:
                 self._take_git(call)
         return touched
 

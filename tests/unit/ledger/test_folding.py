@@ -527,6 +527,8 @@ def test_only_commits_of_the_project_are_its_commits() -> None:
 
 def test_a_branch_is_told_although_nothing_was_committed_on_it() -> None:
     talk = Talk().shell("git checkout -b fix-tax", "Switched to a new branch 'fix-tax'")
+    asked = Talk().shell("gh pr checkout 2 --repo me/shop", "Switched to branch 'fix-tax'")
+    assert ledger(asked).commits[0].text == "branch fix-tax"
     assert [(commit.text, commit.life) for commit in ledger(talk).commits] == [("branch fix-tax", Life.OPEN)]
     talk.shell('git commit -am "round"', "[fix-tax 45ffe0a] round")
     assert [(commit.text, commit.life) for commit in ledger(talk).commits] == [("round", Life.LAST)]
@@ -614,6 +616,16 @@ def test_what_names_something_that_was_changed_later_is_overtaken() -> None:
         "tests/test_session.py", "def test_it(): ..."
     )
     assert texts(ledger(talk).words) == ["[…]\n\nThe shop closes at eight in the evening."]
+
+
+def test_of_a_section_that_is_overtaken_no_line_without_its_subject_is_left() -> None:
+    talk = Talk().agent(
+        "Two findings.\n\n### 1. Sessions\n\n`Session` has no end.\n\n**Fix:** give it one, and say when.\n\n"
+        "**2. Taxes**  \nRounding loses cents of it.\n\nRound at the end of the sum instead."
+    )
+    talk.edit("session.py", "class Session:", "class Session:\n    ended_at = None")
+    (told,) = texts(ledger(talk).words)
+    assert told == "[…]\n\n**2. Taxes**  \nRounding loses cents of it.\n\nRound at the end of the sum instead."
 
 
 def test_code_in_fences_and_lines_that_introduce_it_are_left_out() -> None:
