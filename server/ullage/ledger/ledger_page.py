@@ -421,7 +421,8 @@ def _lines(entry: Entry, cwd: str, longest: int = _WHOLE) -> list[str]:  # noqa:
             return [f"{number}{text}, {entry.beside}"]
         case Kind.COMMIT:
             known = f" ({entry.beside})" if entry.beside else ""
-            return [f"{number}last commit {entry.name} {text}{known}{_changed(entry, cwd, 'not committed: ')}"]
+            name = f"{entry.name} " if entry.name else ""
+            return [f"{number}last commit {name}{text}{known}{_changed(entry, cwd, 'not committed: ')}"]
         case Kind.JOB if entry.life is Life.RUNNING:
             return [f"{number}{entry.beside}{f' {entry.name}' if entry.name else ''}: {text}"]
         case Kind.JOB:
@@ -516,9 +517,16 @@ def _short(text: str, longest: int) -> str:
 
 
 def _result(entry: Entry) -> str:
-    """Returns the beginning of what a job answered, without the calls that some agents list before the answer."""
-    lines = (line for line in cleaned(entry.beside).splitlines() if line.strip() and not _FRAME.match(line))
-    return _short("\n".join(lines), _RESULT)
+    """Returns the end of what a job answered, where it says what it found, without the calls that some agents list. It
+    begins with a line, or with a sentence."""
+    lines = [line for line in cleaned(entry.beside).splitlines() if line.strip() and not _FRAME.match(line)]
+    shown: list[str] = []
+    while lines and sum(map(len, shown)) + len(lines[-1]) <= _RESULT:
+        shown.insert(0, lines.pop())
+    before = [GAP] if lines else []
+    if not shown and lines:
+        shown = [_ends(lines[-1])[2]]
+    return "\n".join([*before, *shown])
 
 
 def _paragraphs(entry: Entry) -> str:

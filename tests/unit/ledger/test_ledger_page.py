@@ -35,6 +35,21 @@ def headings(text: str) -> list[str]:
     return re.findall(r"^([A-Z].*):$", text, re.MULTILINE)
 
 
+@pytest.mark.parametrize("beginning", ["I have read all of it now.\n" * 40, "I have read all of it now. " * 40])
+def test_of_a_long_result_of_a_sub_agent_the_end_is_told(beginning: str) -> None:
+    talk = Talk().user("Review it.").call("Task", {"description": "Review of taxes"}, f"{beginning}Round at the end.")
+    lines = page(talk).splitlines()
+    assert lines[-1].endswith("Round at the end.")
+    assert [line for line in lines if "[…]" in line] == ["> #3 Review of taxes: […]"]
+    short = Talk().user("Review it.").call("Task", {"description": "Review of taxes"}, "Round at the end.")
+    assert page(short).endswith("> #3 Review of taxes: Round at the end.")
+
+
+def test_a_commit_without_a_hash_has_no_gap_for_it() -> None:
+    talk = Talk().shell("git commit -q -m 'Round taxes'").shell("git push", "ok")
+    assert "> #1 last commit Round taxes (pushed)" in page(talk)
+
+
 def test_a_failure_of_code_that_was_changed_since_says_that_it_was_not_tried_again() -> None:
     failed = Talk().user("Go on.").shell("pytest a.py", "E  KeyError: 'x'\n1 failed in 0.1s", failed=True)
     assert "not tried again" not in page(failed)
