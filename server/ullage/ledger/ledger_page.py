@@ -23,8 +23,9 @@ from ullage.redaction.quoting import QUOTE
 # Characters of the user's words that are shown whole. Of longer ones the beginning, what is asked last, and lines with
 # names between are shown, in so many characters.
 _WHOLE, _CUT_TO = 1_200, 1_000
-# Characters of it that are shown where the page has room for more, the most that have it.
-_LONGER = (4_000, 2_400)
+# Characters of it that are shown where the page has room for more, the most that have it; and where another message
+# would have none.
+_LONGER, _SHORTEST = (4_000, 2_400, _WHOLE), 400
 # Characters of the beginning and of the end, which are quoted without a gap, and of a line between them.
 _EDGE, _BETWEEN = 400, 260
 # Characters of one line of anything else, of a problem that was mended, and of a paragraph of the agent's.
@@ -252,6 +253,8 @@ def write_page(
         for place, section in enumerate(SECTIONS):
             cap = min(left, int(room * section.share)) if limited else left
             left -= _choose(rows[place], chosen[place], cap, size, style.heading.format(section.heading))
+            if not limited and chosen[place]:
+                left -= _shorten(rows[place], chosen[place], left, size, style)
     # Rows that share a line take less than was reserved for them; those that were chosen last go if a page is too long.
     while True:
         text = _text(chosen, style, order)
@@ -288,6 +291,32 @@ def _choose(
     return used
 
 
+def _shorten(
+    rows: list[tuple[Entry, str]], chosen: list[tuple[Entry, str]], left: int, size: Callable[[str], int], style: Style
+) -> int:
+    """Shows of the user's long words that had no room the beginning and the end, the newest first; where there is no
+    room for these, of the longest others, too, so that no message is missing because another is long. Returns the room
+    that this takes."""
+    used = 0
+    for row in sorted(rows, key=lambda row: -row[0].index):
+        if row[0].kind is not Kind.SAID:
+            continue
+        short = _longer(row[0], style, _SHORTEST)
+        cost = size(short) + 1
+        longest = sorted(chosen, key=lambda other: len(other[1]))
+        while cost > left - used and longest and len(longest[-1][1]) > 2 * _SHORTEST:
+            other = longest.pop()
+            less = _longer(other[0], style, _SHORTEST)
+            used -= size(other[1]) - size(less)
+            chosen[chosen.index(other)] = (other[0], less)
+        if cost > left - used:
+            break
+        used += cost
+        chosen.append((row[0], short))
+        rows.remove(row)
+    return used
+
+
 def _lengthen(chosen: Sequence[list[tuple[Entry, str]]], left: int, size: Callable[[str], int], style: Style) -> bool:
     """Shows more of the user's long words in the room that a page has left, of the newest first. Not of what a program
     printed, of which the lines that say what failed are enough. Returns whether there is more."""
@@ -295,11 +324,11 @@ def _lengthen(chosen: Sequence[list[tuple[Entry, str]]], left: int, size: Callab
     for rows in chosen:
         for at, (entry, row) in sorted(enumerate(rows), key=lambda one: -one[1][0].index):
             text = cleaned(entry.text) if entry.kind is Kind.SAID else ""
-            if len(text) <= _WHOLE or _FAILS.search(text):
+            if len(text) <= len(row) or (_FAILS.search(text) and len(row) > 2 * _SHORTEST):
                 continue
-            for longest in _LONGER:
+            for longest in _LONGER if not _FAILS.search(text) else (_WHOLE,):
                 longer = _longer(entry, style, longest)
-                if size(longer) - size(row) <= left:
+                if 0 < size(longer) - size(row) <= left:
                     left -= size(longer) - size(row)
                     rows[at], has_more = (entry, longer), True
                     break
@@ -444,7 +473,7 @@ def shown(text: str, longest: int = _WHOLE) -> str:
     more than the usual, other lines are shown, too. What is left out is marked by `[…]`."""
     if len(text) <= longest:
         return text
-    first, between, last = _ends(text)
+    first, between, last = _ends(text, min(_EDGE, longest // 2))
     lines = [part for line in between.splitlines() if line.strip() for part in _bounded(line)]
     room = longest - (_WHOLE - _CUT_TO) - len(first) - len(last)
     taken: set[int] = set()
@@ -460,10 +489,10 @@ def shown(text: str, longest: int = _WHOLE) -> str:
     return "\n".join([first, *_one_gap(chosen), last])
 
 
-def _ends(text: str) -> tuple[str, str, str]:
-    """Returns the beginning of a long text, what comes between, and its end. Beginning and end are of whole lines or
-    sentences if one ends there, or else of whole words."""
-    first, last, half = text[:_EDGE], text[-_EDGE:], _EDGE // 2
+def _ends(text: str, edge: int = _EDGE) -> tuple[str, str, str]:
+    """Returns the beginning of a long text, what comes between, and its end. Beginning and end have at most `edge`
+    characters, and are of whole lines or sentences if one ends there, or else of whole words."""
+    first, last, half = text[:edge], text[-edge:], edge // 2
     end, begin = len(first), 0
     for pattern in _BREAKS:
         if found := [place for place in pattern.finditer(first) if place.start() >= half]:

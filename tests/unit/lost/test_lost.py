@@ -6,6 +6,7 @@ from support.build import append, assistant, log, user
 from support.talk import Talk
 from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Kind
+from ullage.ledger.ledger_page import standing
 from ullage.lost.left_out import (
     LastCompaction,
     LeftOut,
@@ -121,6 +122,19 @@ def test_of_nothing_there_is_no_guide_and_of_much_a_short_one() -> None:
     for number in range(200):
         talk.user(f"Rule {number}: {'keep it ' * 20}")
     assert 3_000 < len(write_guide(fold(talk.messages), ROOM).text) <= ROOM
+
+
+@pytest.mark.parametrize(("room", "most"), [(10_000, 20), (20_000, 20), (60_000, 20), (6_000, 13)])
+def test_of_many_long_messages_none_is_missing_because_others_are_long(room: int, most: int) -> None:
+    talk = Talk()
+    for number in range(20):
+        talk.user(f"Begin{number} {' '.join(f'w{number}x{at} is what I want.' for at in range(70))} End{number}?")
+        talk.user(f"Short rule {number}.")
+    text = write_brief(standing(fold(talk.messages)), room).text
+    for words, first in (("Begin{} ", 20 - most), ("End{}?", 20 - most), ("Short rule {}.", 0)):
+        assert [number for number in range(20) if words.format(number) in text] == list(range(first, 20))
+    assert len(text) <= room
+    assert (text.count("[…]") == 0) is (room == 60_000)
 
 
 # The last compaction of a log: which one, what was before it, and what the agent carried over it
