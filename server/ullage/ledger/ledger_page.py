@@ -25,7 +25,9 @@ from ullage.redaction.quoting import QUOTE
 _WHOLE, _CUT_TO = 1_200, 1_000
 # Characters of it that are shown where the page has room for more, the most that have it; and where another message
 # would have none.
-_LONGER, _SHORTEST = (4_000, 2_400, _WHOLE), 400
+_LONGER, _SHORTEST = (4_000, 2_400, _WHOLE), 240
+# Numbers of messages of the user that a page names because they have no room on it.
+_MOST_MISSING = 20
 # Characters of the beginning and of the end, which are quoted without a gap, and of a line between them.
 _EDGE, _BETWEEN = 400, 260
 # Characters of one line of anything else, of a problem that was mended, and of a paragraph of the agent's.
@@ -243,10 +245,7 @@ def write_page(
     """Returns a page of the entries, of at most `room` by `size`, the text above it included. Paths under the folder
     `cwd` are written without it. The page is empty if not one entry has room."""
     left = room - size(style.above)
-    rows: list[list[tuple[Entry, str]]] = [[] for _ in SECTIONS]
-    for entry in entries:
-        if (place := next((at for at, one in enumerate(SECTIONS) if _belongs(entry, one)), None)) is not None:
-            rows[place].append((entry, _written(entry, cwd, style)))
+    rows = _rows(entries, cwd, style)
     order = {id(entry): at for at, entry in enumerate(entries)}
     chosen: list[list[tuple[Entry, str]]] = [[] for _ in SECTIONS]
     for limited in (True, False):
@@ -257,15 +256,34 @@ def write_page(
                 left -= _shorten(rows[place], chosen[place], left, size, style)
     # Rows that share a line take less than was reserved for them; those that were chosen last go if a page is too long.
     while True:
-        text = _text(chosen, style, order)
-        given = tuple(entry for section in chosen for entry, _ in section)
-        if not given:
+        if not any(chosen):
             return Page(text="", given=())
+        missing = _without_room(entries, chosen, style)
+        text = _text(chosen, style, order, missing)
+        if missing and size(text) > room:
+            # Their numbers take no words' room.
+            missing = list[int]()
+            text = _text(chosen, style, order, missing)
         if size(text) <= room:
             if style.fills and _lengthen(chosen, room - size(text), size, style):
-                text = _text(chosen, style, order)
-            return Page(text=text, given=given)
+                text = _text(chosen, style, order, missing)
+            return Page(text=text, given=tuple(entry for section in chosen for entry, _ in section))
         next(section for section in reversed(chosen) if section).pop()
+
+
+def _rows(entries: Sequence[Entry], cwd: str, style: Style) -> list[list[tuple[Entry, str]]]:
+    """Returns the entries of each section as they are written."""
+    rows: list[list[tuple[Entry, str]]] = [[] for _ in SECTIONS]
+    for entry in entries:
+        if (place := next((at for at, one in enumerate(SECTIONS) if _belongs(entry, one)), None)) is not None:
+            rows[place].append((entry, _written(entry, cwd, style)))
+    return rows
+
+
+def _without_room(entries: Sequence[Entry], chosen: Sequence[list[tuple[Entry, str]]], style: Style) -> list[int]:
+    """Returns the messages of the user that a page lacks, if it names them."""
+    there = {entry.index for section in chosen for entry, _ in section if entry.kind is Kind.SAID}
+    return [one.index for one in entries if style.fills and one.kind is Kind.SAID and one.index not in there]
 
 
 def _choose(
@@ -340,7 +358,10 @@ def _belongs(entry: Entry, section: Section) -> bool:
     return section.heading == entry.name if entry.kind is Kind.EARLIER and entry.name else section.has(entry)
 
 
-def _text(chosen: Sequence[Sequence[tuple[Entry, str]]], style: Style, order: Mapping[int, int]) -> str:
+def _text(
+    chosen: Sequence[Sequence[tuple[Entry, str]]], style: Style, order: Mapping[int, int], missing: Sequence[int]
+) -> str:
+    """Returns a page with these rows. `missing` are the messages of the user that have no room on it."""
     parts = [style.above] if style.above else []
     for section, rows in zip(SECTIONS, chosen, strict=True):
         if rows:
@@ -349,6 +370,10 @@ def _text(chosen: Sequence[Sequence[tuple[Entry, str]]], style: Style, order: Ma
             outlined = [row for row in ordered if _is_outlined(row[0])]
             lines = [row for row in ordered if row not in files and row not in outlined]
             lines = [*(row for _, row in lines), *_outline(outlined), *_file_lines(files, style)]
+            if missing and style.fills and section is SECTIONS[0]:
+                numbers = ", ".join(f"#{number_of(index)}" for index in missing[-_MOST_MISSING:])
+                more = f", and {len(missing) - _MOST_MISSING} older ones" if len(missing) > _MOST_MISSING else ""
+                lines.append(f"{style.first}Without room here: {numbers}{more}")
             parts.append("\n".join([style.heading.format(section.heading), *lines]))
     return "\n\n".join(parts)
 

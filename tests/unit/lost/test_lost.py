@@ -124,7 +124,7 @@ def test_of_nothing_there_is_no_guide_and_of_much_a_short_one() -> None:
     assert 3_000 < len(write_guide(fold(talk.messages), ROOM).text) <= ROOM
 
 
-@pytest.mark.parametrize(("room", "most"), [(10_000, 20), (20_000, 20), (60_000, 20), (6_000, 13)])
+@pytest.mark.parametrize(("room", "most"), [(10_000, 20), (20_000, 20), (60_000, 20), (4_000, 14)])
 def test_of_many_long_messages_none_is_missing_because_others_are_long(room: int, most: int) -> None:
     talk = Talk()
     for number in range(20):
@@ -135,6 +135,8 @@ def test_of_many_long_messages_none_is_missing_because_others_are_long(room: int
         assert [number for number in range(20) if words.format(number) in text] == list(range(first, 20))
     assert len(text) <= room
     assert (text.count("[…]") == 0) is (room == 60_000)
+    left = ", ".join(f"#{2 * number + 1}" for number in range(20 - most))
+    assert (f"> Without room here: {left}" in text.splitlines()) is bool(left)
 
 
 # The last compaction of a log: which one, what was before it, and what the agent carried over it
