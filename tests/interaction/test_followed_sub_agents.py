@@ -22,7 +22,7 @@ from ullage.agents.discovery import Wanted
 from ullage.app.catalogue import find_known
 from ullage.app.compose import changed_since
 from ullage.cli.commands.watch import Board
-from ullage.model.usage import FollowedRow, without_children
+from ullage.model.usage import FollowedRow, one_each
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.sub_agents import SubAgents
 from ullage.service.ports.agent_files import Growth, Mark, Pieces
@@ -130,7 +130,7 @@ async def test_one_whose_parent_is_not_there_has_a_row_until_the_parent_comes(ho
     shown = Board()
     for row in follows.rows:
         shown.take(row)
-    assert [row.agent_session_id for row in without_children(follows.rows)] == [MAIN]
+    assert [row.agent_session_id for row in one_each(follows.rows)] == [MAIN]
 
 
 async def test_a_sub_agent_is_found_by_its_id_and_in_no_list(home: Path, tmp_path: Path) -> None:
@@ -176,9 +176,9 @@ async def test_recorded_sub_agents_have_their_recorded_parents(home: Path, tmp_p
 
 def test_the_live_table_shows_a_sub_agent_only_while_its_parent_is_not_in_it() -> None:
     child = replace(FOLLOWED[0], session_id="s_child", agent_session_id="a1", parent=FOLLOWED[0].agent_session_id)
-    assert without_children([child]) == [child]
-    assert without_children([child, *FOLLOWED]) == list(FOLLOWED)
-    assert without_children([replace(child, agent="Codex"), *FOLLOWED])[0].session_id == "s_child"
+    assert one_each([child]) == [child]
+    assert one_each([child, *FOLLOWED]) == list(FOLLOWED)
+    assert one_each([replace(child, agent="Codex"), *FOLLOWED])[0].session_id == "s_child"
 
 
 class SlowFiles(GrowingFiles):

@@ -132,6 +132,20 @@ async def test_a_conversation_takes_the_place_of_those_of_its_sub_agents() -> No
     await following.stop()
 
 
+async def test_a_fork_takes_the_place_of_the_conversation_that_it_names() -> None:
+    following, changes = following_in(build_test_client())
+    await following.start(())
+    following.take(FOLLOWED[0])
+    await changes.next()
+    fork = replace(FOLLOWED[0], session_id="s_fork", agent_session_id="fork", forks=(FOLLOWED[0].agent_session_id,))
+    following.take(fork)
+    assert await changes.next() == (("s_fork",), (FOLLOWED[0].session_id,))
+    # A list of stored sessions has it still.
+    following.take(replace(FOLLOWED[0], live=False))
+    assert following.rows == (fork,)
+    await following.stop()
+
+
 async def test_of_very_many_rows_those_go_that_ended_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows_module, "_MOST", 2)
     following, changes = following_in(build_test_client())

@@ -36,8 +36,8 @@ async def shown(text: str) -> tuple[FollowedRow, list[str]]:
     imported = (await client.call("session/import", text=text))["session"]
     rows, conversation = LiveRows(_knows_none), client.workspace.open(imported["sessionId"])
     found = FoundFile(path=Path("log.jsonl"), agent="", origin_id="log")
-    row = rows.take(found, conversation, conversation.transcript.newest_timestamp)
-    assert row is not None and row.live
+    (row,) = rows.take(found, conversation, conversation.transcript.newest_timestamp)
+    assert row.live
     sent = client.recorder.take()
     return row, [update["title"] for update in sent if update.get("severity") == "warning"]
 

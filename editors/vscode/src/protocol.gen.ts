@@ -575,7 +575,8 @@ export interface FileDifference {
  * the agent said last of the limits of the user's subscription. `nearness` is how near `compactsAt` is, or the end of
  * the window if nothing compacts the context; it is null if the conversation is not live. `compactCommand` is what a
  * user types in the agent to compact the conversation, "" if it is not known; some agents take what the summary must
- * keep after it (`takesFocus`). `warnings` are sentences for the user.
+ * keep after it (`takesFocus`). `warnings` are sentences for the user. `forks` are the agent's own ids of conversations
+ * with the same beginning that are not listed.
  */
 export interface FollowedConversation {
   readonly sessionId: string;
@@ -604,6 +605,7 @@ export interface FollowedConversation {
   readonly nearness: Nearness | null;
   readonly messages: number | null;
   readonly warnings: readonly string[];
+  readonly forks: readonly string[];
   readonly updatedAt: number;
   readonly compactCommand: string;
   readonly takesFocus: boolean;

@@ -62,7 +62,8 @@ class FollowedConversation(Struct, frozen=True, kw_only=True, rename="camel"):
     if it is not. `rateLimits` is what the agent said last of the limits of the user's subscription. `nearness` is how
     near `compactsAt` is, or the end of the window if nothing compacts the context; it is null if the conversation is
     not live. `compactCommand` is what a user types in the agent to compact the conversation, "" if it is not known;
-    some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences for the user.
+    some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences for the user. `forks`
+    are the agent's own ids of conversations with the same beginning that are not listed.
     """
 
     session_id: str
@@ -91,6 +92,7 @@ class FollowedConversation(Struct, frozen=True, kw_only=True, rename="camel"):
     nearness: Nearness | None
     messages: int | None
     warnings: tuple[str, ...]
+    forks: tuple[str, ...]
     updated_at: int
     compact_command: str
     takes_focus: bool

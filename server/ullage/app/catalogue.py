@@ -13,7 +13,7 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
@@ -48,7 +48,7 @@ from ullage.service.conversation.usage import LONG
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.catalogue_rows import Care, CatalogueRows, ends_with_compaction, ends_with_edit
 from ullage.service.follow.followed_file import read_conversation
-from ullage.service.follow.rows import QUIET, of_agent
+from ullage.service.follow.rows import QUIET, Families, of_agent
 from ullage.service.ports.agent_files import FoundFile
 from ullage.store.sqlite.catalogue import KnownConversation, SqliteCatalogue, as_followed, forgotten_key
 from ullage.store.sqlite.catalogue_notes import ForgottenList, SqliteTold
@@ -310,20 +310,14 @@ def _as_followed(one: KnownConversation, row: KnownConversation) -> KnownConvers
 def families(found: Sequence[KnownConversation]) -> list[list[KnownConversation]]:
     """Returns the conversations together that have a beginning in common: forks, and runs that were resumed in another
     file of the folder. The order of `found` is kept, among the families and in each."""
-    above: dict[tuple[str, str], tuple[str, str]] = {}
-
-    def root(key: tuple[str, str]) -> tuple[str, str]:
-        while (higher := above.setdefault(key, key)) != key:
-            key = higher
-        return key
-
+    known = Families()
     for one in found:
         begins = one.begins and f"{os.path.dirname(one.path)} {one.begins}"  # noqa: PTH120 - there are thousands
-        for name in filter(None, (one.agent_session_id, one.forked_from, begins)):
-            above[root((one.agent, name))] = root(("", one.place))
-    grouped: dict[tuple[str, str], list[KnownConversation]] = {}
+        names = filter(None, (one.agent_session_id, one.forked_from, begins))
+        known.add(one.place, [(one.agent, name) for name in names])
+    grouped: dict[Hashable, list[KnownConversation]] = {}
     for one in found:
-        grouped.setdefault(root(("", one.place)), []).append(one)
+        grouped.setdefault(known.of(one.place), []).append(one)
     return [*grouped.values()]
 
 

@@ -34,14 +34,12 @@ class ConversationRow(FollowedRow, frozen=True, kw_only=True):
     `session_id` is the id of the stored session that has all of it (`stored`), or else the agent's own id of the
     conversation; all commands that read take either. `run` is the conversation's number in a file that holds several.
     `messages` is null for a file of which only the end was read, and so is `calls_left` if few calls are in that. The
-    figures are null for one that can't be read, for the `reason`, or that has no message yet. `forks` are the agent's
-    own ids of conversations with the same beginning that are not listed: forks, and runs that were resumed elsewhere.
+    figures are null for one that can't be read, for the `reason`, or that has no message yet.
     """
 
     stored: bool
     reason: str = ""
     run: int | None = None
-    forks: tuple[str, ...] = ()
 
 
 R = TypeVar("R", bound=FollowedRow)
@@ -165,9 +163,14 @@ class ThisFolder:
             stored=session_id is not None,
             run=one.run,
             reason=one.reason,
+        )
+        return replace(
+            row,
+            session_id=session_id or one.agent_session_id,
+            process_id=process_id,
+            live=live,
             forks=self._forks.get(one.place, ()),
         )
-        return replace(row, session_id=session_id or one.agent_session_id, process_id=process_id, live=live)
 
     def _stored_rows(self, folder: str | None) -> list[ConversationRow]:
         """Returns the stored sessions of a folder that no agent's file has."""

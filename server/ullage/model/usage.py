@@ -447,6 +447,8 @@ class FollowedRow(Struct, frozen=True, kw_only=True):
     - `nearness`: how near `compacts_at` is, or the end of the window if nothing compacts the context; null if
       that is not known, and once the conversation has ended.
     - `warnings`: what the user should know of the window and the threshold, one sentence each.
+    - `forks`: the agent's own ids of conversations with the same beginning that have no row of their own: forks, and
+      runs that were resumed in another file.
     - `updated_at`: the time of the last message or report.
     - `compact_command`: what a user types in the agent to compact the conversation. `takes_focus`: whether the agent
       takes what the summary must keep after it.
@@ -478,16 +480,23 @@ class FollowedRow(Struct, frozen=True, kw_only=True):
     nearness: Nearness | None = None
     messages: int | None = None
     warnings: tuple[str, ...] = ()
+    forks: tuple[str, ...] = ()
     updated_at: int = 0
     compact_command: str = ""
     takes_focus: bool = False
 
 
-def without_children(rows: Iterable[R]) -> list[R]:
-    """Returns the rows without those of sub-agents whose parent is among them."""
+def one_each(rows: Iterable[R]) -> list[R]:
+    """Returns the rows without those of sub-agents whose parent is among them, and without those that another one names
+    as its forks."""
     rows = list(rows)
     known = {(row.agent, row.agent_session_id) for row in rows}
-    return [row for row in rows if not (row.parent and (row.agent, row.parent) in known)]
+    forks = {(row.agent, fork) for row in rows for fork in row.forks}
+    return [
+        row
+        for row in rows
+        if not (row.parent and (row.agent, row.parent) in known) and (row.agent, row.agent_session_id) not in forks
+    ]
 
 
 class LiveSessions(Struct, frozen=True, kw_only=True):

@@ -33,7 +33,7 @@ from ullage.cli.this_folder import Shortened, conversation_table, limits_of, run
 from ullage.host import this_system
 from ullage.model.errors import StoreError, UllageError
 from ullage.model.settings import ArchiveSettings
-from ullage.model.usage import FollowedRow, without_children
+from ullage.model.usage import FollowedRow, one_each
 from ullage.service.archive.search import search
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.reminders import DueNotice, due_notices
@@ -171,7 +171,7 @@ class Board:
         return between.join(words)
 
     def _ordered(self) -> list[FollowedRow]:
-        return running_first(without_children(self._rows.values()), lambda row: row.live)
+        return running_first(one_each(self._rows.values()), lambda row: row.live)
 
     def _place(self, rows: Sequence[FollowedRow]) -> int:
         """Returns the index of the chosen row; the first one if none was chosen."""

@@ -445,15 +445,15 @@ class AgentFollower:
         live = self._ports.live.read()
         # What was followed long ago may have ended.
         if live and live.at > self._now() - int(self._since * 1000):
-            for row in reversed(live.sessions):
-                self._tell(row)
-            for session_id in self._known.keys() - {row.session_id for row in live.sessions}:
-                self._tell(ended(self._known[session_id]))
+            self._tell(*reversed(live.sessions))
+            over = self._known.keys() - {row.session_id for row in live.sessions}
+            self._tell(*(ended(self._known[session_id]) for session_id in over))
 
-    def _tell(self, row: FollowedRow | None) -> None:
-        if row is not None and self._known.get(row.session_id) != row:
-            self._known[row.session_id] = row
-            self._listener(row)
+    def _tell(self, *rows: FollowedRow) -> None:
+        for row in rows:
+            if self._known.get(row.session_id) != row:
+                self._known[row.session_id] = row
+                self._listener(row)
 
     def _show(self, now: float) -> None:
         """Writes the live file if a row has changed, unless it was written just now."""
@@ -495,7 +495,7 @@ class AgentFollower:
             # What is looked ahead of is shown again when more of it is read.
             has_limits = not followed.is_ahead and self._has_new_limits(conversation)
             if self._learn_window(found, conversation) or has_limits:
-                self._tell(self._live.take(found, conversation, self._now()))
+                self._tell(*self._live.take(found, conversation, self._now()))
 
     def _has_new_limits(self, conversation: Conversation) -> bool:
         """Returns whether the agent has said other rate limits to its status line than its row has."""
@@ -507,8 +507,7 @@ class AgentFollower:
 
     async def _know_processes(self) -> None:
         watching, processes = self._ports.watching, await asyncio.to_thread(self._ports.processes)
-        for row in self._live.know(processes, self._now()):
-            self._tell(row)
+        self._tell(*self._live.know(processes, self._now()))
         running = [process_id for process_id in processes.values() if process_id is not None]
         are_told = watching.is_complete and all([watching.tells_end_of(process_id) for process_id in running])
         pause = self._live.until_quiet(self._now()) if are_told else _PROCESSES_EVERY
@@ -529,7 +528,8 @@ class AgentFollower:
                     store.info(conversation.id)
                 except SessionNotFound:
                     del self._followed[found]
-                    self._live.drop(found)
+                    rows = self._live.drop(found)
+                    self._tell(*(row for row in rows if row.session_id != conversation.id))
                     self._read.take(found)
                     self._known.pop(conversation.id, None)
             self._store_version = version
@@ -609,8 +609,7 @@ class AgentFollower:
     def _end(self, found: FoundFile) -> None:
         """Ends following a file. A conversation that is open for this alone is closed: in a day there are many."""
         followed = self._followed.pop(found, None)
-        if row := self._live.drop(found):
-            self._tell(ended(row))
+        self._tell(*self._live.drop(found))
         conversation = followed and followed.file.conversation
         if conversation is not None and conversation.id in self._opened:
             self._opened.discard(conversation.id)
@@ -637,7 +636,7 @@ class AgentFollower:
         if ahead is None and followed.is_behind:
             return
         followed.is_ahead = ahead is not None
-        self._tell(self._live.take(found, conversation, self._now(), ahead))
+        self._tell(*self._live.take(found, conversation, self._now(), ahead))
 
     def _note(self, found: FoundFile, followed: _Followed) -> None:
         """Notes that a file was read to its end, once it is quiet and its session has all of it."""
@@ -674,6 +673,6 @@ class AgentFollower:
         if self._keeper and not found.is_side:
             self._keeper.changed(found, conversation.rules.agent, conversation.id, quiet)
         self._learn_window(found, conversation)
-        self._tell(self._live.take(found, conversation, self._now()))
+        self._tell(*self._live.take(found, conversation, self._now()))
         self._wait(found, followed, now)
         return True

@@ -3,16 +3,17 @@ process."""
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Any, Protocol
 
 from msgspec.structs import replace
 
 from ullage.agents.discovery import is_in, kept_path
+from ullage.agents.inserted import typed_texts
 from ullage.agents.table import compact_command, short_name
 from ullage.model.usage import FollowedRow, LiveSessions, Nearness, R
-from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.conversation import Conversation, read_entries
 from ullage.service.conversation.usage import nearness_of, publish_usage, usage_meta, usage_update
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import FoundFile
@@ -64,7 +65,26 @@ def of_agent(row: R, agent: str) -> R:
 
 def ended(row: FollowedRow) -> FollowedRow:
     """Returns the row of a conversation that does not continue: its file is gone, or nothing is written to it."""
-    return replace(row, live=False, process_id=None, idle=None, moment=None, nearness=None)
+    return replace(row, live=False, process_id=None, idle=None, moment=None, nearness=None, forks=())
+
+
+class Families:
+    """Which conversations have a name in common, at first hand or by others: forks, and runs that were resumed in
+    another file."""
+
+    def __init__(self) -> None:
+        self._above: dict[Hashable, Hashable] = {}
+
+    def add(self, one: Hashable, names: Iterable[Hashable]) -> None:
+        """Adds a conversation, or names that it has besides those that it had."""
+        for name in names:
+            self._above[self.of(one)] = self.of(name)
+
+    def of(self, one: Hashable) -> Hashable:
+        """Returns what is the same for all of a family."""
+        while (higher := self._above.setdefault(one, one)) != one:
+            one = higher
+        return one
 
 
 class LiveRows:
@@ -73,7 +93,8 @@ class LiveRows:
     A sub-agent's conversation has no row while its parent is there, because a user looks at the agent that started it:
     it is not what the user talks to, and there may be dozens of them. The parent is there if it is followed, or if
     `is_stored` says, of an agent and its own id of a conversation, that the store has it. Nor has one a row whose agent
-    does not say which conversation started it.
+    does not say which conversation started it. Of conversations with the same beginning, those have a row that are live
+    or, if none is, the last changed one; the others are named among its forks.
 
     `changed` is true if a row differs from what `snapshot` returned last.
     """
@@ -82,6 +103,11 @@ class LiveRows:
         self.changed = True
         self._is_stored = is_stored
         self._rows: dict[FoundFile, FollowedRow] = {}
+        # Those that were shown last.
+        self._shown: dict[FoundFile, FollowedRow] = {}
+        self._families = Families()
+        # The conversations that each one's was a fork of, by its session.
+        self._forked_from: dict[str, str] = {}
         # How near each one's compaction is, if it continues.
         self._nearness: dict[FoundFile, Nearness | None] = {}
         self._processes: Mapping[tuple[str, str], int | None] = {}
@@ -90,9 +116,10 @@ class LiveRows:
 
     def take(
         self, found: FoundFile, conversation: Conversation, now: int, ahead: Conversation | None = None
-    ) -> FollowedRow | None:
-        """Makes the row of a followed file from its conversation. Returns the row, or None if it is as it was. `ahead`
-        is what `FollowedFile.look_ahead` says of a file if the session lacks a part of it."""
+    ) -> list[FollowedRow]:
+        """Makes the row of a followed file from its conversation. Returns the rows that have changed by that: its own,
+        and those that name it among their forks. `ahead` is what `FollowedFile.look_ahead` says of a file if the
+        session lacks a part of it."""
         row = row_of(ahead or conversation)
         if ahead is not None and not ahead.id:
             facts = conversation.transcript
@@ -105,21 +132,33 @@ class LiveRows:
             path=str(found.path),
         )
         self._nearness[found] = nearness_of(ahead or conversation)
-        return self._keep(found, self._placed(found, row, now))
+        if not (found.is_side or row.parent) and conversation.id not in self._forked_from:
+            self._relate(found, row, conversation)
+        return self._keep({found: self._placed(found, row, now)})
 
-    def drop(self, found: FoundFile) -> FollowedRow | None:
-        """Forgets a file that is no longer followed. Returns the row that it had."""
-        row = self._rows.pop(found, None)
-        self.changed |= row is not None
+    def _relate(self, found: FoundFile, row: FollowedRow, conversation: Conversation) -> None:
+        origin = conversation.transcript.origin
+        self._forked_from[conversation.id] = forked_from = origin.parent_id if origin else ""
+        names: list[Hashable] = [(row.agent, name) for name in (row.agent_session_id, forked_from) if name]
+        if (first := read_entries(conversation, 0, 1)) and (at := first[0].message.timestamp):
+            names.append((found.path.parent, at, "".join(typed_texts(first[0].message))))
+        self._families.add(found, names)
+
+    def drop(self, found: FoundFile) -> list[FollowedRow]:
+        """Forgets a file that is no longer followed. Returns the rows that have changed by that: its own, which has
+        ended, if it had one, and one that it had in common with forks."""
+        if self._rows.pop(found, None) is None:
+            return []
+        self.changed = True
         self._nearness.pop(found, None)
-        return row
+        shown = self._shown.pop(found, None)
+        return [*([ended(shown)] if shown else []), *self._show(self._family_of(found))]
 
     def know(self, processes: Mapping[tuple[str, str], int | None], now: int) -> list[FollowedRow]:
         """Takes what agents say of their processes. Returns the rows that have changed."""
         self._processes = processes
         self._registered.update(processes)
-        placed = [(found, self._placed(found, row, now)) for found, row in self._rows.items()]
-        return [row for found, one in placed if (row := self._keep(found, one))]
+        return self._keep({found: self._placed(found, row, now) for found, row in self._rows.items()})
 
     def until_quiet(self, now: int) -> float:
         """Returns the seconds until a conversation has ended because nothing was written for long; `inf` if none
@@ -129,9 +168,10 @@ class LiveRows:
 
     def snapshot(self, now: int, follower: int) -> LiveSessions:
         """Returns all rows, the last changed first, one for each session. `follower` is the id of this process."""
+        # What started a sub-agent may have come or gone.
+        self._show([found for found, row in self._rows.items() if row.parent])
         self.changed = False
-        shown = (row for found, row in self._rows.items() if not self._is_left_out(found, row))
-        ordered = sorted(shown, key=lambda row: row.updated_at)
+        ordered = sorted(self._shown.values(), key=lambda row: row.updated_at)
         # An agent may have several files of one conversation. The newest row is the last.
         sessions = {row.session_id: row for row in ordered}
         newest = sorted(sessions.values(), key=lambda row: -row.updated_at)
@@ -145,20 +185,48 @@ class LiveRows:
         live = process_id is not None or recent
         return replace(row, process_id=process_id, live=live, nearness=self._nearness[found] if live else None)
 
-    def _keep(self, found: FoundFile, row: FollowedRow) -> FollowedRow | None:
-        if self._rows.get(found) == row:
-            return None
-        self._rows[found] = row
-        if self._is_left_out(found, row):
-            return None
-        self.changed = True
-        return row
+    def _keep(self, rows: Mapping[FoundFile, FollowedRow]) -> list[FollowedRow]:
+        changed = {found: row for found, row in rows.items() if self._rows.get(found) != row}
+        self._rows |= changed
+        return self._show({one: None for found in changed for one in self._family_of(found)})
 
-    def _is_left_out(self, found: FoundFile, row: FollowedRow) -> bool:
-        if not row.parent:
-            return found.is_side
-        followed = any((row.agent, row.parent) == (one.agent, one.agent_session_id) for one in self._rows.values())
-        return followed or self._is_stored(row.agent, row.parent)
+    def _family_of(self, found: FoundFile) -> list[FoundFile]:
+        """Returns the followed files that have the same beginning as this one, which is among them if it is
+        followed."""
+        family = self._families.of(found)
+        return [one for one in self._rows if self._families.of(one) == family]
+
+    def _show(self, files: Iterable[FoundFile]) -> list[FollowedRow]:
+        """Returns the rows of these files that differ from those that were shown last."""
+        changed: list[FollowedRow] = []
+        for found in files:
+            row = self._listed(found)
+            if row == self._shown.get(found):
+                continue
+            self.changed = True
+            if row is None:
+                del self._shown[found]
+            else:
+                self._shown[found] = row
+                changed.append(row)
+        return changed
+
+    def _listed(self, found: FoundFile) -> FollowedRow | None:
+        """Returns the row of a file with its forks; None if it has none because another row is there."""
+        row = self._rows[found]
+        if row.parent:
+            followed = any((row.agent, row.parent) == (one.agent, one.agent_session_id) for one in self._rows.values())
+            return None if followed or self._is_stored(row.agent, row.parent) else row
+        if found.is_side:
+            return None
+        family = sorted((self._rows[one] for one in self._family_of(found)), key=lambda one: -one.updated_at)
+        shown = [one for one in family if one.live] or family[:1]
+        if row not in shown:
+            return None
+        if row is not shown[0]:
+            return row
+        forks = {one.agent_session_id for one in family} | {self._forked_from.get(one.session_id, "") for one in shown}
+        return replace(row, forks=tuple(sorted(forks - {one.agent_session_id for one in shown} - {""})))
 
 
 log = logging.getLogger(__name__)
@@ -250,11 +318,10 @@ class Following:
 
     def take(self, row: FollowedRow) -> None:
         """Takes a row that is new or has changed."""
-        if self._rows.get(row.session_id) == row:
+        if self._rows.get(row.session_id) == row or any(_stands_for(one, row) for one in self._rows.values()):
             return
-        # The file was written again with other messages, so its session is another one; or the conversation that has
-        # started a sub-agent is there now, and is shown in its place.
-        over = [one for one in self._rows.values() if replaces(row, one) or _starts(row, one)]
+        # The file was written again with other messages, so its session is another one; or the row stands for it.
+        over = [one for one in self._rows.values() if replaces(row, one) or _stands_for(row, one)]
         if row.session_id not in self._rows and len(self._rows) >= _MOST:
             over += sorted((one for one in self._rows.values() if not one.live), key=lambda one: one.updated_at)[:1]
         for other in over:
@@ -306,9 +373,12 @@ def replaces(row: FollowedRow, other: FollowedRow) -> bool:
     return is_same and row.session_id != other.session_id
 
 
-def _starts(row: FollowedRow, other: FollowedRow) -> bool:
-    """Returns whether a row is of the conversation that has started another one, a sub-agent's."""
-    return other.parent != "" and (row.agent, row.agent_session_id) == (other.agent, other.parent)
+def _stands_for(row: FollowedRow, other: FollowedRow) -> bool:
+    """Returns whether a row is shown in the place of another one: it is of the conversation that has started that one,
+    a sub-agent's, or names it as its fork."""
+    if row.agent != other.agent:
+        return False
+    return row.agent_session_id == other.parent != "" or other.agent_session_id in row.forks
 
 
 def _log_failure(task: "asyncio.Task[None]") -> None:

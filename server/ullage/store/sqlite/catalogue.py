@@ -108,7 +108,7 @@ def _files(folder: Path, ending: str) -> Iterator[Path]:
 
 
 # The version of the tables; a catalogue with another one is made again. The columns are described in the README.
-_VERSION = 5
+_VERSION = 6
 _COLUMNS = {
     "place": "TEXT PRIMARY KEY",
     "agent": "TEXT NOT NULL",
@@ -147,6 +147,7 @@ _COLUMNS = {
     "moment": "TEXT",
     "rate_limits": "TEXT",
     "nearness": "TEXT",
+    "forks": "TEXT",
     "follower": "INTEGER NOT NULL",
 }
 _READ_FILES = (
@@ -167,7 +168,7 @@ _values_of = attrgetter(*_COLUMNS)
 _NAMES = [*_COLUMNS]
 _AGENT, _WARNINGS, _STAT = map(_NAMES.index, ("agent", "warnings", "stat"))
 # Columns with JSON.
-_JSON = [_NAMES.index(name) for name in ("calls_left", "idle", "cache", "moment", "rate_limits", "nearness")]
+_JSON = [_NAMES.index(name) for name in ("calls_left", "idle", "cache", "moment", "rate_limits", "nearness", "forks")]
 # What only a listing knows of a conversation, and what of that holds whatever the process that follows writes.
 _LISTED = ("format", "run", "forked_from", "begins", "is_side", "basis", "stat")
 _MARKS = ", ".join("?" * len(_COLUMNS))
