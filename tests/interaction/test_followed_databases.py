@@ -1,20 +1,22 @@
 """A conversation in an agent's database is followed in one session, whatever else the database holds."""
 
 import json
+import random
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from support.agent_databases import GROWING, opencode_session, put
+from support.agent_databases import GROWING, LATER, T, crush, goose, opencode, opencode_session, put, said
 from support.memory_store import MemoryStore
 from support.workspace import build_test_client
 from ullage.agents.transcripts import read_document
 from ullage.model.events import MessageAppended
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.imports import import_or_continue
-from ullage.service.ports.agent_files import FoundFile
+from ullage.service.ports.agent_files import FoundFile, Growth, LastRows, Mark, Pieces
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.transcript_files import read_transcript_file
 
@@ -22,13 +24,14 @@ from ullage.system.transcript_files import read_transcript_file
 class Rig:
     """A workspace that follows the conversation `one` of a database."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, files: GrowingFiles | None = None) -> None:
         self.path = path
+        self.files = files or GrowingFiles()
         self.workspace = build_test_client(store=MemoryStore()).workspace
         self.restart()
 
     def restart(self) -> None:
-        self.followed = FollowedFile(self.workspace, GrowingFiles(), FoundFile(path=self.path, origin_id="one"))
+        self.followed = FollowedFile(self.workspace, self.files, FoundFile(path=self.path, origin_id="one"))
 
     async def look(self) -> None:
         await self.followed.look()
@@ -147,3 +150,76 @@ async def test_a_revert_that_stays_is_recorded_once(tmp_path: Path) -> None:
         put(rig.path, [opencode_session("zero", title)])
         await rig.look()
     assert (rig.view(), rig.records()) == (["m1"], known)
+
+
+class Parts(GrowingFiles):
+    """Files of which `parts` readings were of the last messages of a conversation alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts = 0
+
+    def read_on(self, path: Path, mark: Mark | None, origin_id: str = "", *, pieces: Pieces = Pieces.LARGE) -> Growth:
+        growth = super().read_on(path, mark, origin_id, pieces=pieces)
+        self.parts += isinstance(growth, LastRows)
+        return growth
+
+
+class Wholes(GrowingFiles):
+    """Files that are read whole each time."""
+
+    def read_on(self, path: Path, mark: Mark | None, origin_id: str = "", *, pieces: Pieces = Pieces.LARGE) -> Growth:
+        return super().read_on(path, mark and replace(mark, rows=None), origin_id, pieces=pieces)
+
+
+def changed_at_random(path: Path, agent: str, number: int, chance: random.Random) -> None:
+    """Adds a message, or edits, deletes or moves a row of messages."""
+    table, column = {"opencode": ("part", "data"), "crush": ("messages", "parts")}.get(
+        agent, ("messages", "content_json")
+    )
+    with closing(sqlite3.connect(path)) as database, database:
+        ids = [row[0] for row in database.execute(f"SELECT id FROM {table} WHERE session_id = 'one' ORDER BY rowid")]
+        chosen = chance.choice([*ids[-3:], chance.choice(ids)])
+        match chance.choice(["add", "add", "edit", "delete", "move"]):
+            case "edit":
+                edit = f"UPDATE {table} SET {column} = replace({column}, 'o', 'u') WHERE id = ?"
+                database.execute(edit, (chosen,))
+                return
+            case "delete" if len(ids) > 3:
+                database.execute(f"DELETE FROM {table} WHERE id = ?", (chosen,))
+                return
+            case "move":
+                row = database.execute(f"SELECT * FROM {table} WHERE id = ?", (chosen,)).fetchone()
+                database.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+                return
+            case _:
+                pass
+    words = f"Question {number}, or so?"
+    if agent == "opencode":
+        rows = opencode(f"n{number:03}", LATER | {"time": {"created": T + 10 + number}}, said(words))
+    elif agent == "crush":
+        rows = [crush(f"n{number:03}", "user", {"type": "text", "data": {"text": words}})]
+    else:
+        rows = [goose(100 + number, "user", words)]
+    put(path, rows)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("agent", ["opencode", "crush", "goose"])
+async def test_rows_that_are_added_edited_deleted_or_moved_are_read_as_by_a_whole_reading(
+    agent: str, seed: int, tmp_path: Path
+) -> None:
+    files, chance = Parts(), random.Random(seed)
+    rig, whole = Rig(tmp_path / "agent.db", files), Rig(tmp_path / "agent.db", Wholes())
+    for rows in GROWING[agent]:
+        put(rig.path, rows)
+    for number in range(30):
+        changed_at_random(rig.path, agent, number, chance)
+        for one in (rig, whole):
+            await one.look()
+        assert rig.followed.conversation is not None and whole.followed.conversation is not None
+        assert rig.followed.conversation.transcript.view == whole.followed.conversation.transcript.view
+        assert rig.followed.conversation.used == whole.followed.conversation.used
+        assert rig.said() == whole.said()
+    # Most changes are at the end.
+    assert files.parts >= 10

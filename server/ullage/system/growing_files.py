@@ -16,12 +16,12 @@ from msgspec import Struct
 from ullage.bounds import LARGEST_VALUE, LONGEST_LINE, MOST_PASSED, open_plain
 from ullage.formats.parsing import BLANK, Document, parse_json, parse_lines
 from ullage.model.errors import InvalidRequest
-from ullage.service.ports.agent_files import Appended, Growth, Mark, Missing, Pieces, Replaced
+from ullage.service.ports.agent_files import Appended, Growth, LastRows, Mark, Missing, Pieces, Replaced, RowsKnown
 from ullage.system.transcript_files import (
     is_database,
     is_read_in_pieces,
     parse_transcript,
-    read_database,
+    read_database_on,
     read_transcript_file,
     with_companions,
 )
@@ -87,7 +87,8 @@ class GrowingFiles:
             if mark and stat == mark.stat:
                 return None
             appended = _appended(path, mark, stat, self._piece) if mark and mark.offset >= 0 else None
-            return appended or _anew(path, stat, origin_id, self._size_of(pieces))
+            rows = mark.rows if mark else None
+            return appended or _anew(path, stat, origin_id, self._size_of(pieces), rows)
         except FileNotFoundError:
             return Missing()
         except OSError as error:
@@ -177,12 +178,18 @@ def _appended(path: Path, mark: Mark, stat: tuple[int, ...], piece: int) -> Appe
     return Appended(lines=lines, mark=_moved(mark, data, () if read.more else stat, read), more=read.more)
 
 
-def _anew(path: Path, stat: tuple[int, ...], origin_id: str, size: int | None) -> Replaced:
-    """Returns a file from its beginning: the whole, or the first piece, of about `size` bytes."""
+def _anew(
+    path: Path, stat: tuple[int, ...], origin_id: str, size: int | None, rows: RowsKnown | None
+) -> Replaced | LastRows:
+    """Returns a file from its beginning: the whole, or the first piece, of about `size` bytes; of a database only the
+    last messages, if no others have changed since its rows were `rows`."""
     if path.is_dir():
         return Replaced(document=read_transcript_file(path), mark=Mark(stat=stat))
     if is_database(path):
-        return Replaced(document=with_companions(path, read_database(path, origin_id)), mark=Mark(stat=stat))
+        document, known, is_part = read_database_on(path, origin_id, rows)
+        whole = with_companions(path, document)
+        mark = Mark(stat=stat, rows=None if whole.companions else known)
+        return LastRows(document=document, mark=mark) if is_part else Replaced(document=whole, mark=mark)
     with open_plain(path) as file:
         if not is_read_in_pieces(file.read(_MAGIC)):
             return Replaced(document=read_transcript_file(path), mark=Mark(stat=stat))

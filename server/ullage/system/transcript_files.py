@@ -32,6 +32,7 @@ from ullage.formats.parsing import Document, Line, parse_document
 from ullage.formats.transcripts.format import Format
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.model.events import MessageAppended
+from ullage.service.ports.agent_files import RowsKnown
 from ullage.watch.unpacking import is_packed, read_content, unpack
 
 _SQLITE = b"SQLite format 3\0"
@@ -82,6 +83,14 @@ def read_database(path: Path, origin_id: str = "", most: int = -1) -> Document:
     read_rows = import_module("ullage.watch.database_rows").read_rows
     rows: tuple[Line, ...] = read_rows(path, conversation_tables(), origin_id, most)
     return Document(name=str(path), lines=rows, origin_id=origin_id)
+
+
+def read_database_on(path: Path, origin_id: str, known: RowsKnown | None) -> tuple[Document, RowsKnown | None, bool]:
+    """Returns the rows of a conversation in an agent's database: all or, if only its last messages have changed since
+    its rows were `known`, those of these messages; what to give the next call; and whether these are not all. Raises
+    `InvalidRequest` if the database can't be read."""
+    read = import_module("ullage.watch.database_rows").read_rows_on(path, conversation_tables(), origin_id, known)
+    return Document(name=str(path), lines=read.lines, origin_id=origin_id), read.known, read.is_part
 
 
 def parse_transcript(data: bytes, name: str, run: int | None = None) -> Document:

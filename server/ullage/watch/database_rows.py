@@ -4,16 +4,32 @@ import base64
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Collection, Generator, Iterator
+from collections import Counter
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from ullage.formats.parsing import Line
 from ullage.model.errors import InvalidRequest
 
 # No limit of the rows of a table.
 _ALL = -1
+# Rows at the end of a table whose messages are read again with those that are new: the last answer still changes.
+_LAST = 16
+# By a table's name, its rows in their order: each with the id of its message, and a hash.
+RowsKnown = Mapping[str, Sequence[tuple[object, int]]]
+
+
+class RowsOn(Struct, frozen=True, kw_only=True):
+    """Rows of a session, and `known` for the next call of `read_rows_on`, None if there is none. If `is_part`, only the
+    session's own rows and all those of its last messages are there: no other row has changed or is gone."""
+
+    lines: tuple[Line, ...]
+    known: RowsKnown | None
+    is_part: bool = False
 
 
 def read_rows(path: Path, tables: Collection[str], session_id: str = "", most: int = _ALL) -> tuple[Line, ...]:
@@ -26,7 +42,9 @@ def read_rows(path: Path, tables: Collection[str], session_id: str = "", most: i
     UTF-8 become `{"base64": text}`. Raises `InvalidRequest` if the database can't be read.
     """
     try:
-        return tuple(_rows(path, tables, session_id, most))
+        with _opened(path) as database:
+            found = ((table, row) for table, _, rows in _tables(database, tables, session_id, most) for row in rows)
+            return _lines(found)
     except sqlite3.Error as error:
         if most != _ALL and "rowid" in str(error):
             # A table without row ids does not say which rows are the last.
@@ -34,40 +52,90 @@ def read_rows(path: Path, tables: Collection[str], session_id: str = "", most: i
         raise InvalidRequest(f"cannot read the database {path}: {error}") from error
 
 
+def read_rows_on(path: Path, tables: Collection[str], session_id: str, known: RowsKnown | None) -> RowsOn:
+    """Returns the rows of a session as `read_rows` does or, if only its last messages have changed since `known`, the
+    rows of those. Every row is compared: any may have been edited, deleted or put elsewhere. Raises `InvalidRequest`
+    if the database can't be read."""
+    try:
+        with _opened(path) as database:
+            return _rows_on(database, tables, session_id, known)
+    except sqlite3.Error as error:
+        raise InvalidRequest(f"cannot read the database {path}: {error}") from error
+
+
+def _rows_on(database: sqlite3.Connection, tables: Collection[str], session_id: str, known: RowsKnown | None) -> RowsOn:
+    now, kept, changed = dict[str, list[tuple[object, int]]](), list[tuple[str, sqlite3.Row]](), set[object]()
+    last = {message for rows in (known or {}).values() for message, _ in rows[-_LAST:]}
+    for table, name, rows in _tables(database, tables, session_id, _ALL):
+        if not name:
+            kept += ((table, row) for row in rows)
+            continue
+        before, read, is_same = (known or {}).get(table, ()), now.setdefault(table, []), True
+        for at, row in enumerate(rows):
+            one = row[name], hash(row)
+            read.append(one)
+            is_same = is_same and at < len(before) and before[at] == one
+            if not is_same:
+                changed.add(one[0])
+            if known is None or not is_same or one[0] in last:
+                kept.append((table, row))
+    if known is None:
+        return RowsOn(lines=_lines(kept), known=now or None)
+    for table, before in known.items():
+        pairs = zip(before, now.get(table, ()), strict=False)
+        same = next((at for at, (one, other) in enumerate(pairs) if one != other), len(now.get(table, ())))
+        changed.update(message for message, _ in before[same:])
+    before = _count(known, changed)
+    if all(message in last for _, message in before) and not before - _count(now, changed):
+        return RowsOn(lines=_lines(kept), known=now, is_part=True)
+    return _rows_on(database, tables, session_id, None)
+
+
+def _count(rows: RowsKnown, messages: Collection[object]) -> Counter[tuple[str, object]]:
+    """Returns how many rows each of these messages has in each table."""
+    return Counter((table, message) for table, own in rows.items() for message, _ in own if message in messages)
+
+
+def _lines(rows: Iterable[tuple[str, sqlite3.Row]]) -> tuple[Line, ...]:
+    return tuple(
+        Line(number=number, value={"table": table, "row": {column: _value(row[column]) for column in row.keys()}})  # noqa: SIM118
+        for number, (table, row) in enumerate(rows, start=1)
+    )
+
+
+def _tables(
+    database: sqlite3.Connection, tables: Collection[str], session_id: str, most: int
+) -> Iterator[tuple[str, str, Iterator[sqlite3.Row]]]:
+    """Yields each table with its rows, and the column that has the id of a row's message, "" if they are of the session
+    itself."""
+    database.text_factory = _decode
+    database.row_factory = sqlite3.Row
+    held = [row[0] for row in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
+    # The names are two of ours and those of `tables`, so nothing foreign becomes part of a query.
+    known = {
+        table: {row["name"] for row in database.execute(f'PRAGMA table_info("{table}")')}
+        for table in held
+        if table in tables
+    }
+    if not any("session_id" in columns for columns in known.values()):
+        # The database holds one conversation.
+        session_id = ""
+    for table, columns in known.items():
+        key = "session_id" if "session_id" in columns else "id"
+        condition = f' WHERE "{key}" = ?' if session_id else ""
+        given = (session_id,) if session_id else ()
+        rows = f'SELECT * FROM "{table}"{condition}'
+        if most != _ALL:
+            # Without its order, SQLite may read all of them to find the last.
+            newest = f'SELECT rowid FROM "{table}"{condition} ORDER BY rowid DESC LIMIT ?'
+            rows, given = f'SELECT * FROM "{table}" WHERE rowid IN ({newest}) ORDER BY rowid', (*given, most)
+        # A message may have its parts in another table.
+        of = next((name for name in ("message_id", "id") if name in columns and session_id and key != "id"), "")
+        yield table, of, database.execute(rows, given)
+
+
 def _decode(text: bytes) -> str:
     return text.decode("utf-8", "replace")
-
-
-def _rows(path: Path, tables: Collection[str], session_id: str, most: int) -> Iterator[Line]:
-    number = 0
-    with _opened(path) as database:
-        database.text_factory = _decode
-        database.row_factory = sqlite3.Row
-        held = [row[0] for row in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
-        if not any(_has_column(database, table, "session_id") for table in held if table in tables):
-            # The database holds one conversation.
-            session_id = ""
-        for table in held:
-            if table not in tables:
-                continue
-            # The names are two of ours and one of `tables`, so nothing foreign becomes part of the query.
-            columns = {row["name"] for row in database.execute(f'PRAGMA table_info("{table}")')}
-            key = "session_id" if "session_id" in columns else "id"
-            condition = f' WHERE "{key}" = ?' if session_id else ""
-            given = (session_id,) if session_id else ()
-            rows = f'SELECT * FROM "{table}"{condition}'
-            if most != _ALL:
-                # Without its order, SQLite may read all of them to find the last.
-                newest = f'SELECT rowid FROM "{table}"{condition} ORDER BY rowid DESC LIMIT ?'
-                rows, given = f'SELECT * FROM "{table}" WHERE rowid IN ({newest}) ORDER BY rowid', (*given, most)
-            for row in database.execute(rows, given):
-                number += 1
-                values = {column: _value(row[column]) for column in row.keys()}  # noqa: SIM118
-                yield Line(number=number, value={"table": table, "row": values})
-
-
-def _has_column(database: sqlite3.Connection, table: str, name: str) -> bool:
-    return any(row["name"] == name for row in database.execute(f'PRAGMA table_info("{table}")'))
 
 
 @contextmanager

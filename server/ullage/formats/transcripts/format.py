@@ -165,8 +165,18 @@ class OpenReading:
     conversation.
     """
 
-    def __init__(self, known: Format, builder: TranscriptBuilder, reader: Reader, *, goes_on: bool) -> None:
+    def __init__(
+        self,
+        known: Format,
+        builder: TranscriptBuilder,
+        reader: Reader,
+        *,
+        goes_on: bool,
+        records: Sequence[Line] = (),
+    ) -> None:
         self.builder = builder
+        # Hashes of the records of a database.
+        self._taken = [_hash(record) for record in records]
         self.goes_on = goes_on
         self.may_take_back = known.may_take_back
         self.format = known.name
@@ -183,6 +193,25 @@ class OpenReading:
     def take(self, records: Sequence[Line]) -> None:
         for record in records:
             self._reader.take(record)
+
+    def take_last(self, document: Document) -> bool:
+        """Takes what is new in a database's document that has the record of the conversation itself and those of its
+        last messages. Returns False, and takes nothing, if records have changed that were complete."""
+        known = self._known
+        if known.records is None or known.is_complete is None or len(self._taken) < 2:
+            return False
+        head, *last = known.records(document).lines
+        hashes = [_hash(record) for record in last]
+        # What the reader holds back may have been written on.
+        final = self._taken if self.is_complete else self._taken[:-1]
+        after = hashes.index(final[-1]) + 1 if final[-1] in hashes else 0
+        if not after or after >= len(final) or final[-after:] != hashes[:after]:
+            return False
+        if _hash(head) != self._taken[0]:
+            self._reader.take(head)
+        self.take(last[after:])
+        self._taken = [_hash(head), *final[1:], *hashes[after:]]
+        return True
 
     @property
     def is_complete(self) -> bool:
@@ -226,7 +255,12 @@ def open_reading(known: Format, document: Document) -> OpenReading | None:
         reader.take(record)
     rest = _lines_after(document, records)
     goes_on = rest == () or bool(rest and known.starts_over and not known.starts_over(reader, rest))
-    return OpenReading(known, builder, reader, goes_on=goes_on)
+    is_database = any("table" in value for value in document.objects[:1])
+    return OpenReading(known, builder, reader, goes_on=goes_on, records=records if is_database else ())
+
+
+def _hash(record: Line) -> int:
+    return hash(repr(record.value))
 
 
 def _lines_after(document: Document, records: Sequence[Line]) -> tuple[Line, ...] | None:

@@ -13,7 +13,7 @@ store has lost the session or a part of it, or if the reader can't take it. The 
 
 import asyncio
 import logging
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -48,6 +48,7 @@ from ullage.service.ports.agent_files import (
     Growth,
     KeptReading,
     KeptReadings,
+    LastRows,
     Mark,
     Missing,
     Pieces,
@@ -57,6 +58,8 @@ from ullage.service.ports.agent_files import (
 )
 
 log = logging.getLogger(__name__)
+# Messages after the last snapshot that are folded in no time when a session is opened.
+_FOLDED = 64
 # Bytes of a file from which on its reading is kept: a smaller one is read in a few hundredths of a second.
 _WORTH = 256 << 10
 # The part of what was read by which a file has grown until its reading is kept again. So all that is written of a file
@@ -258,6 +261,11 @@ class FollowedFile:
             case Appended():
                 # The file's conversation can't be continued line by line, or these lines begin another one.
                 return await self._look_at_whole()
+            case LastRows(document=document, mark=mark):
+                if self._open is None or not self._open.take_last(_named(document, self._found)):
+                    return await self._look_at_whole()
+                self._mark = mark
+                changed = await self._record(self._open)
             case Replaced(document=document, mark=mark, more=more):
                 # If the file can't be understood, it isn't read again before it has changed.
                 self._mark, self._is_behind = mark, more
@@ -404,7 +412,7 @@ class FollowedFile:
         if not conversation.is_open or (rest := self._missing(conversation, ended.builder.drain())) is None:
             return False
         rest = before_open_results(conversation.transcript.view[-1:], rest)
-        await continue_import(conversation, rest, ended.builder.first_model)
+        await continue_import(conversation, rest, ended.builder.first_model, with_snapshot=self._keeps(reading, rest))
         return (reading.may_take_back and self._take_back(ended.builder.rewinds)) or bool(rest)
 
     def _take_back(self, rewinds: Set[str]) -> bool:
@@ -442,14 +450,20 @@ class FollowedFile:
         if self._is_behind:
             conversation.hold_back()
         if more:
-            keeps = not self._is_behind or builder.messages >= 2 * self._saved
-            self._saved = builder.messages if keeps else self._saved
-            await continue_import(conversation, more, builder.first_model, with_snapshot=keeps)
+            await continue_import(conversation, more, builder.first_model, with_snapshot=self._keeps(reading, more))
         renamed = self._rename(conversation, builder.title)
         # If the store has failed, the file is read again from its beginning.
         self.conversation, self._mark = conversation, mark
         self._take_as_read(reading, conversation)
         return renamed or bool(more)
+
+    def _keeps(self, reading: OpenReading, more: Sequence[Event]) -> bool:
+        """Returns whether a snapshot is kept with these events: it takes as long as the context is large."""
+        messages, saved = reading.builder.messages, self._saved
+        is_edited = any(isinstance(event, ContextEdited) for event in more)
+        keeps = messages >= 2 * saved if self._is_behind else is_edited or messages >= saved + _FOLDED
+        self._saved = messages if keeps else saved
+        return keeps
 
     def _missing(self, conversation: Conversation, more: tuple[Event, ...]) -> tuple[Event, ...] | None:
         """Returns those of these events, which follow what was read, that the session lacks. Returns None if it has

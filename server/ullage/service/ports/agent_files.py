@@ -22,6 +22,10 @@ class Pieces(Enum):
     NONE = auto()
 
 
+# By a table's name, the rows of a conversation in their order: each with the id of its message, and a hash.
+RowsKnown = Mapping[str, Sequence[tuple[object, int]]]
+
+
 class Mark(Struct, frozen=True, kw_only=True):
     """How far a file has been read, and what shows whether it is still the same file.
 
@@ -29,7 +33,7 @@ class Mark(Struct, frozen=True, kw_only=True):
     holds the first of these bytes and `last` the last of them, at most 4,096 each. `stat` is what the operating system
     said of the file: its size, its inode and the time of its last change. It differs whenever the file has changed.
     `is_text` says that the file's lines are no records. `offset` is -1 if the file can't be read in pieces: a database,
-    a folder or a compressed file.
+    a folder or a compressed file. `rows` are those of a conversation in a database.
     """
 
     offset: int = -1
@@ -38,6 +42,7 @@ class Mark(Struct, frozen=True, kw_only=True):
     last: bytes = b""
     stat: tuple[int, ...] = ()
     is_text: bool = False
+    rows: RowsKnown | None = None
 
 
 class Appended(Struct, frozen=True, kw_only=True):
@@ -57,11 +62,19 @@ class Replaced(Struct, frozen=True, kw_only=True):
     more: bool = False
 
 
+class LastRows(Struct, frozen=True, kw_only=True):
+    """Only the last messages of a conversation in a database have changed, or the conversation's own row: the document
+    has that, all rows of the last messages, and those of further ones."""
+
+    document: Document
+    mark: Mark
+
+
 class Missing(Struct, frozen=True, kw_only=True):
     """There is no such file now."""
 
 
-Growth = Appended | Replaced | Missing | None
+Growth = Appended | Replaced | LastRows | Missing | None
 
 
 class TranscriptFiles(Protocol):
