@@ -259,6 +259,25 @@ def test_a_damaged_file_is_reported_when_it_is_met(tmp_path: Path) -> None:
         store.read("s")
 
 
+def test_a_file_that_seems_damaged_while_another_process_commits_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real, failed = written_store(tmp_path / "s.db"), sqlite3.connect, list[str]()
+
+    def in_the_middle(name: str, *given: Any, **named: Any) -> sqlite3.Connection:
+        if named.get("uri") and len(failed) < 3:
+            failed.append(name)
+            error = sqlite3.DatabaseError("database disk image is malformed")
+            error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise error
+        return real(name, *given, **named)
+
+    monkeypatch.setattr(sqlite3, "connect", in_the_middle)
+    with open_store(path) as store:
+        assert store.info("s").messages == 1
+    assert len(failed) == 3
+
+
 def test_a_damaged_header_is_reported_when_the_store_is_opened(tmp_path: Path) -> None:
     path = written_store(tmp_path / "s.db")
     data = bytearray(path.read_bytes())

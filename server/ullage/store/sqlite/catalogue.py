@@ -293,8 +293,9 @@ class CatalogueFile:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise
-            # What was not a catalogue any more.
-            self.path.unlink(missing_ok=True)
+            # What was not a catalogue any more. The log of that file would be applied to the new one.
+            for ending in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
             make_file(self.path)
             catalogue = connected(self.path, _prepare)
         if has_old(self.store):

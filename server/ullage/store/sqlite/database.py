@@ -13,6 +13,7 @@ import errno
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -226,6 +227,10 @@ class writing(transaction):  # noqa: N801 - a context manager, used like a funct
 # Bytes. A shorter file is no database (https://www.sqlite.org/fileformat2.html#the_database_header).
 _HEADER_SIZE = 100
 _NOT_CHANGING, _READ_ONLY = "immutable=1", "mode=ro"
+# What a file may seem to be while another process commits to it, or empties or removes its log; how often it is read
+# again then, and the seconds in between.
+_PASSING = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CANTOPEN)
+_TRIES, _TRY_AGAIN = 5, 0.02
 # Conversations are private to the user. SQLite gives the files next to it the same mode.
 _FILE_MODE = 0o600
 _FOLDER_MODE = 0o700
@@ -274,14 +279,15 @@ def _read_stamp(path: Path) -> _Stamp:
         raise unavailable(path, "is not a session store: choose another file")
     wal = path.with_name(f"{path.name}-wal")
     has_wal = wal.exists() and wal.stat().st_size > 0
-    first, second = (_READ_ONLY, _NOT_CHANGING) if has_wal else (_NOT_CHANGING, _READ_ONLY)
-    try:
-        return _ask_sqlite(path, first)
-    except sqlite3.DatabaseError as error:
-        # Another process may be in the middle of a commit; and without shared memory no log is read.
-        if not lacks_shared_memory(error) and getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_CORRUPT:
-            raise
-    return _ask_sqlite(path, second)
+    ways = (_READ_ONLY, _NOT_CHANGING) if has_wal else (_NOT_CHANGING, _READ_ONLY)
+    for how in ways * _TRIES:
+        try:
+            return _ask_sqlite(path, how)
+        except sqlite3.DatabaseError as error:
+            if not lacks_shared_memory(error) and getattr(error, "sqlite_errorcode", 0) & 0xFF not in _PASSING:
+                raise
+            time.sleep(_TRY_AGAIN)
+    return _ask_sqlite(path, ways[0])
 
 
 def _ask_sqlite(path: Path, how: str) -> _Stamp:
