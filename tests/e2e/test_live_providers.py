@@ -3,9 +3,8 @@
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -25,7 +24,6 @@ from support.workspace import (
     FixedClock,
     KnownConversations,
     NoChance,
-    NoProviders,
     NoTools,
     OneProvider,
     TestClient,
@@ -52,7 +50,7 @@ from ullage.service import sessions, turns
 from ullage.service.compact.automatic import managed_workspace
 from ullage.service.conversation.work import Job
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.models import ToolOutcome
+from ullage.service.ports.models import Provider, Toolbox, ToolOutcome
 from ullage.service.ports.store import SessionStore
 from ullage.service.ports.world import Ports
 from ullage.service.summaries.by_model import OfflineSummarizer
@@ -60,6 +58,8 @@ from ullage.store.sqlite.sqlite_store import open_store
 from ullage.system.processes import SubprocessRunner
 from ullage.system.surroundings import LocalProjectFiles
 
+# Seconds.
+PATIENCE = 180.0
 GO_ON = "Go on."
 
 
@@ -170,18 +170,14 @@ class Guess(Struct, frozen=True, kw_only=True):
         return abs(self.predicted - self.counted) / self.counted
 
 
-class Replayed(Struct, kw_only=True):
+class Replayed(Struct, frozen=True, kw_only=True):
     """The results of a replay."""
 
-    turns: int = 0
-    answers: int = 0
-    requests: int = 0
-    over_window: int = 0
-    violations: list[str] = []
-    largest: int = 0
-    compactions: int = 0
-    edits: Counter[str] = field(default_factory=Counter[str])
-    guesses: list[Guess] = []
+    answers: int
+    over_window: int
+    violations: Sequence[str]
+    compactions: int
+    guesses: Sequence[Guess]
 
 
 class _Player:
@@ -223,42 +219,45 @@ async def replay(recording: Recording, kind: str, folder: Path, window: int) -> 
         settings = Settings(models={model: ModelSettings(window=window, max_output=MAX_OUTPUT)})
         with open_store(folder / f"{kind}.db") as store:
             clock, ids = FixedClock(), CountingIds()
-            ports = Ports(
-                store=store,
-                catalog=ContextLimits.for_model,
-                clock=clock,
-                chance=NoChance(),
-                ids=ids,
-                summarizer=OfflineSummarizer(),
-                providers=OneProvider(provider),
-                prices=price_of,
-                prompts=read_summary_prompts,
-                commands=SubprocessRunner(),
-                project_files=LocalProjectFiles(),
-                transcripts=KnownConversations(),
-                toolbox=RecordedTools(recording),
+            ports = replace(
+                program_ports(store, provider, RecordedTools(recording)), clock=clock, chance=NoChance(), ids=ids
             )
             client = TestClient(managed_workspace(ports, settings), clock, ids)
             return await _play(client, player, server, model, recording.system)
 
 
+def program_ports(store: SessionStore, provider: Provider, toolbox: Toolbox) -> Ports:
+    """Returns the real program's ports, with one provider."""
+    return Ports(
+        store=store,
+        catalog=ContextLimits.for_model,
+        clock=SystemClock(),
+        chance=SystemChance(),
+        ids=RandomIds(),
+        summarizer=OfflineSummarizer(),
+        providers=OneProvider(provider),
+        prices=price_of,
+        prompts=read_summary_prompts,
+        commands=SubprocessRunner(),
+        project_files=LocalProjectFiles(),
+        transcripts=KnownConversations(),
+        toolbox=toolbox,
+    )
+
+
 async def _play(client: TestClient, player: _Player, server: WireServer, model: str, system: str) -> Replayed:
     session = await client.call("session/new", model=model, system=system)
     player.session_id, player.workspace = session["sessionId"], client.workspace
-    replayed = Replayed()
     while player.waiting:
-        replayed.turns += 1
         await turns.prompt(client.workspace.open(player.session_id), [TextBlock(text=player.prompt())])
-    history = await client.call("context/history", sessionId=player.session_id)
-    replayed.edits = Counter(edit["kind"] for edit in history["edits"])
     updates = [notification.update for notification in client.recorder.notifications]
-    replayed.compactions = len({u.compaction_id for u in updates if isinstance(u, CompactionUpdate)})
-    replayed.answers, replayed.guesses = player.played, player.guesses
-    replayed.requests = len(server.asked)
-    replayed.over_window = sum(received.over_window for received in server.asked)
-    replayed.violations = [wrong for received in server.asked for wrong in received.violations]
-    replayed.largest = max(received.tokens for received in server.asked)
-    return replayed
+    return Replayed(
+        answers=player.played,
+        over_window=sum(received.over_window for received in server.asked),
+        violations=[wrong for received in server.asked for wrong in received.violations],
+        compactions=len({update.compaction_id for update in updates if isinstance(update, CompactionUpdate)}),
+        guesses=player.guesses,
+    )
 
 
 # Tokens: small enough that a few hundred turns compact many times.
@@ -271,36 +270,19 @@ _FAULTY, _REFUSED, _CANCELLED, _CALLING, _EARLY = 0.35, 0.02, 0.05, 0.3, 0.05
 # Seconds. Five tries wait 7.5 s, jitter adds a quarter, each may wait for the timeout, and tool calls may come between.
 # A turn that takes longer hangs.
 DEADLINE = 300.0
-_WORDS = (
-    "the",
-    "quick",
-    "brown",
-    "fox",
-    "jumps",
-    "over",
-    "lazy",
-    "dogs",
-    "while",
-    "seven",
-    "wizards",
-    "mix",
-    "elixirs",
-)
+_WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "lazy", "dogs", "while", "seven", "wizards", "mix")
 
 
 class Weathered(Struct, kw_only=True):
     """The outcome of all turns. `lost` and `unusable` describe each failure."""
 
     turns: int = 0
-    compactions: int = 0
-    ends: Counter[str] = field(default_factory=Counter[str])
     faults: Counter[str] = field(default_factory=Counter[str])
     lost: list[str] = []
     unusable: list[str] = []
     violations: list[str] = []
     over_window: int = 0
     past_deadline: int = 0
-    longest: float = 0.0
 
 
 class _Echo(NoTools):
@@ -323,7 +305,6 @@ class _Witness:
     def __init__(self) -> None:
         self.shown: dict[str, str] = {}
         self.everything: dict[str, str] = {}
-        self.compactions: set[str] = set()
         self.waiting = asyncio.Event()
 
     def session_updated(self, session_id: str, update: Update) -> None:
@@ -332,8 +313,6 @@ class _Witness:
                 self.shown[update.message_id] = self.shown.get(update.message_id, "") + update.content.text
             case Notice():
                 self.waiting.set()
-            case CompactionUpdate():
-                self.compactions.add(update.compaction_id)
             case _:
                 pass
 
@@ -343,22 +322,7 @@ async def weather(kind: str, folder: Path, count: int, seed: int) -> Weathered:
     chance = random.Random(seed)
     storm = _Storm(kind, chance)
     with open_store(folder / f"{kind}-{seed}.db") as store:
-        ports = Ports(
-            store=store,
-            catalog=ContextLimits.for_model,
-            clock=SystemClock(),
-            chance=SystemChance(),
-            ids=RandomIds(),
-            summarizer=OfflineSummarizer(),
-            providers=NoProviders(),
-            prices=price_of,
-            prompts=read_summary_prompts,
-            commands=SubprocessRunner(),
-            project_files=LocalProjectFiles(),
-            transcripts=KnownConversations(),
-            toolbox=_Echo(chance),
-        )
-        await storm.run(ports, count)
+        await storm.run(store, count)
     with open_store(folder / f"{kind}-{seed}.db") as store:
         for message_id, shown in storm.witness.everything.items():
             if _kept_text(store, storm.session_id, message_id) != shown.strip():
@@ -380,7 +344,7 @@ class _Storm:
         # Whether a fault happened in the turn that runs.
         self._disturbed = False
 
-    async def run(self, ports: Ports, count: int) -> None:
+    async def run(self, store: SessionStore, count: int) -> None:
         """Runs the turns. The server is away for a moment in some of them."""
         model = MODELS[self._kind]
         # The settings need the port, which stays the same whenever the server comes back.
@@ -388,12 +352,11 @@ class _Storm:
             pass
         settings = Settings(models={model: ModelSettings(window=_WINDOW, max_output=1_024)})
         async with connected(self._server, _TIMEOUT) as provider:
-            workspace = managed_workspace(replace(ports, providers=OneProvider(provider)), settings)
+            workspace = managed_workspace(program_ports(store, provider, _Echo(self._chance)), settings)
             workspace.bus.listen(self.witness)
             self.session_id = sessions.new_session(workspace, SessionCreated(model=model)).id
             for number in range(count):
                 await self._turn(workspace, number)
-        self.seen.compactions = len(self.witness.compactions)
         asked = self._server.asked
         self.seen.violations = [wrong for received in asked for wrong in received.violations]
         self.seen.over_window = sum(received.over_window for received in asked)
@@ -403,7 +366,6 @@ class _Storm:
         self.witness.waiting.clear()
         prompt = [TextBlock(text=f"{number}: {_some_words(self._chance, 200)}")]
         asking = asyncio.ensure_future(turns.prompt(workspace.open(self.session_id), prompt))
-        began = perf_counter()
         weather = asyncio.ensure_future(self._weather(workspace))
         try:
             end = (await asyncio.wait_for(asking, DEADLINE)).value
@@ -416,8 +378,6 @@ class _Storm:
             weather.cancel()
             await asyncio.gather(weather, return_exceptions=True)
         self.seen.turns += 1
-        self.seen.ends[end] += 1
-        self.seen.longest = max(self.seen.longest, perf_counter() - began)
         self._look(workspace, number, end)
 
     async def _weather(self, workspace: Workspace) -> None:
@@ -477,7 +437,6 @@ def _some_words(chance: random.Random, count: int) -> str:
     return " ".join(chance.choices(_WORDS, k=count))
 
 
-PATIENCE = 180.0
 LONG = "iso_bench_trae/us-anthropic-claude-sonn__sglang_sonnet45_rerun_f06e90c2.trajectory.json"
 
 
