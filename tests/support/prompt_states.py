@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,9 @@ from msgspec.structs import replace
 from support.cancel_table import BY_REQUEST, BY_SESSION
 from support.lsp_client import PATIENCE, RpcFailure
 from support.playing_rig import ALLOW, PlayingRig
+from support.ready_servers import command_of
 from ullage.service.conversation.work import Job
 
-SERVER = Path(__file__).with_name("small_mcp_server.py")
 NEXT = "---\nwhen: next\nsay: Next.\n"
 NEVER = "wait: 600\n"
 # The messages of a long conversation.
@@ -44,8 +43,10 @@ class CancelRig(PlayingRig):
     async def open(self) -> None:
         """Starts a session as the state needs it."""
         await self._greet()
-        server = {"name": "small", "command": sys.executable, "args": [str(SERVER), "stdio"], "env": []}
-        servers = [server] if "mcp__small" in self.state.script else []
+        servers: list[Any] = []
+        if "mcp__small" in self.state.script:
+            command, arguments = command_of("small_mcp_server")
+            servers.append({"name": "small", "command": command, "args": arguments, "env": []})
         opened = await self.ask("session/new", cwd=str(self.folder), mcpServers=servers)
         self.session_id = opened["sessionId"]
         if self.state.is_long:

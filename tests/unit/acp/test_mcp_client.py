@@ -13,13 +13,12 @@ import pytest
 
 from support.lsp_client import PATIENCE
 from support.playing_rig import ALLOW, rigs_by
+from support.ready_servers import command_of
 from support.tools_rig import MakeToolsRig, ToolsRig
 from ullage.tools import server_link
 
-SERVER = Path(__file__).parents[2] / "support" / "asking_mcp_server.py"
 FORMS: Any = {"elicitation": {"form": {}}}
 ADDRESSES: Any = {"elicitation": {"url": {}}}
-ASKING: Any = {"name": "asking", "command": sys.executable, "args": [str(SERVER)], "env": []}
 
 
 @pytest.fixture
@@ -37,8 +36,9 @@ def calling(*tools: str) -> str:
 
 async def opened(rig: ToolsRig, capabilities: Any = None, version: int = 1) -> str:
     rig.permit(ALLOW)
-    server = ASKING if version == 1 else {"type": "stdio", **ASKING}
-    return await rig.open(capabilities, [server], version)
+    command, arguments = command_of("asking_mcp_server")
+    asking: Any = {"name": "asking", "command": command, "args": arguments, "env": []}
+    return await rig.open(capabilities, [asking if version == 1 else {"type": "stdio", **asking}], version)
 
 
 def answering(rig: ToolsRig, answer: Any) -> list[Any]:

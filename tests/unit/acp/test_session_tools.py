@@ -1,6 +1,5 @@
 """What a session has besides the toolbox: MCP servers of the client, modes, plans, questions to the user."""
 
-import sys
 from collections.abc import AsyncGenerator
 from functools import partial
 from pathlib import Path
@@ -11,9 +10,9 @@ import pytest
 
 from support.lsp_client import RpcFailure
 from support.playing_rig import ALLOW, REJECT, rigs_by
+from support.ready_servers import command_of
 from support.tools_rig import MakeToolsRig, ToolsRig
 
-SERVER = Path(__file__).parents[2] / "support" / "small_mcp_server.py"
 FORMS: dict[str, Any] = {"elicitation": {"form": {}}}
 
 
@@ -24,7 +23,8 @@ async def playing(tmp_path: Path) -> AsyncGenerator[MakeToolsRig]:
 
 
 def small() -> Any:
-    return {"name": "small", "command": sys.executable, "args": [str(SERVER), "stdio"], "env": []}
+    command, arguments = command_of("small_mcp_server")
+    return {"name": "small", "command": command, "args": arguments, "env": []}
 
 
 def writing(path: Path) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from support.lsp_client import PATIENCE
+from support.ready_servers import command_of
 from ullage.model.updates import ToolKind
 from ullage.tools.offered_servers import HttpServer, Server, StdioServer, name_for_model
 from ullage.tools.server_link import Patience
@@ -24,7 +25,8 @@ LONG = Patience(start=PATIENCE, call=PATIENCE, end=PATIENCE)
 
 
 def small(**env: str) -> StdioServer:
-    return StdioServer(name="small", command=sys.executable, args=(str(SMALL), "stdio"), env=env)
+    command, arguments = command_of("small_mcp_server")
+    return StdioServer(name="small", command=command, args=tuple(arguments), env=env)
 
 
 @pytest.fixture
