@@ -1,12 +1,15 @@
 """What a copy of a process does is what a new process does."""
 
 import os
+import signal
+import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from support import started_program
+from support import copies, started_program
 from support.command_line import PATIENCE, SAMPLE, ullage_bytes
 from support.systems import needs_linux
 
@@ -56,8 +59,35 @@ def test_a_copy_that_does_not_end_is_stopped(tmp_path: Path) -> None:
         started_program.run(command, b"", 1.0)
 
 
-def test_a_process_that_cannot_be_started_is_no_success() -> None:
-    ours, theirs = started_program.socket.socketpair()
+def test_a_copy_that_is_killed_before_its_end_is_no_success() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     theirs.close()
     with ours, pytest.raises(AssertionError, match="has ended"):
-        started_program.number(ours)
+        copies.status_from(ours)
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["context", str(SAMPLE)], ["no-such-command"]])
+def test_what_stands_for_a_copy_does_what_a_new_process_does(arguments: list[str], tmp_path: Path) -> None:
+    environment = {**os.environ, **_UTF8, "COLUMNS": "80"}
+    command = started_program.stand_in(*arguments)
+    ran = subprocess.run(command, capture_output=True, timeout=PATIENCE, env=environment, cwd=tmp_path, check=False)
+    new = ullage_bytes(*arguments, env={**_UTF8, "COLUMNS": "80"}, cwd=tmp_path)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (new.status, new.out, new.err)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_what_stands_for_a_copy_ends_it_by_each_signal_as_a_new_process_ends(number: int, tmp_path: Path) -> None:
+    greeting = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    arguments = ("mcp", "--store", str(tmp_path / "s.db"))
+    outcomes: list[tuple[int, bytes]] = []
+    for command in (started_program.stand_in(*arguments), [sys.executable, "-m", "ullage", *arguments]):
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(greeting)
+            process.stdin.flush()
+            answer = process.stdout.readline()
+            process.send_signal(number)
+            # The end of the output is the end of every process that has it.
+            outcomes.append((process.wait(PATIENCE), answer + process.stdout.read()))
+    assert outcomes[0] == outcomes[1]
