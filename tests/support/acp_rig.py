@@ -40,6 +40,7 @@ class AcpRig:
         self.answers: dict[str, Callable[[Any], Any]] = {}
         self._methods: dict[Any, str] = {}
         self._asked = 0
+        self._changed = asyncio.Event()
         self.reads = asyncio.Event()
         self.reads.set()
         self.stops_reading_at = ""
@@ -56,6 +57,7 @@ class AcpRig:
         if has_schema():
             self.faults += self._judge(message)
         self.sent.append(message)
+        self._changed.set()
         self.wire.append(("agent", message))
         if self.stops_reading_at and self.stops_reading_at in data.decode():
             self.reads.clear()
@@ -110,7 +112,8 @@ class AcpRig:
         """Waits for the first sent message that fits, sent already or later, and returns it."""
         async with asyncio.timeout(PATIENCE):
             while not (found := [message for message in self.sent if fits(message)]):
-                await asyncio.sleep(0)
+                self._changed.clear()
+                await self._changed.wait()
         return found[0]
 
     async def initialize(self, capabilities: Json | None = None, settings: Any = None) -> Json:

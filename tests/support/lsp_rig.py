@@ -37,6 +37,7 @@ class Rig:
         self.server = self.toy.server()
         self.connection = self.server.connection
         self.sent: list[Json] = []
+        self._changed = asyncio.Event()
         self.answers: dict[str, Callable[[Any], Any]] = {}
         self.connection.connect(_Recorder(self._take))
 
@@ -68,7 +69,8 @@ class Rig:
         """Waits for the first sent message that fits, sent already or later, and returns it."""
         async with asyncio.timeout(PATIENCE):
             while not (found := [message for message in self.sent if fits(message)]):
-                await asyncio.sleep(0)
+                self._changed.clear()
+                await self._changed.wait()
         return found[0]
 
     async def settle(self) -> None:
@@ -91,3 +93,4 @@ class Rig:
             answer = self.answers[message["method"]](message["params"])
             asyncio.get_running_loop().call_soon(self.send, {"jsonrpc": "2.0", "id": message["id"], "result": answer})
         self.sent.append(message)
+        self._changed.set()
