@@ -26,7 +26,7 @@ def two(folder: Path, first: Json | None = None, second: Json | None = None) -> 
         state.mkdir(exist_ok=True)
         log = str(folder / f"{name}.log")
         given = {"name": name, "state": str(state), "log": log, **LASTING, **(abilities or {})}
-        line += [*(["--then"] if line else []), sys.executable, str(TOY), json.dumps(given)]
+        line += [*(["--then"] if line else []), sys.executable, "-S", str(TOY), json.dumps(given)]
     return line
 
 
@@ -152,7 +152,7 @@ async def test_other_errors_do_not_move_a_conversation(tmp_path: Path) -> None:
 
 
 async def test_if_no_further_agent_can_be_started_the_client_gets_the_refusal(tmp_path: Path) -> None:
-    line = [*two(tmp_path)[:3], "--then", str(tmp_path / "missing")]
+    line = [*two(tmp_path)[:4], "--then", str(tmp_path / "missing")]
     async with begun(line, tmp_path) as (rig, session_id):
         with pytest.raises(RpcFailure, match="usage limit"):
             await rig.prompt(session_id, "refuse quota")
@@ -197,7 +197,7 @@ async def test_a_cancelled_move_leaves_the_conversation_where_it_was_and_can_be_
 
 
 async def test_if_the_other_agent_cannot_be_started_the_conversation_stays(tmp_path: Path) -> None:
-    line = [*two(tmp_path)[:3], "--then", str(tmp_path / "missing")]
+    line = [*two(tmp_path)[:4], "--then", str(tmp_path / "missing")]
     async with begun(line, tmp_path) as (rig, session_id):
         with pytest.raises(RpcFailure, match="cannot start the agent"):
             await rig.prompt(session_id, "/continue-in missing")
@@ -239,7 +239,7 @@ async def test_the_command_is_offered_only_with_another_agent(tmp_path: Path) ->
         await rig.until(lambda _: len(rig.updates("available_commands_update")) > 1)
         commands = rig.updates("available_commands_update")[-1]["availableCommands"]
     assert [command["name"] for command in commands] == ["review", "context", "compact", "undo", "continue-in"]
-    async with running(two(tmp_path)[:3], tmp_path) as rig:
+    async with running(two(tmp_path)[:4], tmp_path) as rig:
         session_id = await rig.open()
         assert await rig.prompt(session_id, "/continue-in other") == "I was told: /continue-in other"
 

@@ -37,7 +37,7 @@ _LAST = b'{"jsonrpc":"2.0","method":"_the/last"}\n'
 async def test_nothing_that_either_side_says_is_changed_or_lost(tmp_path: Path, seed: int) -> None:
     maker = FrameMaker(seed, ACP_METHODS, "_ullage/", "s", LONGEST)
     frames = [maker.make(number).body.replace(b"\n", b" ") + b"\n" for number in range(_FRAMES)]
-    async with running([sys.executable, "-c", _ECHO], tmp_path) as rig:
+    async with running([sys.executable, "-S", "-c", _ECHO], tmp_path) as rig:
         rig.reads = False
         for frame in [*frames, _LAST]:
             rig.send_line(frame)

@@ -40,7 +40,7 @@ class ChainRig(ProxyRig):
 
     async def start_agent(self, abilities: Json) -> None:
         """Starts the agent."""
-        command, pipe = (sys.executable, str(TOY), json.dumps(abilities)), asyncio.subprocess.PIPE
+        command, pipe = (sys.executable, "-S", str(TOY), json.dumps(abilities)), asyncio.subprocess.PIPE
         self._agent = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
 
     async def serve(self) -> None:

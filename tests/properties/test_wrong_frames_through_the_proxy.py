@@ -27,7 +27,7 @@ async def test_the_agent_gets_them_byte_for_byte_and_in_order_and_the_proxy_live
     log = tmp_path / "log"
     maker = FrameMaker(7, ACP_METHODS, "_other/", "s", longest=10_000)
     frames = [maker.make(number).body.replace(b"\n", b" ") for number in range(FRAMES)]
-    async with running([sys.executable, "-c", KEEPER, str(log)], tmp_path) as rig:
+    async with running([sys.executable, "-S", "-c", KEEPER, str(log)], tmp_path) as rig:
         await rig.ask("initialize", protocolVersion=1)
         for frame in frames:
             rig.send_line(frame + b"\n")

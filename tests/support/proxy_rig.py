@@ -74,7 +74,8 @@ async def proxy_rig(
     folder: Path, agent: Json, options: ProxyOptions | None = None, settings: Settings | None = None
 ) -> AsyncGenerator[ProxyRig]:
     """Runs a proxy on a store in a folder, with a toy agent of these abilities, while the block runs."""
-    command = [sys.executable, str(TOY), json.dumps({"state": str(folder), **agent})]
+    # It needs no installed packages, and is not traced.
+    command = [sys.executable, "-S", str(TOY), json.dumps({"state": str(folder), **agent})]
     async with running(command, folder, options, settings) as rig:
         yield rig
 

@@ -18,7 +18,7 @@ async def play(trace: Trace, folder: Path) -> list[bytes]:
     got all lines that the agent had sent before. The agent continues only if each line arrived unchanged."""
     path = folder / "trace"
     path.write_text("".join(f"{json.dumps([mark, line.decode()])}\n" for mark, line in trace), "utf-8")
-    async with running([sys.executable, str(_REPLAY_AGENT), str(path)], folder) as rig:
+    async with running([sys.executable, "-S", str(_REPLAY_AGENT), str(path)], folder) as rig:
         said = 0
         for mark, line in trace:
             if mark == "<":
