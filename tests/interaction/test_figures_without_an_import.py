@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 
 from support.claude_log import ClaudeLog
-from support.transcripts import ROOT, conversation_files
+from support.transcripts import ROOT, conversation_files, recorded
 from support.workspace import build_test_client
-from ullage.agents.transcripts import read, read_document
+from ullage.agents.transcripts import read
 from ullage.api.protocol import usage_result
 from ullage.app.compose import reading_settings, throwaway_workspace
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.service.imports import import_transcript, project_transcript
-from ullage.system.transcript_files import read_transcript_file
 
 # Bytes. Larger files take seconds each.
 _SMALL = 150_000
@@ -34,7 +33,7 @@ def assert_same_figure(transcript: ImportedTranscript) -> None:
 @pytest.mark.skipif(not FILES, reason="the recorded conversations are not there")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_recorded_conversation_has_the_figure_of_its_import(path: Path) -> None:
-    assert_same_figure(read_document(read_transcript_file(path)))
+    assert_same_figure(recorded(path))
 
 
 @pytest.mark.parametrize(

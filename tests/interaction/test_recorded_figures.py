@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from support.transcripts import ROOT, conversation, conversation_files
+from support.transcripts import ROOT, conversation, conversation_files, recorded
 from support.workspace import TestClient, build_test_client
 from ullage.agents.own_context import Rule, Setup
 from ullage.agents.table import agent_of_format
-from ullage.agents.transcripts import read_document
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import (
     CompactionEdit,
@@ -25,7 +24,6 @@ from ullage.model.message import Role
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.imports import import_transcript
-from ullage.system.transcript_files import read_transcript_file
 
 FILES = conversation_files()
 # More of the same agents, with automatic compactions.
@@ -43,13 +41,9 @@ every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.relati
 some_files = pytest.mark.skipif(not FILES, reason="no recorded transcripts on this machine (set ULLAGE_TRANSCRIPTS)")
 
 
-def read(path: Path) -> ImportedTranscript:
-    return read_document(read_transcript_file(path))
-
-
 async def brought_in(path: Path) -> tuple[TestClient, Conversation, ImportedTranscript]:
     client = build_test_client()
-    transcript = read(path)
+    transcript = recorded(path)
     return client, await import_transcript(client.workspace, transcript, ""), transcript
 
 
@@ -65,8 +59,20 @@ def last_report(transcript: ImportedTranscript) -> UsageReported | None:
 
 @some_files
 @every_file
-async def test_the_last_report_of_a_file_is_its_figure(path: Path) -> None:
-    _, conversation_, transcript = await brought_in(path)
+async def test_the_last_report_of_a_file_is_its_figure_and_its_import_changes_nothing(path: Path) -> None:
+    client, conversation_, transcript = await brought_in(path)
+    is_last_report_the_figure(conversation_, transcript)
+    await conversation_.settled()
+    made = [event for event in transcript.events if isinstance(event, ContextEdited)]
+    assert len(conversation_.transcript.edits) == len(made)
+    meta, times = usage_meta(conversation_), [_time(event) for event in transcript.events]
+    assert meta.as_of == (max(times) or None)
+    assert meta.as_of != client.clock.now()
+    again = build_test_client(store=client.workspace.ports.store)
+    assert usage_meta(again.workspace.open(conversation_.id)) == meta
+
+
+def is_last_report_the_figure(conversation_: Conversation, transcript: ImportedTranscript) -> None:
     meta, report = usage_meta(conversation_), last_report(transcript)
     if report is None or conversation_.projection.tracker.doubts:
         assert meta.source == "estimated"
@@ -79,20 +85,6 @@ async def test_the_last_report_of_a_file_is_its_figure(path: Path) -> None:
         assert report.usage.prompt <= conversation_.used <= report.usage.total * 1.1 + 4_000
     else:
         assert (meta.source, conversation_.used) == ("reported", report.usage.total)
-
-
-@some_files
-@every_file
-async def test_an_import_changes_nothing_and_has_the_files_own_time(path: Path) -> None:
-    client, conversation_, transcript = await brought_in(path)
-    await conversation_.settled()
-    made = [event for event in transcript.events if isinstance(event, ContextEdited)]
-    assert len(conversation_.transcript.edits) == len(made)
-    meta, times = usage_meta(conversation_), [_time(event) for event in transcript.events]
-    assert meta.as_of == (max(times) or None)
-    assert meta.as_of != client.clock.now()
-    again = build_test_client(store=client.workspace.ports.store)
-    assert usage_meta(again.workspace.open(conversation_.id)) == meta
 
 
 def _time(event: Any) -> int:
@@ -120,7 +112,7 @@ async def test_a_conversation_that_changes_its_model_keeps_its_last_report() -> 
 
 @pytest.mark.parametrize("name", COMPACTED)
 def test_recorded_automatic_compactions_follow_the_rule(name: str) -> None:
-    transcript = read(conversation(name))
+    transcript = recorded(conversation(name))
     agent = agent_of_format(transcript.format)
     assert agent is not None
     version, checked = "", 0
@@ -140,7 +132,7 @@ def test_recorded_automatic_compactions_follow_the_rule(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*COMPACTED, HAND_COMPACTED])
 async def test_the_first_figure_after_a_recorded_compaction_is_near_the_next_prompt(name: str) -> None:
-    transcript = read(conversation(name))
+    transcript = recorded(conversation(name))
     client = build_test_client()
     begun = await import_transcript(client.workspace, _up_to_compaction(transcript), "")
     answer = next(

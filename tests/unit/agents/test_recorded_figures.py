@@ -2,11 +2,8 @@
 
 import pytest
 
-from support.transcripts import conversation
-from ullage.agents.transcripts import read_document
-from ullage.formats.transcripts.builder import ImportedTranscript
+from support.transcripts import conversation, recorded
 from ullage.model.events import CompactionEdit, ContextEdited, MessageAppended, UsageReported
-from ullage.system.transcript_files import read_transcript_file
 
 # Read by hand in the files: the last count of a whole request, or of its parts, that precedes no compaction.
 LAST_REPORTS = {
@@ -37,28 +34,21 @@ COMPACTIONS = {
 }
 
 
-def transcript_of(relative: str) -> ImportedTranscript:
-    return read_document(read_transcript_file(conversation(relative)))
-
-
 @pytest.mark.parametrize("relative", LAST_REPORTS)
-def test_the_last_report_is_the_files_own(relative: str) -> None:
-    reports = [event for event in transcript_of(relative).events if isinstance(event, UsageReported)]
-    assert reports[-1].usage.total == LAST_REPORTS[relative]
-
-
-@pytest.mark.parametrize("relative", LAST_REPORTS)
-def test_every_report_belongs_to_an_answer_before_it(relative: str) -> None:
+def test_the_last_report_is_the_files_own_and_each_belongs_to_an_answer_before_it(relative: str) -> None:
     answers: set[str] = set()
-    for event in transcript_of(relative).events:
+    totals: list[int] = []
+    for event in recorded(conversation(relative)).events:
         if isinstance(event, MessageAppended) and event.message.role == "assistant":
             answers.add(event.message.id)
         elif isinstance(event, UsageReported):
             assert event.message_id in answers
+            totals.append(event.usage.total)
+    assert totals[-1] == LAST_REPORTS[relative]
 
 
 @pytest.mark.parametrize("relative", COMPACTIONS)
 def test_a_compaction_knows_the_size_that_it_was_made_at(relative: str) -> None:
-    edits = [event.edit for event in transcript_of(relative).events if isinstance(event, ContextEdited)]
+    edits = [event.edit for event in recorded(conversation(relative)).events if isinstance(event, ContextEdited)]
     blocks = [edit.marker.compaction for edit in edits if isinstance(edit, CompactionEdit)]
     assert [block.context_size_before for block in blocks if block] == [COMPACTIONS[relative]]

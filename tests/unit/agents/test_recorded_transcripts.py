@@ -6,47 +6,41 @@ from pathlib import Path
 import pytest
 
 from support.provider_rules import anthropic_violations, openai_violations
-from support.transcripts import ROOT, conversation, conversation_files
-from ullage.agents.transcripts import read_document
+from support.transcripts import ROOT, conversation, conversation_files, recorded
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.requests.openai import write_openai
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import CompactionEdit, ContextEdited, MessageAppended, Record, UsageReported
 from ullage.model.message import Message, Role, ToolResultBlock, ToolUseBlock
-from ullage.system.transcript_files import read_transcript_file
 from ullage.transcript.fold import Transcript
 
 FILES = conversation_files()
 pytestmark = pytest.mark.skipif(not FILES, reason="no recorded transcripts on this machine (set ULLAGE_TRANSCRIPTS)")
-every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
 
 
-def transcript_of(path: Path) -> ImportedTranscript:
-    return read_document(read_transcript_file(path))
+@pytest.fixture(scope="module", params=FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def transcript(request: pytest.FixtureRequest) -> ImportedTranscript:
+    """Each recorded conversation, which is read once for all tests."""
+    return recorded(request.param)
 
 
-def messages_of(path: Path) -> list[Message]:
-    transcript = transcript_of(path)
+def messages_of(transcript: ImportedTranscript) -> list[Message]:
     return [event.message for event in transcript.events if isinstance(event, MessageAppended)]
 
 
-@every_file
-def test_no_part_is_skipped_unexplained(path: Path) -> None:
-    transcript = transcript_of(path)
+def test_no_part_is_skipped_unexplained(transcript: ImportedTranscript) -> None:
     assert [skipped for skipped in transcript.skipped if not skipped.expected] == []
 
 
-@every_file
-def test_message_ids_are_unique(path: Path) -> None:
-    ids = [message.id for message in messages_of(path)]
+def test_message_ids_are_unique(transcript: ImportedTranscript) -> None:
+    ids = [message.id for message in messages_of(transcript)]
     assert ids
     assert len(set(ids)) == len(ids)
 
 
-@every_file
-def test_every_tool_result_follows_its_call(path: Path) -> None:
+def test_every_tool_result_follows_its_call(transcript: ImportedTranscript) -> None:
     called: Counter[str] = Counter()
-    for message in messages_of(path):
+    for message in messages_of(transcript):
         for block in message.content:
             if isinstance(block, ToolUseBlock):
                 called[block.id] += 1
@@ -55,17 +49,15 @@ def test_every_tool_result_follows_its_call(path: Path) -> None:
                 assert called[block.tool_use_id] >= 0
 
 
-@every_file
-def test_the_conversation_becomes_a_request_both_providers_accept(path: Path) -> None:
-    messages = messages_of(path)
+def test_the_conversation_becomes_a_request_both_providers_accept(transcript: ImportedTranscript) -> None:
+    messages = messages_of(transcript)
     assert anthropic_violations(write_anthropic(messages).messages) == []
     assert openai_violations(write_openai(messages).messages) == []
 
 
-@every_file
-def test_the_folded_view_becomes_a_request_both_providers_accept(path: Path) -> None:
+def test_the_folded_view_becomes_a_request_both_providers_accept(transcript: ImportedTranscript) -> None:
     folded = Transcript()
-    for position, event in enumerate(transcript_of(path).events):
+    for position, event in enumerate(transcript.events):
         folded.apply(Record(position=position, timestamp=0, event=event))
     assert anthropic_violations(write_anthropic(folded.view).messages) == []
     assert openai_violations(write_openai(folded.view).messages) == []
@@ -73,8 +65,7 @@ def test_the_folded_view_becomes_a_request_both_providers_accept(path: Path) -> 
 
 @pytest.mark.parametrize("session", ["258c7280-ae70-4798-800f-63464d01a85d", "ae4a77f8-aedd-4bc1-888f-c94edc91af04"])
 def test_a_recorded_compaction_begins_the_view_and_fits_the_next_report(session: str) -> None:
-    path = conversation(f"claude_code_spotter/{session}.jsonl")
-    events = transcript_of(path).events
+    events = recorded(conversation(f"claude_code_spotter/{session}.jsonl")).events
     (at,) = [index for index, event in enumerate(events) if isinstance(event, ContextEdited)]
     before = [event.usage.prompt for event in events[:at] if isinstance(event, UsageReported)][-1]
     after = next(event.usage.prompt for event in events[at:] if isinstance(event, UsageReported))
@@ -88,7 +79,7 @@ def test_a_recorded_compaction_begins_the_view_and_fits_the_next_report(session:
 
 @pytest.mark.parametrize("path", [file for file in FILES if "copilot" in str(file)], ids=lambda path: path.name)
 def test_the_last_report_of_copilot_cli_belongs_to_its_last_answer(path: Path) -> None:
-    events = transcript_of(path).events
-    reports = [event.message_id for event in events if isinstance(event, UsageReported)]
-    answers = [message.id for message in messages_of(path) if message.role is Role.ASSISTANT]
+    read = recorded(path)
+    reports = [event.message_id for event in read.events if isinstance(event, UsageReported)]
+    answers = [message.id for message in messages_of(read) if message.role is Role.ASSISTANT]
     assert reports[-1:] == (answers[-1:] if reports else [])
