@@ -14,8 +14,12 @@ from support.open_databases import closed_databases, watch_databases
 from support.postgres_server import PostgresServer, running_server
 
 # Files whose tests are not traced for coverage, nor the programs that they start: editors and real agents start the
-# same server as other tests of programs do, many times, and recordings repeat what the other tests have reached.
+# same server as other tests of programs do, many times. Laws, recordings, hostile texts and races repeat what the other
+# tests have reached, and tracing takes twice as long as what it traces.
 UNMEASURED = (
+    *("properties/*.py", "test_*recorded*.py", "test_real_transcripts.py", "test_transcripts_on_the_command_line.py"),
+    *("test_last_answers.py", "test_settled_logs.py", "test_figures_without_an_import.py", "test_agent_loops.py"),
+    *("test_hostile_texts.py", "test_memory_races.py", "test_killed_catching_up.py", "test_proxy_frames.py"),
     *("test_vscode.py", "test_nvim*.py", "test_*_in_nvim.py", "test_toad.py", "test_editor_examples.py"),
     *("test_real_agents.py", "test_agents_*.py", "test_followed_agents.py", "test_proxied_agents_*.py"),
     *("test_adapters.py", "test_*_clients.py", "test_typescript_client.py", "test_*_survives_sigkill.py"),

@@ -316,6 +316,7 @@ async def test_a_long_result_of_a_tool_warns_before_the_call_that_it_is_for(tmp_
 # Half of the file's conversation may be in the store already, and every shape of a file must come out as when it is
 # imported at once.
 @pytest.mark.slow
+@pytest.mark.no_cover
 @pytest.mark.parametrize("path", conversation_files(), ids=lambda path: path.name)
 async def test_a_recorded_conversation_that_grows_is_what_it_is_as_a_whole(path: Path, tmp_path: Path) -> None:
     data = path.read_bytes()

@@ -158,6 +158,7 @@ async def test_a_deleted_session_is_imported_again_as_a_new_one() -> None:
     assert (await client.call("session/import", text=file_of(TALK)))["outcome"] == "new"
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("path", conversation_files(), ids=lambda path: path.name)
 async def test_every_recorded_conversation_is_recognized_and_continued_from_any_message(path: Path) -> None:
     client = build_test_client()

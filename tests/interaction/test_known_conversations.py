@@ -83,6 +83,7 @@ def test_each_agents_conversation_is_known_by_its_title_and_folder(home: Home, w
         assert row.reason == ""
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("pattern", "place"), PLACES.items())
 def test_what_is_shown_is_the_figure_of_the_whole_file(
     home: Home, workspace: Workspace, pattern: str, place: str

@@ -36,6 +36,7 @@ def ends(read: ImportedTranscript) -> list[int]:
     return sorted({*around, len(read.events) // 2, len(read.events)})
 
 
+@pytest.mark.no_cover
 @pytest.mark.skipif(not FILES, reason="recorded conversations are not on this machine")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_new_session_of_each_agent_is_read_as_the_view_that_was_asked_for(path: Path) -> None:

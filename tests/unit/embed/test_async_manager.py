@@ -112,6 +112,7 @@ def test_what_eight_threads_append_is_there_once_and_the_figure_is_right() -> No
             assert [text for text in texts if text.startswith(f"{place}-")] == [f"{place}-{n}" for n in range(20)]
 
 
+@pytest.mark.no_cover
 async def test_what_a_hundred_tasks_append_is_there_once_and_the_figure_is_right() -> None:
     async with AsyncContextManager("gpt-4o") as context:
 

@@ -183,6 +183,7 @@ few = st.text(alphabet="abe -", min_size=1, max_size=5)
 mixed = st.text(alphabet=st.sampled_from("aZ9_-./?é…İ \n"), max_size=80)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=1_000, deadline=None)
 @given(words=st.sets(few, min_size=1, max_size=12), text=st.text(alphabet="abe -", max_size=40))
 # The tail of one word begins that of another, begins within it, or ends at the same letter.
