@@ -16,6 +16,7 @@ from acp import schema
 from acp.client.connection import ClientSideConnection
 
 from benches.neovim import RIGS
+from support import started_program
 from support.lsp_client import PATIENCE
 from support.program import language_server
 
@@ -51,7 +52,7 @@ def command(tmp_path: Path) -> list[str]:
     settings = {"model": MODEL, "providers": {"script": provider}, "summary": {"writer": "offline"}}
     (tmp_path / "settings.json").write_bytes(msgspec.json.encode(settings))
     store, given = str(tmp_path / "sessions.db"), str(tmp_path / "settings.json")
-    return [sys.executable, "-m", "ullage", "acp", "--store", store, "--settings", given]
+    return started_program.stand_in("acp", "--store", store, "--settings", given)
 
 
 class Person:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from support import started_program
 from support.claude_log import ClaudeLog
 from support.command_line import Ended, ullage_bytes
 from support.homes import Home, put_claude, put_codex
@@ -31,7 +32,7 @@ class Place:
         return ullage_bytes(*arguments, "--store", self._store, env=self._env(columns), cwd=cwd or self.project)
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        command = [sys.executable, "-m", "ullage", *arguments, "--store", str(self._store)]
+        command = started_program.stand_in(*arguments, "--store", str(self._store))
         env = {**os.environ, **self._env(80)}
         return subprocess.Popen(command, env=env, cwd=self.project, stdout=subprocess.PIPE, text=True)
 

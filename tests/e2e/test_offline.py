@@ -1,12 +1,12 @@
 """Doors whose store is in PostgreSQL continue without its server, a real one, and send everything when it is back."""
 
-import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support import started_program
 from support.command_line import SAMPLE, ullage
 from support.logs import message, records
 from support.lsp_client import LspClient, start_server
@@ -17,7 +17,6 @@ from ullage.model.events import MessageAppended
 from ullage.store.postgres.postgres_store import open_postgres
 
 pytestmark = needs_postgres
-SERVER = (sys.executable, "-m", "ullage", "lsp")
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +74,7 @@ async def test_an_editors_conversation_goes_on_without_the_server_and_is_told_wh
     tmp_path: Path, postgres: PostgresServer
 ) -> None:
     address = postgres.new_schema()
-    async with start_server(SERVER, home_of(tmp_path, address)) as client:
+    async with start_server(started_program.stand_in("lsp"), home_of(tmp_path, address)) as client:
         await client.initialize(OUR_CLIENT)
         made = await client.request("ullage/session/new", {"model": "gpt-5", "cwd": "/project"})
         session_id = made["sessionId"]

@@ -14,6 +14,7 @@ import pytest
 from acp import schema
 
 from benches.neovim import RIGS
+from support import started_program
 from support.lsp_client import PATIENCE
 from support.program import language_server
 from support.proxy_rig import TOY
@@ -29,7 +30,7 @@ def proxied(folder: Path, *options: str) -> list[str]:
     abilities = {"usage": True, "window": 8_000, "load": True, "state": str(folder)}
     (folder / "toy").write_text(json.dumps(abilities))
     agent = [sys.executable, str(TOY), f"@{folder / 'toy'}"]
-    return [sys.executable, "-m", "ullage", "acp", "--store", str(folder / "sessions.db"), *options, "--", *agent]
+    return started_program.stand_in("acp", "--store", str(folder / "sessions.db"), *options, "--", *agent)
 
 
 class Person:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support import copies, started_program
-from support.command_line import PATIENCE, SAMPLE, ullage_bytes
+from support.command_line import PATIENCE, SAMPLE, new_process
 from support.systems import needs_linux
 
 pytestmark = needs_linux
@@ -35,7 +35,7 @@ _UTF8 = {"PYTHONUTF8": "1"}
 def test_a_copy_does_what_a_new_process_does(arguments: list[str], stdin: bytes, tmp_path: Path) -> None:
     command = arguments, {**os.environ, **_UTF8, "COLUMNS": "80"}, str(tmp_path)
     assert started_program.fits(command)
-    new = ullage_bytes(*arguments, env={**_UTF8, "COLUMNS": "80"}, stdin=stdin, cwd=tmp_path)
+    new = new_process(*arguments, env={**_UTF8, "COLUMNS": "80"}, stdin=stdin, cwd=tmp_path)
     assert started_program.run(command, stdin, PATIENCE) == (new.status, new.out, new.err)
 
 
@@ -71,7 +71,7 @@ def test_what_stands_for_a_copy_does_what_a_new_process_does(arguments: list[str
     environment = {**os.environ, **_UTF8, "COLUMNS": "80"}
     command = started_program.stand_in(*arguments)
     ran = subprocess.run(command, capture_output=True, timeout=PATIENCE, env=environment, cwd=tmp_path, check=False)
-    new = ullage_bytes(*arguments, env={**_UTF8, "COLUMNS": "80"}, cwd=tmp_path)
+    new = new_process(*arguments, env={**_UTF8, "COLUMNS": "80"}, cwd=tmp_path)
     assert (ran.returncode, ran.stdout, ran.stderr) == (new.status, new.out, new.err)
 
 

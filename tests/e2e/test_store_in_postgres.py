@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from support import started_program
 from support.agents.launch import Launch
 from support.agents.program import ProgramEnd, program
 from support.command_line import SAMPLE, ullage
@@ -25,7 +26,6 @@ from support.systems import needs_linux
 from ullage.store import open_store
 
 pytestmark = needs_postgres
-SERVER = (sys.executable, "-m", "ullage", "lsp")
 
 
 def home_of(folder: Path) -> dict[str, str]:
@@ -70,7 +70,7 @@ async def test_a_server_of_an_editor_keeps_sessions_in_postgresql(
 
 
 async def made_session(env: Mapping[str, str], options: dict[str, Any]) -> str:
-    async with start_server(SERVER, dict(env)) as client:
+    async with start_server(started_program.stand_in("lsp"), dict(env)) as client:
         await client.initialize(OUR_CLIENT, options=options)
         made = await client.request("ullage/session/new", {"model": "gpt-5", "cwd": "/project"})
         message = {"role": "user", "content": "Plant the walnut tree."}
@@ -81,7 +81,7 @@ async def made_session(env: Mapping[str, str], options: dict[str, Any]) -> str:
 
 async def test_a_server_without_its_postgresql_says_so_at_each_request_and_uses_no_other_store(tmp_path: Path) -> None:
     address = f"postgresql:///ullage?host={tmp_path}"
-    async with start_server(SERVER, home_of(tmp_path) | {"ULLAGE_STORE": address}) as client:
+    async with start_server(started_program.stand_in("lsp"), home_of(tmp_path) | {"ULLAGE_STORE": address}) as client:
         await client.initialize(OUR_CLIENT)
         for _ in range(2):
             with pytest.raises(RpcFailure, match="PostgreSQL at this machine/ullage can't be reached") as refused:
@@ -156,7 +156,9 @@ async def test_an_agents_conversation_is_followed_into_postgresql(tmp_path: Path
     home = FollowedHome(tmp_path)
     home.say("Which port?", 40_000)
     assert ullage("keep", "on", "--store", postgres_address, env=home_of(tmp_path)).status == 0
-    async with start_server(SERVER, home_of(tmp_path) | {"ULLAGE_STORE": postgres_address}) as client:
+    async with start_server(
+        started_program.stand_in("lsp"), home_of(tmp_path) | {"ULLAGE_STORE": postgres_address}
+    ) as client:
         await client.initialize(OUR_CLIENT)
         await client.request("ullage/following/start", {})
         row = await changed(client, 40_000)

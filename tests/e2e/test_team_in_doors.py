@@ -1,12 +1,12 @@
 """What a team shares, searched by the real `ullage mcp`, `ullage lsp` and Neovim: as the command line finds it."""
 
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from support import started_program
 from support.agents.panes import HAS_TMUX, panes
 from support.command_line import ullage
 from support.editors import EDITORS, NEOVIMS, neovim, neovim_environment
@@ -42,7 +42,7 @@ def team(postgres_server: PostgresServer, tmp_path: Path) -> Team:
 
 @asynccontextmanager
 async def language_server(member: Member, **options: object) -> AsyncGenerator[LspClient]:
-    async with start_server((sys.executable, "-m", "ullage", "lsp"), env=member.env) as client:
+    async with start_server(started_program.stand_in("lsp"), env=member.env) as client:
         await client.initialize(options=options)
         yield client
 

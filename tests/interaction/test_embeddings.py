@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from support import started_program
 from support.mcp_client import mcp_client
 from support.wire.http import Exchange, Json, serve
 from support.workspace import PATIENCE, TestClient, build_test_client
@@ -289,7 +289,7 @@ async def test_the_command_line_and_the_mcp_server_take_an_address_and_a_model(
 
     async def run(*arguments: str) -> str:
         program = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "ullage", *arguments, "--store", str(store.path), *given),
+            *started_program.stand_in(*arguments, "--store", str(store.path), *given),
             stdout=asyncio.subprocess.PIPE,
         )
         out, _ = await asyncio.wait_for(program.communicate(), PATIENCE)

@@ -39,13 +39,7 @@ class Ran(Struct, frozen=True, kw_only=True):
 
 def ullage(*arguments: str | Path, env: dict[str, str] | None = None, stdin: bytes = b"") -> Ran:
     """Runs `ullage` with these arguments and input, in UTF-8 and without a terminal."""
-    environment = {**_inherited(), "PYTHONUTF8": "1", **(env or {})}
-    command = [*map(str, arguments)], environment, str(Path.cwd())
-    if started_program.fits(command):
-        status, *written = started_program.run(command, stdin, PATIENCE)
-        ended = Ended(status=status, out=written[0], err=written[1])
-    else:
-        ended = ullage_bytes(*arguments, env={"PYTHONUTF8": "1", **(env or {})}, stdin=stdin)
+    ended = ullage_bytes(*arguments, env={"PYTHONUTF8": "1", **(env or {})}, stdin=stdin)
     out, err = (text.decode(errors="replace").replace("\r\n", "\n") for text in (ended.out, ended.err))
     return Ran(status=ended.status, out=out, err=err)
 
@@ -53,8 +47,19 @@ def ullage(*arguments: str | Path, env: dict[str, str] | None = None, stdin: byt
 def ullage_bytes(
     *arguments: str | Path, env: dict[str, str] | None = None, stdin: bytes = b"", cwd: Path | None = None
 ) -> Ended:
-    """Runs `ullage` as it is, in the folder `cwd`. Its output is not decoded, and as wide as it needs, unless `env`
-    says how wide the terminal is: pytest's processes have a width of their own."""
+    """Runs `ullage` in the folder `cwd`. Its output is not decoded, and as wide as it needs, unless `env` says how wide
+    the terminal is: pytest's processes have a width of their own."""
+    command = [*map(str, arguments)], {**_inherited(), **(env or {})}, str(cwd or Path.cwd())
+    if not started_program.fits(command):
+        return new_process(*arguments, env=env, stdin=stdin, cwd=cwd)
+    status, out, err = started_program.run(command, stdin, PATIENCE)
+    return Ended(status=status, out=out, err=err)
+
+
+def new_process(
+    *arguments: str | Path, env: dict[str, str] | None = None, stdin: bytes = b"", cwd: Path | None = None
+) -> Ended:
+    """Runs `ullage` in a process that is no copy."""
     ended = subprocess.run(
         [sys.executable, "-m", "ullage", *map(str, arguments)],
         capture_output=True,

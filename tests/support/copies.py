@@ -26,7 +26,7 @@ _SERVE = "--serve"
 _TESTS = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - `pathlib` takes longer than all else here
 
 
-def begin(module: str) -> str:
+def begin(module: str, **variables: str) -> str:
     """Starts the process that is copied, and returns its address. It ends with this process. The module's `prepare`
     imports what copies need, and returns what runs in a copy."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
@@ -34,7 +34,7 @@ def begin(module: str) -> str:
         door.bind("")
         door.listen(16)
         end, held = os.pipe()
-        environment = {**os.environ, "PYTHONUTF8": "1"}
+        environment = {**os.environ, **variables}
         environment.pop("COVERAGE_PROCESS_CONFIG", None)
         # Without -P, the modules beside this file could be imported in place of others. Input and output are pipes, as
         # a copy has. Nothing is written to them.

@@ -3,12 +3,12 @@
 import asyncio
 import json
 import os
-import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from support import started_program
 from support.lsp_client import PATIENCE, ROOT
 
 Json = dict[str, Any]
@@ -51,7 +51,7 @@ class McpClient:
 
 def server_command(store: Path, *arguments: str) -> list[str]:
     """Returns the command that starts a server on a store."""
-    return [sys.executable, "-m", "ullage", "mcp", "--store", str(store), *arguments]
+    return started_program.stand_in("mcp", "--store", str(store), *arguments)
 
 
 def server_environment(variables: Mapping[str, str]) -> dict[str, str]:

@@ -1,11 +1,11 @@
 """Starts the real program as an editor starts it."""
 
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from support import started_program
 from support.lsp_client import Json, LspClient, start_server
 
 # The capability of a client that understands `ullage/session/update`.
@@ -13,8 +13,8 @@ OUR_CLIENT: Json = {"experimental": {"ullage": {"version": 1}}}
 
 
 def serve_command(store: Path) -> list[str]:
-    """Returns the command `ullage lsp --store STORE` for this interpreter."""
-    return [sys.executable, "-m", "ullage", "lsp", "--store", str(store)]
+    """Returns the command that does what `ullage lsp --store STORE` does."""
+    return started_program.stand_in("lsp", "--store", str(store))
 
 
 @asynccontextmanager

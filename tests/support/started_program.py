@@ -48,6 +48,7 @@ _PACKAGES = (
 )
 _VOCABULARIES = ("cl100k_base", "o200k_base")
 # What Python and the C library read once, at the start.
+_UTF8 = "PYTHONUTF8"
 _READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC")
 
 Command = tuple[Sequence[str], Mapping[str, str], str]
@@ -57,7 +58,7 @@ def fits(command: Command) -> bool:
     """Returns whether a copy does what a new process with these arguments, environment and folder does."""
     if sys.platform != "linux" or len(copies.encoded(*command)) > copies.LONGEST:
         return False
-    return read_at_start(command[1]) == read_at_start({**os.environ, "PYTHONUTF8": "1"})
+    return _read_at_start(command[1]) == _read_at_start(os.environ)
 
 
 def run(command: Command, stdin: bytes, patience: float) -> tuple[int, bytes, bytes]:
@@ -65,7 +66,7 @@ def run(command: Command, stdin: bytes, patience: float) -> tuple[int, bytes, by
     source, sink = os.pipe()
     pipes = os.pipe(), os.pipe()
     given = (source, pipes[0][1], pipes[1][1])
-    connection = copies.copy(_address(), copies.encoded(*command), given)
+    connection = copies.copy(_address(command[1].get(_UTF8, "")), copies.encoded(*command), given)
     for each in given:
         os.close(each)
     written = [b"", b""]
@@ -101,16 +102,16 @@ def stand_in(*arguments: str) -> list[str]:
     looks at its own process needs a new one."""
     if sys.platform != "linux":
         return [sys.executable, "-m", "ullage", *arguments]
-    return copies.command(_address(), *arguments)
+    return copies.command(_address(""), *arguments)
 
 
-def read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(_READ_AT_START)}
+def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(_READ_AT_START) and name != _UTF8}
 
 
 @cache
-def _address() -> str:
-    return copies.begin(__name__)
+def _address(is_utf8: str) -> str:
+    return copies.begin(__name__, **{_UTF8: is_utf8})
 
 
 def prepare() -> Callable[[Sequence[str]], None]:
