@@ -70,10 +70,7 @@ class Wired:
         return ran
 
     async def ask(self, prompt: str, *, again: bool = True) -> str:
-        """Returns the last request that has the prompt."""
-        known = len(self.model.asked)
-        await CLAUDE.ask(self.folder, self.model.url, prompt, again=again)
-        return self.model.last_with(prompt, known)
+        return await CLAUDE.request_with(self.folder, self.model, prompt, again=again)
 
     async def ask_until_compacted(self) -> tuple[str, str]:
         """Has it compact a conversation that began with the rule. Returns the last request before that and the first

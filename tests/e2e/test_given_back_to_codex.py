@@ -63,10 +63,7 @@ class Home:
         return check["found"], check["remedy"]
 
     async def ask(self, prompt: str, *, again: bool = True) -> str:
-        """Returns the last request that has the prompt."""
-        known = len(self._model.asked)
-        await CODEX.ask(self.folder, self._model.url, prompt, again=again)
-        return self._model.last_with(prompt, known)
+        return await CODEX.request_with(self.folder, self._model, prompt, again=again)
 
     def servers(self) -> str:
         """What Codex lists as its MCP servers."""

@@ -3,6 +3,7 @@ what the summary left out, once, and what Ullage's MCP server says."""
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -58,11 +59,7 @@ async def test_the_model_of_gemini_cli_is_given_one_note_of_its_fill(tmp_path: P
         wired = ullage("wire", "gemini-cli", "--fill-notes", "--yes", "--store", store, env=variables)
         assert wired.status == 0
 
-        async def ask(prompt: str, *, again: bool = True) -> str:
-            """Returns the last request that has the prompt."""
-            known = len(model.asked)
-            await GEMINI.ask(tmp_path, model.url, prompt, again=again)
-            return model.last_with(prompt, known)
+        ask = partial(GEMINI.request_with, tmp_path, model)
 
         model.inflated = _WINDOW * 3 // 4
         await ask("Which port is it?", again=False)
@@ -90,11 +87,7 @@ async def test_the_prompt_after_a_compression_has_what_the_summary_left_out_once
         variables = {"HOME": launch.environment["HOME"], "GEMINI_CLI_HOME": ""}
         assert ullage("wire", "gemini-cli", "--yes", "--store", store, env=variables).status == 0
 
-        async def ask(prompt: str, *, again: bool = True) -> str:
-            """Returns the last request that has the prompt."""
-            known = len(model.asked)
-            await GEMINI.ask(tmp_path, model.url, prompt, again=again)
-            return model.last_with(prompt, known)
+        ask = partial(GEMINI.request_with, tmp_path, model)
 
         # Repeated words end an answer as a loop.
         long = " ".join(sha256(str(number).encode()).hexdigest()[:9] for number in range(_WORDS))

@@ -4,6 +4,7 @@ must be kept, and the prompt after it what the summary left out, once."""
 import html
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -58,11 +59,7 @@ async def test_a_summary_of_qwen_code_is_steered_and_the_prompt_after_it_has_wha
         assert ullage("wire", "qwen-code", "--yes", "--store", store, env=variables).status == 0
         assert json.loads(settings(tmp_path).read_text())["hooks"].keys() == {"PreCompact", "UserPromptSubmit"}
 
-        async def ask(prompt: str) -> str:
-            """Returns the last request that has the prompt."""
-            known = len(model.asked)
-            await QWEN.ask(tmp_path, model.url, prompt, again=True)
-            return model.last_with(prompt, known)
+        ask = partial(QWEN.request_with, tmp_path, model)
 
         model.words, model.inflated, model.until_summary = f"\n\n{DECISION}", 40_000, True
         await ask("Which port is the second one?")

@@ -60,10 +60,7 @@ class Home:
         return ran
 
     async def ask(self, prompt: str, *, again: bool = True) -> str:
-        """Returns the last request that has the prompt."""
-        known = len(self.model.asked)
-        await CLAUDE.ask(self.folder, self.model.url, prompt, again=again)
-        return self.model.last_with(prompt, known)
+        return await CLAUDE.request_with(self.folder, self.model, prompt, again=again)
 
     async def is_given(self) -> bool:
         """Says whether a prompt is asked with what was left out, once. On a busy machine that may be a later one than

@@ -63,10 +63,7 @@ class Home:
         return [check["found"] for check in checks if check["what"] == "plugin"]
 
     async def ask(self, prompt: str, *, again: bool = True) -> str:
-        """Returns the last request that has the prompt."""
-        known = len(self.model.asked)
-        await self._shot.ask(self.folder, self.model.url, prompt, again=again)
-        return self.model.last_with(prompt, known)
+        return await self._shot.request_with(self.folder, self.model, prompt, again=again)
 
     async def compress(self) -> None:
         """Has the agent compress a decision away."""

@@ -81,10 +81,6 @@ class ModelServer:
         else:
             await exchange.answer(404, {"error": {"message": "Not found"}})
 
-    def last_with(self, prompt: str, known: int) -> str:
-        """Returns the last request that has the prompt, of those after the first `known`."""
-        return [request for request in self.asked[known:] if prompt in request][-1]
-
     async def until_asked(self, count: int) -> None:
         """Waits until so many answers were requested."""
         async with asyncio.timeout(PATIENCE):

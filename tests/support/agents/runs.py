@@ -14,6 +14,7 @@ from msgspec import Struct
 from benches.neovim import RIGS
 from support.acp_end import PATIENCE
 from support.agents.launch import RIG_AGENTS, Known, prepare_of
+from support.agents.model_server import ModelServer
 from ullage.model.json_values import as_object
 
 Json = dict[str, Any]
@@ -58,6 +59,12 @@ class OneShot(Struct, frozen=True, kw_only=True):
             if process.returncode is None:
                 process.kill()
         assert process.returncode == 0, out.decode(errors="replace")
+
+    async def request_with(self, home: Path, model: ModelServer, prompt: str, *, again: bool = True) -> str:
+        """Asks the agent, and returns the last request that has the prompt."""
+        known = len(model.asked)
+        await self.ask(home, model.url, prompt, again=again)
+        return [request for request in model.asked[known:] if prompt in request][-1]
 
 
 def _records(home: Path, pattern: str) -> Iterator[Json]:
