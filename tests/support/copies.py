@@ -134,6 +134,8 @@ def _become(told: bytes, files: Sequence[int]) -> list[str]:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    if "COVERAGE_PROCESS_CONFIG" in environment:
+        import_module("coverage").process_startup()
     return arguments
 
 

@@ -5,15 +5,17 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from support import copies
+
 ROOT = Path(__file__).resolve().parents[2]
 # Seconds: longer than any answer takes on a loaded machine, short enough to wait for a failing test.
 PATIENCE = 180.0
-TOY_SERVER = (sys.executable, "-m", "support.lsp_toy")
 
 Json = dict[str, Any]
 
@@ -177,14 +179,22 @@ class LspClient:
             future.set_result(message["result"])
 
 
+@cache
+def toy_server() -> Sequence[str]:
+    """Returns the command that runs the toy server."""
+    if sys.platform != "linux":
+        return sys.executable, "-m", "support.lsp_toy"
+    return copies.command(copies.begin("support.lsp_toy"))
+
+
 @asynccontextmanager
 async def start_server(
-    command: Sequence[str] = TOY_SERVER, env: Mapping[str, str] | None = None
+    command: Sequence[str] = (), env: Mapping[str, str] | None = None
 ) -> AsyncGenerator[LspClient, None]:
     """Runs a server until the block ends. Its standard error is the test's own."""
     path = os.pathsep.join(str(ROOT / folder) for folder in ("server", "tests"))
     process = await asyncio.create_subprocess_exec(
-        *command,
+        *(command or toy_server()),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": path, **(env or {})},

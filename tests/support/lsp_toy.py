@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from threading import Event
 from typing import Any
@@ -122,5 +122,15 @@ class Toy:
         raise NothingToCompact("Nothing to compact: 6 messages, 4K tokens.")
 
 
-if __name__ == "__main__":
+def run(_: Sequence[str] = ()) -> None:
+    """Runs the server, and ends this process."""
     sys.exit(serve_stdio(Toy().server().connection, AsyncExitStack()))
+
+
+def prepare() -> Callable[[Sequence[str]], None]:
+    """For copies of a process that has imported this module."""
+    return run
+
+
+if __name__ == "__main__":
+    run()

@@ -129,10 +129,6 @@ def _begin(arguments: Sequence[str]) -> None:
     """Runs the command in this process, which ends as Python ends."""
     # Where `-m` looks first.
     sys.path.insert(0, str(Path.cwd()))
-    if "COVERAGE_PROCESS_CONFIG" in os.environ:
-        import coverage  # noqa: PLC0415
-
-        coverage.process_startup()
     sys.argv = ["ullage", *arguments]
     try:
         runpy.run_module("ullage", run_name="__main__", alter_sys=True)

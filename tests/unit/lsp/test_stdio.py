@@ -12,7 +12,7 @@ from typing import IO
 import msgspec
 import pytest
 
-from support.lsp_client import PATIENCE, ROOT, TOY_SERVER, RpcFailure, frame, start_server
+from support.lsp_client import PATIENCE, ROOT, RpcFailure, frame, start_server, toy_server
 from support.systems import needs_process_ids, needs_socket_descriptors
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "server"), str(ROOT / "tests")))}
@@ -75,7 +75,7 @@ async def test_stray_prints_and_large_messages_do_not_break_the_framing(unbuffer
 async def test_a_client_that_stops_reading_ends_the_server() -> None:
     ours, theirs = os.pipe()
     process = await asyncio.create_subprocess_exec(
-        *TOY_SERVER, stdin=asyncio.subprocess.PIPE, stdout=theirs, stderr=subprocess.DEVNULL, env=ENVIRONMENT
+        *toy_server(), stdin=asyncio.subprocess.PIPE, stdout=theirs, stderr=subprocess.DEVNULL, env=ENVIRONMENT
     )
     os.close(theirs)
     os.close(ours)
@@ -133,7 +133,7 @@ def test_input_may_be_a_file_and_every_request_in_it_is_answered(tmp_path: Path)
     session = tmp_path / "requests"
     session.write_bytes(HANDSHAKE + PING)
     with session.open("rb") as stdin:
-        done = run(TOY_SERVER, stdin)
+        done = run(toy_server(), stdin)
     assert done.returncode == 0
     assert done.stdout.endswith(b'{"id":2,"result":{"sessionId":"a"},"jsonrpc":"2.0"}')
 
@@ -142,12 +142,12 @@ def test_a_file_may_hold_an_exit_in_the_middle(tmp_path: Path) -> None:
     session = tmp_path / "requests"
     session.write_bytes(HANDSHAKE + EXIT + PING * 100_000)
     with session.open("rb") as stdin:
-        done = run(TOY_SERVER, stdin)
+        done = run(toy_server(), stdin)
     assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_no_input_at_all_is_an_orderly_end() -> None:
-    done = run(TOY_SERVER)
+    done = run(toy_server())
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -157,7 +157,7 @@ def test_input_and_output_may_be_one_socket() -> None:
     with (
         ours,
         theirs,
-        subprocess.Popen(TOY_SERVER, stdin=theirs.fileno(), stdout=theirs.fileno(), env=ENVIRONMENT) as process,
+        subprocess.Popen(toy_server(), stdin=theirs.fileno(), stdout=theirs.fileno(), env=ENVIRONMENT) as process,
     ):
         ours.settimeout(PATIENCE)
         large = frame({"jsonrpc": "2.0", "id": 3, "method": "ullage/echo", "params": {"value": "x" * 2_000_000}})
