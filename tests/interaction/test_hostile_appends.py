@@ -8,8 +8,6 @@ import pytest
 from support.workspace import LARGE_MODEL, TestClient, build_test_client
 from ullage.model.errors import InvalidRequest
 
-LARGEST_INTEGER = 2**63 - 1
-
 
 async def new_session(client: TestClient) -> str:
     return (await client.call("session/new", model=LARGE_MODEL))["sessionId"]

@@ -6,7 +6,6 @@ import os
 import selectors
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -319,11 +318,6 @@ def file_of(name: str, turns: int) -> tuple[str, bytes]:
     """Returns the name and the content of a conversation's file after so many turns."""
     file, head, turn = LOGS[name]
     return file, to_lines(*head, *(one for at in range(turns) for one in turn(at)))
-
-
-def ends_of_lines(data: bytes) -> list[int]:
-    """Returns the places after the lines of a file."""
-    return list(accumulate(map(len, data.splitlines(keepends=True))))
 
 
 class _Jumping(selectors.SelectSelector):
