@@ -269,7 +269,7 @@ class MemoryStore:
                     session_id=session_id,
                     message_id=message.id,
                     index=index,
-                    role=message.role.value,
+                    role=message.speaker,
                     score=score,
                     snippet=make_snippet(without_bare_numbers(text, query), query),
                     fits=_fits(text, query),

@@ -884,7 +884,7 @@
 ---@field data string
 ---@field tokens integer
 
---- A message that matches a search. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the message's index among the appended messages of the session, from 0, inherited ones included. `fits` says whether the message has most of the query's words near each other; one that does not is seldom what was searched for.
+--- A message that matches a search. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the message's index among the appended messages of the session, from 0, inherited ones included. `role` is `tool` for results of tools, which models are sent with the user's role. `fits` says whether the message has most of the query's words near each other; one that does not is seldom what was searched for.
 ---@class (exact) ullage.SearchHit
 ---@field sessionId string
 ---@field messageId string

@@ -4,9 +4,9 @@ import * as l10n from '@vscode/l10n';
 import { language } from './language';
 import type { CacheMiss, Cost, Entry, FollowedConversation, GoodMoment, IdleCompaction, Message, PromptCache, RateLimit, UsageMeta } from './protocol.gen';
 
-const WORDS: Readonly<Record<string, string>> = { user: l10n.t('you'), assistant: l10n.t('assistant'), system: l10n.t('system'), agent: l10n.t('agent') };
+const WORDS: Readonly<Record<string, string>> = { user: l10n.t('you'), assistant: l10n.t('assistant'), system: l10n.t('system'), agent: l10n.t('agent'), tool: l10n.t('tool result') };
 
-/** Returns the word for who speaks: `you`, `assistant`, `system`, and `agent` for an agent's program that writes as the user. */
+/** Returns the word for who speaks: `you`, `assistant`, `system`, `agent` for an agent's program that writes as the user, and `tool result`. */
 export function speaker(role: string): string {
   return WORDS[role] ?? role;
 }

@@ -22,6 +22,13 @@ def test_a_hit_names_the_message_and_marks_the_match(store: SessionStore) -> Non
     assert hit.score > 0
 
 
+def test_results_of_tools_are_found_as_a_tools_and_not_as_the_users_words(store: SessionStore) -> None:
+    block = ToolResultBlock(tool_use_id="t", content=(TextBlock(text="a walnut"),))
+    result = MessageAppended(message=Message(id="r", role=Role.USER, content=(block,)))
+    store.create("s", records(SessionCreated(), message("m0", "the walnut tree"), result))
+    assert {hit.message_id: hit.role for hit in store.search("walnut")} == {"m0": "user", "r": "tool"}
+
+
 def test_any_word_finds_and_messages_with_all_words_come_first(store: SessionStore) -> None:
     store.create("s", conversation("red apple red", "green leaf", "the green apple", "nothing of it"))
     hits = store.search("apple green")

@@ -534,7 +534,7 @@ def _passage(query: Query, scored: _Scored) -> Passage:
         session_id=candidate.session_id,
         message_id=message.id,
         index=candidate.number - 1,
-        role=message.role.value,
+        role=message.speaker,
         score=scored.score,
         snippet=make_snippet(without_bare_numbers(text[start:stop], query), query),
         fits=candidate.held.gathered >= _fitting(len(query.stems)),

@@ -305,7 +305,7 @@ def open_in_team(team: PostgresStore, name: str, start: int, stop: int) -> tuple
             title=info.title,
             session_id=session_id,
             index=index,
-            role=record.event.message.role.value,
+            role=record.event.message.speaker,
             text="\n".join(block.text for block in record.event.message.content if isinstance(block, TextBlock)),
             messages=info.messages,
         )

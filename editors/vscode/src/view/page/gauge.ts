@@ -19,7 +19,7 @@ export interface Big {
 }
 
 /** Returns the part that a message of the context counts to. A message with tool results counts there as a whole. */
-export function partOf(item: Item): 'summary' | 'system_prompt' | 'tool_results' | 'messages' {
+function partOf(item: Item): 'summary' | 'system_prompt' | 'tool_results' | 'messages' {
   if (item.marker) return 'summary';
   if (item.role === 'system') return 'system_prompt';
   return item.parts.some((part) => part.kind === 'tool_result') ? 'tool_results' : 'messages';

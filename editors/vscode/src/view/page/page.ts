@@ -1,11 +1,10 @@
 /** The page as a whole: header, gauge, panels, conversation. Each message of the extension goes to its part. */
 import * as l10n from '@vscode/l10n';
 
-import { speaker } from '../../words';
-import type { CommandName, Hit, HostMessage, HostMessageOf, PageMessage } from '../messages';
+import type { CommandName, HostMessage, HostMessageOf, PageMessage } from '../messages';
 import { Conversation, type Kept } from './conversation';
 import { h, setText, TICK, tickAges } from './dom';
-import { biggestOf, Gauge, partOf } from './gauge';
+import { biggestOf, Gauge } from './gauge';
 import { onCopy, onMarkdown } from './markdown';
 import { HistoryView, NoticeLine, SearchView, ServerBanner, Toolbar, Writing } from './panels';
 import { readOnlyWords } from './words';
@@ -54,7 +53,7 @@ export class Page {
     });
     this.#writing = new Writing(() => send({ type: 'cancel' }));
     this.#history = new HistoryView({ reveal, undo });
-    this.#search = new SearchView({ search: (query) => send({ type: 'search', query }), reveal, announce, speaker: (hit) => this.#speaker(hit) });
+    this.#search = new SearchView({ search: (query) => send({ type: 'search', query }), reveal, announce });
     const run = (name: CommandName): void => send({ type: 'command', name });
     this.#toolbar = new Toolbar(run, this.#history, this.#search);
     this.#server = new ServerBanner(run);
@@ -185,12 +184,6 @@ export class Page {
       this.#conversation.element,
       this.#readOnly,
     );
-  }
-
-  /** A message that holds results of tools has the user's role, but the user does not speak in it. */
-  #speaker({ messageId, role }: Hit): string {
-    const found = this.#conversation.transcript.items.find(({ id }) => id === messageId);
-    return found && partOf(found) === 'tool_results' ? l10n.t('tool result') : speaker(role);
   }
 
   #keepSoon(): void {

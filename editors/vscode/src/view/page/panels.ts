@@ -1,7 +1,7 @@
 /** What stands around the conversation: the toolbar, history and search, the notice, the server's state, and the summary that is being written. */
 import * as l10n from '@vscode/l10n';
 
-import { compactWord, full, messages, numberOf, short, triggerWord } from '../../words';
+import { compactWord, full, messages, numberOf, short, speaker, triggerWord } from '../../words';
 import type { CommandName, EditLine, Hit, HostMessageOf, Usage } from '../messages';
 import { age, button, h, icon, type IconName, replace, setAttribute, setText } from './dom';
 import { markdown } from './markdown';
@@ -69,8 +69,6 @@ export interface SearchActions {
   search(query: string): void;
   reveal(messageId: string): void;
   announce(words: string): void;
-  /** Returns the word for who speaks. */
-  speaker(hit: Hit): string;
 }
 
 export class SearchView {
@@ -112,7 +110,7 @@ export class SearchView {
 
   #line(hit: Hit): HTMLElement {
     const act = (): void => this.#actions.reveal(hit.messageId);
-    return h('li', {}, button('.hit', {}, act, h('span.place', {}, `${numberOf(hit.index)} ${this.#actions.speaker(hit)}`), h('span.snippet', {}, ...markHits(hit.snippet))));
+    return h('li', {}, button('.hit', {}, act, h('span.place', {}, `${numberOf(hit.index)} ${speaker(hit.role)}`), h('span.snippet', {}, ...markHits(hit.snippet))));
   }
 }
 
