@@ -446,7 +446,7 @@ def test_a_file_that_cannot_be_read_says_why(home: Home, workspace: Workspace) -
 @pytest.mark.parametrize(
     ("text", "title"),
     [
-        ("Implement the following plan:\n\n# Retry the queue\n\n...", "Implement the following plan: Retry the queue"),
+        ("Implement the following plan:\n\n# Retry the queue\n\n...", "Retry the queue"),
         ("<system-reminder>be kind</system-reminder>\nWhy is it wet?", "Why is it wet?"),
         ("请执行以下计划\uff1a\n重试队列", "请执行以下计划\uff1a 重试队列"),
         ("Only this:", "Only this:"),

@@ -82,11 +82,12 @@ class Machine(Struct, frozen=True, kw_only=True):
 
 def first_line(text: str) -> str:
     """Returns the first line of a prompt that is not blank, cut to 200 characters, to serve as a title. A line that
-    ends with a colon is followed by the next one. Returns an empty string if every line
-    is blank."""
+    ends with a colon is followed by the next one, and gives its place to a heading in Markdown. Returns an empty string
+    if every line is blank."""
     lines = [*islice((line.strip() for line in text[:_LONGEST].splitlines() if not line.isspace() and line), 2)]
     if len(lines) > 1 and lines[0].endswith((":", "\uff1a")):
-        return f"{lines[0]} {lines[1].lstrip('#').strip()}"[:200]
+        heading = lines[1].lstrip("#").strip()
+        return (heading if heading != lines[1] and heading else f"{lines[0]} {lines[1]}")[:200]
     return lines[0][:200] if lines else ""
 
 
