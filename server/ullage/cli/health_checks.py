@@ -198,8 +198,8 @@ def _words(found: Expiring, store: StorePlace | None) -> str:
     first = datetime.fromtimestamp(found.first_at / 1000, UTC).astimezone()
     when = "at its next start" if first < datetime.now(UTC) else f"from {first:%Y-%m-%d} on"
     kept = _count_archived(found.soon, store)
-    archive = "none of them is in the archive" if not kept else f"{kept:,} of them are in the archive"
-    return f"{begin}: {len(found.soon):,} of {found.files:,} within {_AHEAD} days, {when}; {archive}; {stop}"
+    copies = f"Ullage keeps {kept:,} of them" if kept else "Ullage keeps none of them (`ullage keep on`)"
+    return f"{begin}: {len(found.soon):,} of {found.files:,} within {_AHEAD} days, {when}; {copies}; {stop}"
 
 
 def _count_archived(paths: tuple[str, ...], store: StorePlace | None) -> int:

@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 _NEXT: dict[bool | None, str] = {
     True: "`ullage watch` and editors keep agents' files while they run. To stop it: ullage keep off",
     False: "No more is kept: you have turned it off. To keep agents' files again: ullage keep on",
-    None: "Nothing is kept before you have said so. To keep agents' files while `ullage watch` or an editor runs: "
+    None: "Nothing is kept until you say so. To keep agents' files while `ullage watch` or an editor runs: "
     "ullage keep on",
 }
 _COLUMNS = (
@@ -72,7 +72,7 @@ def run(args: Namespace) -> int:
     if options.json:
         print_json(ArchiveReport(path=str(path), size=size, agents=tuple(rooms), wanted=keeping.wanted))
         return 0
-    lines = _lines(rooms, size, path, screen) if rooms else ["Nothing is kept yet."]
+    lines = _lines(rooms, size, path, screen) if rooms else ()
     screen.print([*lines, *screen.prose(_NEXT[keeping.wanted])])
     return 0
 
