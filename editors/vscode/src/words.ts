@@ -132,7 +132,7 @@ export function nextPrompt({ until, source, tokens, warm: cheap, cold }: PromptC
   if (cheap === null || cold === null) return l10n.t({ message: '{0}: {1} tokens', args: [kept, short(tokens)], comment: ['How long a prompt is kept, and how large it is: warm until 14:32: 45K tokens.'] });
   return isWarm
     ? l10n.t('{0}; the next prompt costs {1}, then {2}', kept, dollars(cheap), dollars(cold))
-    : l10n.t('{0}; the next prompt costs {1}, in place of {2}', kept, dollars(cold), dollars(cheap));
+    : l10n.t('{0}; the next prompt costs {1} (warm: {2})', kept, dollars(cold), dollars(cheap));
 }
 
 const MISSES: Readonly<Record<CacheMiss['cause'], string>> = {
@@ -164,7 +164,7 @@ export function clockLines({ idle, cache, moment, rateLimits = [] }: Clock, used
     ...(moment && used !== null ? [goodMoment(moment, used)] : []),
     ...(idle && idle.at > now ? [idles(idle)] : []),
     ...(cache ? [nextPrompt(cache, now)] : []),
-    ...(miss ? [l10n.t({ message: 'last read again: {0} tokens {1}', args: [short(miss.tokens), MISSES[miss.cause]], comment: ['What was not in the cache, and why: last read again: 45K tokens after a pause.'] })] : []),
+    ...(miss ? [l10n.t({ message: '{0} tokens had to be read again {1}', args: [short(miss.tokens), MISSES[miss.cause]], comment: ['What was not in the cache, and why: 45K tokens had to be read again after a pause.'] })] : []),
     ...limitsLine(rateLimits, now),
   ];
 }

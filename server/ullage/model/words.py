@@ -447,14 +447,12 @@ def next_prompt(cache: PromptCache, clock: str, now: int) -> str:
     Unix milliseconds."""
     promised = cache.source is CacheSource.PROMISED
     if now < cache.until:
-        kept, after = f"warm {'' if promised else 'at least '}until {clock}", "then"
-        cost, other = cache.warm, cache.cold
+        kept, costs = f"warm {'' if promised else 'at least '}until {clock}", "{warm}, then {cold}"
     else:
-        kept, after = "cold" if promised else "perhaps cold", "in place of"
-        cost, other = cache.cold, cache.warm
-    if cost is None or other is None:
+        kept, costs = "cold" if promised else "perhaps cold", "{cold} (warm: {warm})"
+    if cache.warm is None or cache.cold is None:
         return f"{kept}: {short(cache.tokens)} tokens"
-    return f"{kept}; the next prompt costs {dollars(cost)}, {after} {dollars(other)}"
+    return f"{kept}; the next prompt costs {costs.format(warm=dollars(cache.warm), cold=dollars(cache.cold))}"
 
 
 def good_moment(moment: GoodMoment, used: int, cache: PromptCache | None, now: int) -> str:
@@ -479,7 +477,7 @@ def rate_limits(limits: Sequence[RateLimit], now: int) -> str:
 
 def last_miss(miss: CacheMiss) -> str:
     """Returns why the last request that found nothing in the cache did so."""
-    return f"last read again: {short(miss.tokens)} tokens {_MISSES[miss.cause]}"
+    return f"{short(miss.tokens)} tokens had to be read again {_MISSES[miss.cause]}"
 
 
 def edited(edit: Edit) -> str:

@@ -219,7 +219,8 @@ def test_the_cache_of_the_last_prompt_is_said_with_the_last_miss(monkeypatch: py
     box = context_box(usage, until - 1, ASCII, 60)
     text = " ".join("".join(line.plain for line in box).replace("|", " ").split())
     assert (
-        "Cache warm until 11:54; the next prompt costs $0.06, then $1.90; last read again: 74K tokens after a" in text
+        "Cache warm until 11:54; the next prompt costs $0.06, then $1.90; 74K tokens had to be read again after a"
+        in text
     )
 
 

@@ -101,7 +101,7 @@ def test_a_cached_prompt_is_said_with_its_end_and_both_prices() -> None:
         until=1_000_000, keeps=300_000, source=CacheSource.PROMISED, tokens=91_000, warm=0.057, cold=1.9
     )
     assert words.next_prompt(cache, "14:32", 999_999) == "warm until 14:32; the next prompt costs $0.06, then $1.90"
-    assert words.next_prompt(cache, "14:32", 1_000_000) == "cold; the next prompt costs $1.90, in place of $0.06"
+    assert words.next_prompt(cache, "14:32", 1_000_000) == "cold; the next prompt costs $1.90 (warm: $0.06)"
     assert words.warm(cache, 1_000_000 - 61_000) == "warm 1 min"
     assert words.warm(cache, 999_000) == "warm 1 min"
     assert words.warm(cache, 1_000_000) == "cold"
@@ -117,8 +117,8 @@ def test_a_cache_that_is_not_promised_is_warm_at_least_until_its_end() -> None:
 @pytest.mark.parametrize("cause", CacheMissCause)
 def test_each_cause_of_a_miss_has_its_words(cause: CacheMissCause) -> None:
     said = words.last_miss(CacheMiss(at=0, cause=cause, tokens=74_300))
-    assert said.startswith("last read again: 74K tokens ")
-    assert len(said) > len("last read again: 74K tokens ")
+    assert said.startswith("74K tokens had to be read again ")
+    assert len(said) > len("74K tokens had to be read again ")
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,8 @@ describe('following', () => {
     const cache = { until: NOW + 23 * 60_000, keeps: 3_600_000, source: 'promised', tokens: 92_000, warm: 0.046, cold: 1.9, miss: { at: NOW, cause: 'idle', tokens: 45_000 } } as const;
     const hover = (row: Partial<FollowedConversation>): string => tooltipOf(choose([{ ...claude, ...row }], [PROJECT], undefined), (text) => text, NOW);
     expect(hover({ cache })).toMatch(/warm until \d\d:\d\d; the next prompt costs \$0\.05, then \$1\.90/);
-    expect(hover({ cache })).toContain('last read again: 45K tokens after a pause');
-    expect(hover({ cache: { ...cache, until: NOW - 1 } })).toContain('cold; the next prompt costs $1.90, in place of $0.05');
+    expect(hover({ cache })).toContain('45K tokens had to be read again after a pause');
+    expect(hover({ cache: { ...cache, until: NOW - 1 } })).toContain('cold; the next prompt costs $1.90 (warm: $0.05)');
     expect(hover({ cache: { ...cache, source: 'seen' } })).toContain('warm at least until');
     expect(hover({ cache: { ...cache, warm: null } })).toMatch(/warm until \d\d:\d\d: 92K tokens/);
     expect(hover({ idle: { at: NOW + 60_000, setting: '"idleCompaction": false' } })).toContain('because it idles ("idleCompaction": false in its settings stops that)');
