@@ -42,8 +42,8 @@ _CLIENT: Mapping[str, Mapping[str, Any]] = {
         "scope": "machine-overridable",
     },
     "server.python": {
-        "markdownDescription": "Python 3.11 or newer that runs the server this extension brings along. Empty: the "
-        "active environment's, then `python3` on `PATH`.",
+        "markdownDescription": "Python 3.11 or newer for the environment that is made where this extension brings no "
+        "program along, or a model gets a key. Empty: the active environment's, then `python3` on `PATH`.",
         "type": "string",
         "default": "",
         "scope": "machine-overridable",

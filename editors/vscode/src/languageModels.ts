@@ -132,7 +132,7 @@ export async function answer(subject: ChatSubject, { command, prompt }: Asked, s
 /** The longest query that the server takes. */
 const LONGEST_QUERY = 1_000;
 const SHOW = { command: 'ullage.showContext', title: l10n.t('Show Context') };
-const SEARCH = { command: 'ullage.searchArchive', title: l10n.t('Search Archive…') };
+const SEARCH = { command: 'ullage.searchArchive', title: l10n.t('Search…') };
 
 async function context(subject: ChatSubject, stream: Stream, token: vscode.CancellationToken): Promise<void> {
   const sessionId = subject.subjectId;

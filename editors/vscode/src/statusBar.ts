@@ -211,9 +211,10 @@ function gauge({ used, size, meta }: UsageState): string {
   return `${line}\n\n${[l10n.t('{0} of {1} tokens', full(used), full(size)), compacts].filter(Boolean).join(' · ')}`;
 }
 
+/** Returns the table of parts, without those of one per cent or less, as the command line has it. */
 function breakdown({ used, meta }: UsageState, withBars: boolean): string {
   const parts = Object.entries<number>({ ...meta.breakdown })
-    .filter(([, tokens]) => tokens > 0)
+    .filter(([, tokens]) => percent(tokens, used) > 1)
     .sort(([, a], [, b]) => b - a);
   const rows = parts.map(
     ([kind, tokens]) => `| ${KINDS[kind] ?? kind} | ${full(tokens)} | ${inPercent(tokens, used)} |${withBars ? ` \`${bar(tokens, used, null, 8)}\` |` : ''}`,

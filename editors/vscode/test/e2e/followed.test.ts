@@ -99,6 +99,7 @@ test('whether conversations are kept is asked in the tree once the message was c
 test('a second agent joins it, the fullest first', async () => {
   codexSays('Name the flag.', 24_000);
   await vscode.reads(/CC 46% · Codex 12%/);
+  await vscode.context.getByText('Name the flag.').first().waitFor();
   await vscode.shot('two agents', 'tree.png');
 });
 

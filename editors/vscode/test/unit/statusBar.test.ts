@@ -65,7 +65,7 @@ describe('the hover', () => {
     expect(text).toContain('` 46% of the window');
     expect(text).toContain('58,432 of 128,000 tokens · compacts at 97K (76%)');
     const rows = [...text.matchAll(/^\| ([a-z ]+) \|/gm)].map(([, kind]) => kind?.trim());
-    expect(rows.filter(Boolean)).toEqual(['messages', 'tool results', 'tools', 'system prompt', 'summary']);
+    expect(rows.filter(Boolean)).toEqual(['messages', 'tool results', 'tools', 'system prompt']);
     expect(text).toContain('Reported by the provider 12 seconds ago');
     expect(text).toContain('Compacted 2 hours ago (automatic), saved 122K');
     expect(text).toContain('(command:ullage.compactContext)');
