@@ -140,7 +140,7 @@ const MISSES: Readonly<Record<CacheMiss['cause'], string>> = {
   compaction: l10n.t('after a compaction'),
   model: l10n.t('because another model answered'),
   messages: l10n.t('because earlier messages were changed or left out'),
-  prefix: l10n.t('because its beginning changed: system prompt, tools or settings'),
+  prefix: l10n.t("because the prompt's beginning changed: system prompt, tools or settings"),
 };
 
 /** What is known of the clock of a conversation. A row that an earlier version of the server has written lacks the last two. */

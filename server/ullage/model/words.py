@@ -423,7 +423,7 @@ _MISSES = {
     CacheMissCause.COMPACTION: "after a compaction",
     CacheMissCause.MODEL: "because another model answered",
     CacheMissCause.MESSAGES: "because earlier messages were changed or left out",
-    CacheMissCause.PREFIX: "because its beginning changed: system prompt, tools or settings",
+    CacheMissCause.PREFIX: "because the prompt's beginning changed: system prompt, tools or settings",
 }
 
 

@@ -210,7 +210,7 @@ def _answers(here: Here, names: ShortIds, now: int, screen: Screen, store: Path)
             (f"ullage continue {chosen} --before-compaction", "as before it"),
         ]
     if word := _unwired(newest.agent, store):
-        steps.append((f"ullage wire {word}", "it is given back by itself"))
+        steps.append((f"ullage wire {word}", "gives back what compactions take"))
     yield Text("What to do", "dim")
     yield from step_lines(steps, screen.room, screen.glyphs)
 
