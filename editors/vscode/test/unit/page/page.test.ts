@@ -200,8 +200,8 @@ describe('the page', () => {
   });
 
   test('a hit in the result of a tool is not said to be the user’s', () => {
-    show([item('m0'), item('m1', { parts: [result('c')] })]);
-    page.receive({ type: 'hits', query: '', error: '', note: '', full: false, hits: [{ messageId: 'm1', index: 1, role: 'user', snippet: '**b**' }] });
+    show([item('m0'), item('m1')]);
+    page.receive({ type: 'hits', query: '', error: '', note: '', full: false, hits: [{ messageId: 'm1', index: 1, role: 'tool', snippet: '**b**' }] });
     expect(find('.hit .place').textContent).toBe('#2 tool result');
   });
 
