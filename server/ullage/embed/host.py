@@ -250,7 +250,7 @@ class LoopThread:
         self._loop = asyncio.new_event_loop()
         # What calls a program's plain function as `llm`: the loop's end waits for them.
         self._workers: set[Thread] = set()
-        self._loop.set_default_executor(ThreadPoolExecutor(initializer=lambda: self._workers.add(current_thread())))
+        self._loop.set_default_executor(_Workers(initializer=lambda: self._workers.add(current_thread())))
         self._entered = ExitStack()
         # Held while work is given to the loop, and while it is decided that no more is: what the loop got after its end
         # would be waited for for ever. The garbage collector may stop it in a thread that holds this.
@@ -339,6 +339,24 @@ class LoopThread:
             self._loop.run_forever()
             self._loop.run_until_complete(_end_tasks())
         self._loop.close()
+
+
+class _Workers(ThreadPoolExecutor):
+    """Threads. When the interpreter ends and allows no new work for threads, the work is done where it is given, so
+    that a program may use a manager until its very end, or forget to close it."""
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **given: Any) -> Future[T]:
+        try:
+            return super().submit(fn, *args, **given)
+        except RuntimeError as refusal:
+            if not str(refusal).startswith("cannot schedule new futures"):
+                raise
+            done: Future[T] = Future()
+            try:
+                done.set_result(fn(*args, **given))
+            except BaseException as error:  # noqa: BLE001 (whoever awaits the work gets it)
+                done.set_exception(error)
+            return done
 
 
 async def _end_tasks() -> None:

@@ -2,6 +2,8 @@
 was added stays."""
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -139,3 +141,20 @@ def test_threads_that_work_while_the_pool_is_closed_end(tmp_path: Path) -> None:
             kept = [message["content"] for message in context.get_messages()]
         assert len(kept) - added[number] in (0, 1)
         assert kept == [str(each) for each in range(len(kept))]
+
+
+PROGRAM = """
+import atexit
+from ullage import ContextManager
+
+manager = ContextManager("gpt-4o", window=8_000)
+atexit.register(lambda: print(manager.compact_sync().summary[:1], manager.token_usage < 4_000))
+for number in range(10):
+    manager.add_message({"role": "user", "content": f"Row {number}? " + "pear tree, plum " * 120})
+    manager.add_message({"role": "assistant", "content": f"Row {number} has twelve."})
+"""
+
+
+def test_a_program_may_end_without_closing_and_use_a_manager_until_then() -> None:
+    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=300)
+    assert (ran.stdout, ran.stderr) == ("# True\n", "")
