@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden",
         action="store_true",
-        help="write protocol/examples/ and server/PROXY.md instead of comparing them",
+        help="write protocol/examples/, server/PROXY.md and docs/item_types.md instead of comparing them",
     )
 
 

@@ -37,6 +37,7 @@ PAGES: tuple[tuple[str, str, str], ...] = (
     ("Reference", "Cookbook for your own agent", "docs/guide/cookbook.md"),
     ("Reference", "Protocol", "protocol/README.md"),
     ("Reference", "In PostgreSQL", "docs/guide/postgresql.md"),
+    ("Measured", "What becomes of each type of message", "docs/item_types.md"),
     ("Measured", "What survives an attack", "docs/reliability.md"),
     ("Measured", "How it compares", "docs/guide/comparison.md"),
     ("Inside", "Architecture", "server/ARCHITECTURE.md"),

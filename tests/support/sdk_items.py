@@ -2,16 +2,21 @@
 there as soon as its SDK is updated."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import anthropic.types as anthropic
 from anthropic.types import beta
 from openai.types import chat, responses
 
-from ullage.formats.provider import Provider
+from ullage.edits.clear import ClearOptions, clear_thinking, clear_tool_uses
+from ullage.edits.counted import CountedView, Stamp, count_view
+from ullage.edits.shorten import ResultLimits, shorten_results
+from ullage.formats.provider import Provider, read_messages, write_messages
+from ullage.model.events import Edit
 from ullage.model.json_values import as_objects, as_text
+from ullage.tokens.counter import get_counter
 
 Json = dict[str, Any]
 _PLAIN = {str: "pear", int: 3, float: 0.5, bool: True, NoneType: None}
@@ -200,3 +205,55 @@ def shape(message: Json) -> Any:
     content = message.get("content")
     parts = [part.get("type") for part in as_objects(content)] if isinstance(content, list) else ()
     return message.get("type"), message.get("role"), tuple(parts), "tool_calls" in message
+
+
+# What messages say at length: what edits may empty or shorten.
+_SAID = {"text", "content", "output", "thinking", "data", "result", "stdout", "logs", "arguments", "input"}
+# What results need not have.
+_OPTIONAL: dict[str, Json] = {"tool_result": {"content": "12"}, "apply_patch_call_output": {"output": "12"}}
+_STAMP = Stamp(id="edit", timestamp=0)
+
+
+def at_length(value: Any, name: str = "") -> Any:
+    """Returns a value in which every text says much."""
+    if isinstance(value, dict):
+        whole = {**_OPTIONAL.get(cast("Json", value).get("type", ""), {}), **cast("Json", value)}
+        return {key: at_length(each, key) for key, each in whole.items()}
+    if isinstance(value, list):
+        return [at_length(each, name) for each in cast("list[Any]", value)]
+    if value == "12" or (value == _PLAIN[str] and name in _SAID):
+        return " ".join(f"Row {number} has {number} pear trees." for number in range(400))
+    return value
+
+
+def clearing(view: CountedView) -> list[Edit | None]:
+    return [clear_tool_uses(view, ClearOptions(keep=0), _STAMP), clear_thinking(view, 0, _STAMP)]
+
+
+def shortening(view: CountedView) -> list[Edit | None]:
+    return [shorten_results(view, ResultLimits(max_result_tokens=100), _STAMP)]
+
+
+def what_stays(provider: Provider, message: Json, edits: Callable[[CountedView], Sequence[Edit | None]]) -> str:
+    """Says what edits leave of an old message: `whole`, the names of the fields that they change, or `nothing`."""
+    group = [at_length(each) for each in group_of(provider, message)]
+    said = [*turn_of(provider, message, 0)[:1], *group, *turn_of(provider, message, 1)]
+    view = count_view(read_messages(provider, said), get_counter("gpt-4o"))
+    for edit in edits(view):
+        view = view.after(edit) if edit is not None else view
+    left = [each for one in view.messages for each in write_messages(provider, one)]
+    at = 2 if is_result(message) else 1
+    if said[at] in left:
+        return "whole"
+    if len(left) < len(said):
+        return "nothing"
+    return ", ".join(f"`{name}`" for name in said[at] if left[at].get(name) != said[at][name])
+
+
+def table() -> list[str]:
+    """Returns the rows of docs/item_types.md."""
+    return [
+        f"| `{provider}` | `{name}` | {what_stays(provider, message, clearing)} "
+        f"| {what_stays(provider, message, shortening)} |"
+        for name, provider, message in KINDS
+    ]
