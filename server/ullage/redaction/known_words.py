@@ -47,9 +47,11 @@ _CODE = re.compile(
 _IDENTIFIER = re.compile(
     r"[A-Za-z_][a-z_]*(?:_?\d{1,2})?|[A-Z][A-Z_]*(?:_?\d{1,2})?|[a-z]+\d{0,2}(?:[A-Z][a-z]+)+\d?|[A-Za-z_]+"
 )
-# A constant, a function or a file of code: words with a number at most.
-_NAME_OF_CODE = re.compile(r"_?[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)+_?|_*[A-Za-z]+\d{0,2}(?:[_-][A-Za-z]+\d{0,2})+|\*.*")
-_SHORTEST_QUOTED, _SHORTEST_BARE, _SHORTEST_KEY, _SHORTEST_DRAWN = 4, 6, 8, 16
+# A constant, a function, a type or a file of code: words with a number at most.
+_NAME_OF_CODE = re.compile(
+    r"_*[A-Za-z][a-z]*\d{0,2}(?:[A-Z][a-z]+\d{0,2})*[A-Z][a-z]+|_?[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)+_?|_*[A-Za-z]+\d{0,2}(?:[_-][A-Za-z]+\d{0,2})+|\*.*"
+)
+_SHORTEST_QUOTED, _SHORTEST_BARE, _SHORTEST_KEY, _SHORTEST_DRAWN, _SHORTEST_LETTERS = 4, 6, 8, 16, 20
 # What a token consists of, and where its parts end.
 _TOKEN = re.compile(r"[\w.~+/=:-]+")
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
@@ -74,6 +76,8 @@ def is_secret(name: str, value: str, *, quoted: bool, bound: bool) -> bool:
         return _is_password(name, value, quoted=quoted, bound=bound)
     if len(value) < _SHORTEST_KEY or " " in value or value.isdigit():
         return False
+    if len(value) >= _SHORTEST_LETTERS and value.isalpha() and is_random(value):
+        return True
     if not quoted and (_is_code(value, bound=bound) or _IDENTIFIER.fullmatch(value)):
         return False
     is_mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
@@ -114,7 +118,7 @@ def _is_password(name: str, value: str, *, quoted: bool, bound: bool) -> bool:
         return len(value) >= _SHORTEST_QUOTED and not spaced and not _CODE.fullmatch(value)
     if len(value) < (_SHORTEST_QUOTED if bound else _SHORTEST_BARE) or _is_code(value, bound=bound):
         return False
-    return bound or not value.replace("_", "a").isalpha()
+    return bound or not value.replace("_", "a").isalpha() or is_random(value)
 
 
 def _is_code(value: str, *, bound: bool) -> bool:
@@ -163,10 +167,11 @@ NAMES = frozenset(("pass", "pwd", "secret", "token", "credential", "key", "_auth
 # For a password in other languages; `named_values.py` has those that are not ASCII.
 SPOKEN = frozenset((
     "passwort", "kennwort", "mot de passe", "clave de acceso", "senha", "parola", "wachtwoord", "adgangskode",
-    "salasana", "heslo", "mdp", "clave", "ordine",
+    "salasana", "heslo", "mdp", "clave", "ordine", "kata sandi", "kata laluan", "contrasenya", "contrasinal", "passord",
+    "lozinka", "geslo", "pasahitza",
 ))  # fmt: skip
 # Before the token in a header or a command.
-SCHEMES = frozenset(("bearer ", "basic ", "token ", "digest ", "apikey ", "negotiate "))
+SCHEMES = frozenset(("bearer ", "basic ", "token ", "apikey ", "negotiate "))
 ADDRESS, AUTHORIZATION, COOKIE = "://", "authorization", "cookie"
 # Before a password in a statement, and in a call that has the user's name first.
 IDENTIFIES = "identified by"
@@ -179,9 +184,9 @@ ROLES = frozenset(("human", "assistant", "user", "system", "developer"))
 FORGETTING = frozenset(("ignore", "disregard", "forget", "override", "bypass"))
 # One of these is in every order.
 ORDERS = FORGETTING | {"summar", "compact", "compress", "you are now", "instruction", "system prompt"}
-_USER = r"[^\n|;]{0,300}?\s(?:-u|--user|--proxy-user|-a|--auth)[ =]?[\"']?[^\s:\"']{0,80}:"
+_USER = r"[^\n|;]{0,300}?\s(?:-u|--user|--proxy-user|-a|--auth)[ =]{0,4}[\"']?[^\s:\"']{0,80}:"
 _INLINE = r"[^\n|;]{0,300}?\s-p"
-_LOGIN = r"\s+login\b[^\n|;]{0,200}?\s-p[ =][\"']?"
+_LOGIN = r"\s+login\b[^\n|;]{0,200}?\s-p[ =]{1,4}[\"']?"
 # Characters between a program's name and the password that a pattern looks through at most.
 LONGEST_ARGUMENTS = 300
 # Programs that take a password after an option, each with the text between the program's name and the password.
@@ -201,11 +206,11 @@ _WITH_OPTION = {
 _OPTION = re.compile(r"-(?<=\s-)(?:[upaP]|-user|-proxy-user|-auth)")
 # Programs that take a password without one of those.
 _WITHOUT_OPTION = {
-    "openssl": r"[^\n|;]{0,300}?\s(?:pass:|-k\s)",
-    "ssh-keygen": r"[^\n|;]{0,200}?\s-N\s",
-    "ldapsearch": r"[^\n|;]{0,200}?\s-w\s",
-    "useradd": r"[^\n|;]{0,200}?\s-p\s",
-    "doctl auth init": r"[^\n|;]{0,80}?\s-t\s",
+    "openssl": r"[^\n|;]{0,300}?\s(?:pass:|-k\s{1,4})",
+    "ssh-keygen": r"[^\n|;]{0,200}?\s-N\s{1,4}",
+    "ldapsearch": r"[^\n|;]{0,200}?\s-w\s{1,4}",
+    "useradd": r"[^\n|;]{0,200}?\s-p\s{1,4}",
+    "doctl auth init": r"[^\n|;]{0,80}?\s-t\s{1,4}",
     "net user": r"\s[\w.-]{1,60}\s(?!/)",
     "smbclient": r"[^\n|;]{0,200}?\s-U\s[^\s%]{1,60}%",
     "bundle config": r"\s\S{1,100}\s\w{1,60}:",
@@ -217,6 +222,13 @@ _WITHOUT_OPTION = {
     "ConvertTo-SecureString": r"\s+(?:-String\s+)?",
     "stats auth": r"\s+[^\s:]{1,60}:",
     "insecure-password": r"\s+",
+    "WIFI:": r"(?:[^\s;]{1,60};){0,3}P:",
+    "rabbitmqctl": r"\s(?:add_user|change_password|authenticate_user)\s\S{1,60}\s",
+    # What a script sends after a prompt.
+    "assword:": r"\s?[\"']\)?;?\s{1,20}(?:\w{1,20}\.)?send(?:line)?[ (]\s?(?=[\"'])",
+    # What a mail server asks for the password with, in base64; the answer to IMAP.
+    "UGFzc3dvcmQ6": r"[\"']?\s{0,4}(?:(?:C:|<-|->|[<>]) )?",
+    " LOGIN ": r"[\"\w.@+-]{1,80}\s(?=\S{0,60}[\d!$%&@])",
     # What mail, FTP, chat and Redis are sent, as traces show it.
     **dict.fromkeys(
         (f"{sign}{verb} " for sign in ("> ", ">", '"', "C: ") for verb in ("PASS", "AUTH")),
@@ -224,7 +236,11 @@ _WITHOUT_OPTION = {
     ),
 }
 ARGUMENTS = {
-    program: re.compile(re.escape(program) + between + r"[\"']?(?P<inside>(?:(?!(?:\\[rn])+[\"'])[^\s\"'@|]){4,300})")
+    program: re.compile(
+        re.escape(program)
+        + between
+        + r"[\"']?(?P<inside>(?:(?!(?:\\[rn])+[\"'])(?:[^\s\"'@|]|@(?![\w.-]{3,100}(?:[:/\s\"']|$)))){4,300})"
+    )
     for program, between in (*_WITH_OPTION.items(), *_WITHOUT_OPTION.items())
 }
 # For each program the word to search for, which its name or its arguments have.

@@ -14,11 +14,12 @@ from ullage.redaction.scan import FewWithin, places_of
 _COLOUR = r"(?:\x1b\[[\d;]{0,18}m){0,3}"
 # A quote, as data within data writes it: escaped, and in the notations of JSON, of addresses and of HTML.
 QUOTE = r"(?:\\{0,7}(?:[\"'`]|u002[27])|%2[27]|&(?:quot|apos|#3[49]);)"
-# Blanks, also written as escapes.
-_BLANK = r"(?:\s|\\{1,3}[nrt])"
+# Blanks, also written as escapes, and a line that goes on in the next one.
+_BLANK = r"(?:\s|\\{1,3}[nrt]|\\\r?\n)"
 # What may be around a literal: the prefix of a string, and a call that takes nothing but it.
 _CALL = (
-    r"(?:(?:Some|Ok|Just|String|string|str|bytes|\[\]byte|Secret\w{0,10}|Buffer\.from|(?:Os)?String::from)[({]\s?){0,2}"
+    r"(?:string\(\d{1,5}\)\s)?"
+    r"(?:(?:Some|Ok|Just|String|string|str|bytes|\[\]byte|Secret\w{0,10}|Buffer\.from|(?:Os)?String::from)[({]\s{0,40}){0,2}"
 )
 _QUOTED = rf"{_CALL}[bBrRfFuUN@]?(?P<quote>{QUOTE})(?P<literal>[^\n]{{0,400}}?)(?P=quote)"
 _BARE = r"(?P<bare>[^\s\"'`,;)}\]&<>|│\x1b]{4,400})"
@@ -27,7 +28,8 @@ _END = rf"{_COLOUR}{QUOTE}?\]?\)?{_COLOUR}"
 # A type, the assignment sign, the sign of a block or the name of an anchor in YAML.
 _ASSIGNED = re.compile(
     rf"{_END}"
-    rf"(?:(?::\s{{0,2}}&?[\w.\[\]|?]{{1,30}}|\s\w{{1,12}}\(\w{{1,5}}\)|\s?\{{[\w; ]{{1,30}}\}})(?=\s{{0,2}}=[^=]))?"
+    rf"(?:(?::\s{{0,2}}&?[\w.\[\]|?]{{1,30}}|\s\w{{1,12}}\(\w{{1,5}}\)|\s?\{{[\w; ]{{1,30}}\}})"
+    r"(?=\s{1,2}=[^=]|=[^=\s]))?"
     rf"\s{{0,8}}(?P<sign>=>|:=|[:=]=?|[?+]=|%3[ADad]|\\u003[ad]){_COLOUR}{_BLANK}{{0,24}}"
     rf"(?:[>|][-+]?\s+|[&!]\w{{1,30}}\s+)?{_COLOUR}(?:{_QUOTED}|{_BARE})"
 )
@@ -50,15 +52,17 @@ _LISTED = re.compile(
     re.IGNORECASE,
 )
 _ELEMENT = re.compile(
-    r"(?:[\"']?\s{0,3}>|</\w{1,20}>\s{0,20}<\w{1,20}>)(?:\s{0,3}<\w{1,12}>)?\s{0,3}(?P<literal>[^<\s]{4,400})\s{0,3}</"
+    r"(?:[\"']?\s{0,3}>|</\w{1,20}>\s{0,20}<\w{1,20}(?:\s[^<>\n]{0,80})?>)(?:\s{0,3}<\w{1,12}>)?\s{0,3}(?P<literal>[^<\s]{4,400})\s{0,3}</"
     r"|[\"']\s{1,20}(?:\w{1,20}=[\"'][\w.-]{0,40}[\"']\s{1,4}){0,3}value=[\"'](?P<literal2>[^\"'<\s]{4,400})",
     re.IGNORECASE,
 )
 ARGUMENT = re.compile(
-    r"[= ]\s?(?:(?P<quote>[\"'])(?P<literal>[^\"'\n]{4,400})(?P=quote)|(?P<bare>[^\s\"'|;&-][^\s\"'|;&]{3,400}))"
+    r"[= ](?:\s|\\\r?\n[ \t]{0,24})?"
+    r"(?:(?P<quote>[\"'])(?P<literal>[^\"'\n]{4,400})(?P=quote)|(?P<bare>[^\s\"'|;&-][^\s\"'|;&]{3,400}))"
 )
 _SPOKEN = re.compile(
-    r"(?: (?:for|of) [\w@.-]{1,40}(?: [\w@.-]{1,40})?)?(?: (?:changed|reset|rotated|updated)(?: from \S{1,60})?)?"
+    r"(?: (?:for|of|d[aeou]|del|van|für) [\w@.-]{1,40}(?: [\w@.-]{1,40})?)?"
+    r"(?: (?:changed|reset|rotated|updated)(?: from \S{1,60})?)?"
     r" (?:is|was|to|are|ist|lautet|est|es|è|é)(?: now)?:?"
     r"\s{1,6}[\"'`(]?(?P<bare>[^\s\"'`,;)]{6,400})"
 )
@@ -73,7 +77,7 @@ AFTER = (_BROKEN, _ASSIGNED, _ALONE, _ARROW, _CALLED, _OTHERWISE, _LISTED, _ELEM
 _APART = re.compile(
     rf"{_END}"
     rf"(?:[ \t]{{1,4}}(?:--?(?:body|value|data|v|b)|(?:--?[\w=-]{{1,20}}[ \t])?<<<)[ =]"
-    rf"|[ \t]{{0,40}}[|│┃║][ \t]{{0,8}}|(?:[ \t]|\\t){{1,40}})"
+    rf"|[ \t]{{0,40}}[|│┃║][ \t]{{0,8}}|[ \t]{{1,4}}\d[ \t]{{1,4}}|(?:[ \t]|\\t){{1,40}})"
     rf"{_COLOUR}(?:`(?P<code>[^`\s]{{6,400}})`|[\"'](?P<literal>[^\"'\s]{{6,400}})[\"']"
     rf"|(?P<bare>[^\s\"'`,;|│()<>{{}}\x1b]{{6,400}}))"
     r"(?=$|[\s|│;\x1b]|\\n)",
@@ -82,7 +86,12 @@ _PASSED = re.compile(r"\([\"'](?P<literal>[^\"'\s]{6,400})[\"']\)")
 _NEXT_LINE = re.compile(r":[ \t]{0,8}\n[ \t]{1,20}(?P<bare>[^\s\"'`,;:=(){}<>]{6,400})[ \t]{0,8}(?=$|\n)")
 # The same with the value's type in a column between them.
 _TYPED = re.compile(r"[ \t]{2,40}[A-Za-z]\w{1,15}[ \t]{2,40}(?P<bare>[^\s\"'`,;|()<>{}]{6,400})(?!\S)")
-APART = (_APART, _TYPED, _SET, _PASSED, _NEXT_LINE)
+# The only one in an object.
+_NESTED = re.compile(
+    rf"{_END}\s{{0,3}}(?:=>|[:=])\s{{0,3}}\{{\s{{0,3}}{QUOTE}?\w{{1,20}}{QUOTE}?\s{{0,3}}(?:=>|[:=])\s{{0,3}}{QUOTE}"
+    r"(?P<literal>[^\s\"'`\\]{6,400})[\"'`\\]"
+)
+APART = (_APART, _NESTED, _TYPED, _SET, _PASSED, _NEXT_LINE)
 # Words in the names of values that look drawn and are public.
 _PUBLIC = frozenset((
     "account", "blob", "build", "cache", "checksum", "commit", "container", "customer", "digest", "etag", "event",
@@ -110,7 +119,7 @@ CHANGED = re.compile(r"[\"'`]?\s{0,3}(?:[-=]>|→)\s{0,3}[\"'`]?(?P<inside>[^\s\
 # fence, or who answers.
 _BELOW = re.compile(
     r"[\"'](?:;[^\n]{0,80})?\r?\n(?:[\w-]{1,40}: [^\n]{0,80}\n){0,2}\r?\n|"
-    r"[ \t\r?\"'`*]{0,8}(?:(?::| below)[ \t\r*]{0,8}\n(?:[ \t\r]{0,12}(?:```\w{0,12})?\n)?"
+    r"[ \t\r?\"'`*]{0,8}(?:(?::| below)[ \t\r*]{0,8}\n(?:[ \t\r]{0,12}(?:```\w{0,12}|-{3,80})?\n)?"
     r"|\r?\n(?:(?:A|Out\[\d{1,4}\]): |(?:# -|=)> |\$\d{1,4} = )?)"
 )
 
@@ -203,12 +212,13 @@ def _rows(text: str, start: int) -> Iterator[tuple[int, str]]:
 # are in `known_words.py`, where all words are searched for at once.
 _SPOKEN_NAMES = (
     "contraseña", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호", "hasło", "şifre", "lösenord", "jelszó",
-    "κωδικός", "mật khẩu", "كلمة المرور", "סיסמה", "पासवर्ड",
+    "κωδικός", "mật khẩu", "كلمة المرور", "סיסמה", "पासवर्ड", "รหัสผ่าน", "парола", "лозинка", "رمز عبور", "slaptažodis",
+    "fjalëkalimi", "lykilorð",
 )  # fmt: skip
 # A few short words, or none, and then the value.
 _SAID = re.compile(
     r"\w{0,4}(?:\s{0,2}[:：=—–]\s{0,3}|\s{0,2}[是は为為은는이가]\s{0,3}|(?:\s[^\W\d_]{1,12}){0,5}\s?[:：]?\s{1,3})"
-    r"[\"'`«„“「]?\s?(?P<bare>[^\s\"'`,;)»“”」。]{6,400})"
+    r"[\"'`«„“「]?\s?(?P<bare>(?:(?![\"'`,;)]|\([^ -~])[!-~]){6,400})"
 )
 
 
@@ -232,6 +242,7 @@ def spoken_values(text: str, names: Iterable[str]) -> Iterator[tuple[int, int]]:
 # Between a value and the name after it: `use … as the password`, `echo … | gh secret set DEPLOY_KEY`, an attribute.
 _BEFORE = re.compile(
     r"(?<![^\s\"'`(=:])(?P<inside>[^\s\"'`,;()=|>]{6,200}+)[\"'`]?(?:,?\s{1,2}(?:as|for|the|is)\s(?:\w{1,12}\s){0,3}|,\s(?:the|my)\s(?:\w{1,12}\s)?"
+    r"|\s==?\s(?:(?:[^\s\"']{1,40}\s){0,6}[^\s\"']{0,40}[>)\]])?"
     r"|\s?[|>]{1,2}\s?(?:[\w~./-]{1,12}\s){0,3}[\w~./-]{0,12}|\s\((?:\w{1,12}\s)?|\sname=[\"'])$",
     re.IGNORECASE,
 )
@@ -242,6 +253,13 @@ LOGIN = re.compile(
 )
 IDENTIFIED = re.compile(r"identified by\s{1,3}[\"'](?P<inside>[^\"'\n]{4,200})[\"']", re.IGNORECASE)
 _DIGIT = re.compile("[0-9]")
+# A value that a log has apart from its statement, by number or in order.
+_BOUND = re.compile(r"[\"`]?\s{0,3}=\s{0,3}(?P<place>\$\d{1,2})(?!\d)")
+_PLACEHOLDER = re.compile(r"\s{0,3}(?:\?|%s|[$:]\d{1,2})")
+_LIST = re.compile(r"[(\[](?=[\"'])")
+_LITERAL = re.compile(r"\s{0,3}[\"'](?P<inside>[^\"'\n]{4,200})[\"']")
+# Characters within which the values of a statement follow its columns.
+_LATEST = 400
 _INSERTED = re.compile(r"\)\s{0,3}values\s{0,3}\(", re.IGNORECASE)
 
 
@@ -253,17 +271,34 @@ def value_before(text: str, name: str, start: int) -> tuple[int, int] | None:
 
 
 def inserted_value(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Returns the span of the value that an `INSERT` statement has for the column whose name is at `start` to `end`."""
+    """Returns the span of the value that an `INSERT` statement has for the column whose name is at `start` to `end`,
+    also if the values follow it, as logs of databases show them."""
+    if bound := _BOUND.match(text, end):
+        given = re.compile(re.escape(bound["place"]) + r"\s{0,3}=(?=\s{0,3}')").search(text, bound.end(), end + _LATEST)
+        return _literal_at(text, given.end()) if given else None
     if not text.startswith((",", ")", "`", '"'), end):
         return None
-    values = _INSERTED.search(text, end, end + 400)
-    opened = text.rfind("(", max(0, start - 400), start)
+    values = _INSERTED.search(text, end, end + _LATEST)
+    opened = text.rfind("(", max(0, start - _LATEST), start)
     if values is None or opened < 0 or ")" in text[end : values.start()]:
         return None
-    place = values.end()
-    for _ in range(text[opened:start].count(",")):
-        place = text.find(",", place, place + 400) + 1
+    number = text[opened:start].count(",")
+    place = _item(text, values.end(), number)
+    if place and _PLACEHOLDER.match(text, place):
+        given = _LIST.search(text, place, place + _LATEST)
+        place = _item(text, given.end(), number) if given else 0
+    return _literal_at(text, place) if place else None
+
+
+def _item(text: str, place: int, number: int) -> int:
+    """Returns where an item of a list begins, 0 if there are fewer."""
+    for _ in range(number):
+        place = text.find(",", place, place + _LATEST) + 1
         if not place:
-            return None
-    value = re.compile(r"\s{0,3}[\"'](?P<inside>[^\"'\n]{4,200})[\"']").match(text, place)
+            return 0
+    return place
+
+
+def _literal_at(text: str, place: int) -> tuple[int, int] | None:
+    value = _LITERAL.match(text, place)
     return value.span("inside") if value and is_secret("password", value["inside"], quoted=True, bound=True) else None

@@ -28,6 +28,7 @@ from ullage.redaction.known_words import (
     PIPED,
     PIPING,
     PRIVATE_KEY,
+    PROGRAM_WORDS,
     PUTTY,
     SCHEMES,
     SPOKEN,
@@ -68,7 +69,7 @@ _WEB_TOKEN = re.compile(r"eyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{4,1000}")
 _ESCAPE = re.compile(r"(?:\\(?:[a-z]|u00[0-9a-f]{2})|%[0-9A-F]{2}|\x1b\[[\d;]{0,18}m)\Z")
 _BOT = re.compile(r"\b\d{8,10}:AA[\w-]{30,40}")  # Telegram
 _PEM = re.compile(
-    rf"-----BEGIN {_LABEL}-----(?:.{{0,8000}}?-----END {_LABEL}-----|.{{0,8000}})",
+    rf"-----BEGIN {_LABEL}-----(?=.{{0,300}}?[\w+/=]{{20}})(?:.{{0,8000}}?-----END {_LABEL}-----|.{{0,8000}})",
     re.DOTALL,
 )
 _PUTTY = re.compile(r"PuTTY-User-Key-File-\d.{0,8000}?Private-MAC: \w{10,80}", re.DOTALL)
@@ -84,7 +85,7 @@ _HOOKS = re.compile(
 _CRYPT = re.compile(r"\$(?:2[abxy]|apr1|argon2(?:id?|d)|scrypt|pbkdf2-sha\d+|[156y])\$[^\s:\"'<>%]{12,300}")
 _LONG = CharRuns("_.+/-", 24)
 # A run of at least 24 characters. The lookbehinds exclude runs after a sign of a public digest or of a longer word.
-_RUN = re.compile(r"[A-Za-z0-9](?<![\w+/.%-].)(?<![\W_]=.)(?<!h1:.)[A-Za-z0-9_.+/-]{23,}={0,2}(?![\w%(])")
+_RUN = re.compile(r"[A-Za-z0-9](?<![\w+/.%-].)(?<![\W_]=.)(?<!h1:.)(?<!\?[bB]\?.)[A-Za-z0-9_.+/-]{23,}={0,2}(?![\w%(])")
 # Base64 whose first characters hold a printable one of ASCII and half of the next.
 _BASE64 = re.compile(r"[I-Za-f][C-HS-Xi-nyz0-3][A-Za-z0-9+/_-]{22,}={0,2}")
 # Beginnings of ids from model APIs, of digests from package managers and of public keys of SSH (`AAAA`). They are
@@ -95,7 +96,15 @@ _ID = re.compile(
     re.IGNORECASE,
 )
 # What is public although it is random. A private key in it would begin with five hyphens.
-_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(?:-{0,4}[^-]){1,16000}?-----END CERTIFICATE-----")
+_CERTIFICATE = re.compile(
+    r"-----BEGIN (?P<what>(?:TRUSTED )?CERTIFICATE|CERTIFICATE REQUEST|(?:RSA )?PUBLIC KEY"
+    r"|PGP (?:PUBLIC KEY BLOCK|SIGNATURE))-----"
+    r"(?:-{0,4}[^-]){1,32000}?-----END (?P=what)-----"
+)
+# Lines of a dump: a place, bytes as hexadecimal digits, and perhaps their characters.
+_DUMP = re.compile(r"(?m)(?:^[0-9a-f]{6,16}:?[ \t]{1,4}(?:[0-9a-f]{2,4} {1,3}){1,16}[^\n]{0,24}(?:\n|\Z)){1,4000}")
+_DUMPED = re.compile(r"(?m)^[0-9a-f]{6,16}:?[ \t]{1,4}((?:[0-9a-f]{2,4} {1,2}){1,16})")
+_PAIR = re.compile("[0-9a-f]{2}")
 # At least three digits.
 _DIGITS = re.compile(r"(?:[^0-9]*[0-9]){3}")
 # Characters. Longer base64 is not decoded.
@@ -172,8 +181,16 @@ def _unwrapped(text: str, end: int) -> int:
 
 def redact_all(text: str) -> str:
     """Returns `text` with `[redacted]` for each secret. Redacting the result changes nothing."""
+    if "0000" in text:
+        text = _DUMP.sub(_redact_dump, text)
     text = _redact_known(text)
     return cut(text, _secret_runs(text)) if _LONG.of(text) else text
+
+
+def _redact_dump(dump: re.Match[str]) -> str:
+    """Returns a dump's lines without their bytes if a secret is in these."""
+    shown = "".join(chr(int(pair, 16)) for line in _DUMPED.findall(dump[0]) for pair in _PAIR.findall(line))
+    return dump[0] if _redact_known(shown) == shown else f"{REDACTED}\n"
 
 
 def _redact_known(text: str) -> str:
@@ -185,7 +202,7 @@ def _secret_runs(text: str) -> Iterator[tuple[int, int]]:
     """Yields the places of long runs of characters that look random, and of base64 whose decoded text contains a
     secret."""
     known: dict[str, bool] = {}
-    public = [one.span() for one in _CERTIFICATE.finditer(text)] if "-BEGIN CERT" in text else []
+    public = [one.span() for one in _CERTIFICATE.finditer(text)] if "-----BEGIN" in text else []
     for start, _ in _LONG.of(text):
         if any(begin <= start < end for begin, end in public):
             continue
@@ -241,18 +258,26 @@ _FEWEST_COLONS = 4
 _PGPASS = re.compile(
     r"(?m)(?:^|(?<=[\s\"']))[\w.*-]{1,80}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<inside>[^\s:\"'\\]{4,200})(?=$|[\s\"'\\])"
 )
+# In a list of arguments, which is read as a command line.
+_BETWEEN_ARGUMENTS = re.compile(r"[\"'],\s?[\"']")
 _NAME = re.compile(
     r"(?:pass(?:word|wd|phrase|code)?|masterauth|pwd|secret(?:[_ -]?key)?|token|credential|key|_auth|_pw|psk"
-    r"|sig(?:nature)?)(?:s|_?\d{1,3}|[_-](?:value|base|b64|base64|raw|plain|text|prod|production|dev|test|staging|live|old|new|v\d))?"
+    r"|sig(?:nature)?)"
+    r"(?:s|_?\d{1,3}| \d{1,2}(?=:)|[_-](?:value|base|b64|base64|raw|plain|text|prod|production"
+    r"|dev|test|staging|live|old|new|v\d))?"
     r"(?![A-Za-z])",
     re.IGNORECASE,
 )
 _KEY_OF = re.compile(
     r"(?:api|access|secret|private|auth|encryption|signing|master|account|subscription|storage|shared|license|deploy"
-    r"|consumer|client|webhook|hmac|jwt|role|app|admin|data|cookie|session)[_ .-]?$",
+    r"|consumer|client|webhook|hmac|jwt|role|app|admin|data|cookie|session|unseal|recovery)[_ .-]?$",
     re.IGNORECASE,
 )
-_PASS_OF = re.compile(r"(?:[_-]|(?:smtp|mail|ftp|db|admin|root|user|wifi|require|store|key)[ .]?)$", re.IGNORECASE)
+_PASS_OF = re.compile(
+    r"(?:[_/-]|(?:user(?:name)?|login)\W{1,3}\S{1,40}[\s,;/]{1,3}"
+    r"|(?:smtp|mail|ftp|db|admin|root|user|wifi|require|store|key)[ .]?)$",
+    re.IGNORECASE,
+)
 _FLAG = re.compile(r"(?<![\w-])--?(?:[A-Za-z0-9]+-){0,3}$")
 # Before the name of a variable of the environment, after which only its value follows.
 _DECLARES = re.compile(r"(?:^|\s)(?:ENV|setx|SetEnv)\s{1,4}\w*$")
@@ -261,6 +286,10 @@ _LONGEST_NAME = 40
 _LONGEST_OF = len("subscription-")
 # Characters before and after a name in which its value is looked for, unless that is in a table or a statement.
 _LOOKED_BEFORE, _LOOKED_AFTER = 300, 1_600
+# Values that are looked for in the rest of a text, too: their characters, and how many.
+_SHORTEST_REPEATED, _MOST_REPEATED = 8, 20
+# What people choose for a password, and seldom for a name in code.
+_CHOSEN = re.compile(r"[A-Za-z@]\w{4,}[\W_]?\d{2,4}[\W_]?")
 # Names whose surroundings are remembered.
 _MOST_KNOWN = 500
 # Services whose tokens have no prefix and that gitleaks' list lacks.
@@ -316,8 +345,9 @@ def _spans_of_passwords(text: str) -> Iterator[tuple[int, int]]:
     found: list[re.Match[str]] = []
     if AUTHORIZATION in words:
         found += matches_at(_AUTHORIZATION, text, places_of(lowered(text), (AUTHORIZATION,)))
-    for program in programs_in(text, words):
-        found += matches_at(ARGUMENTS[program], text, places_of(text, (program,)), LONGEST_ARGUMENTS)
+    line = _BETWEEN_ARGUMENTS.sub(lambda match: " " * len(match[0]), text) if words & PROGRAM_WORDS else text
+    for program in programs_in(line, words):
+        found += matches_at(ARGUMENTS[program], line, places_of(line, (program,)), LONGEST_ARGUMENTS)
     for program in words & PIPING if "|" in text else ():
         found += matches_at(PIPED, text, places_of(text, (program,)))
     if IDENTIFIES in words:
@@ -358,7 +388,17 @@ def redact_named(text: str) -> str:
     spans = list(spoken_values(text, words & SPOKEN)) if words & SPOKEN or not text.isascii() else []
     if words & NAMES:
         spans += _spans_of_values(text, words & NAMES)
-    return cut(text, spans) if spans else text
+    return cut(text, [*spans, *_elsewhere(text, spans)]) if spans else text
+
+
+def _elsewhere(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yields the other places of values that show by themselves that they are secrets."""
+    values = {text[start:end] for start, end in spans if end - start >= _SHORTEST_REPEATED}
+    for value in sorted(values)[:_MOST_REPEATED]:
+        if is_drawn(value) or _CHOSEN.fullmatch(value):
+            for at in places_of(text, (value,)):
+                if not (text[at - 1 : at].isalnum() or text[at + len(value) : at + len(value) + 1].isalnum()):
+                    yield at, at + len(value)
 
 
 def _spans_of_values(text: str, words: Iterable[str]) -> Iterator[tuple[int, int]]:

@@ -63,8 +63,30 @@ FORMS = (
     'Map("user" -> "bob", "db_password" -> "{}")',
     "DB_PASSWORD ?= {}",
     "the password of bob was changed from old to {}",
+    "LOG: UPDATE users SET password = $1 WHERE id = $2\nDETAIL: parameters: $1 = '{}', $2 = '7'",
+    "INSERT INTO users (name, password) VALUES (?, ?)\n[generated in 0.01s] ('bob', '{}')",
+    "app deploy \\\n    --db-password=\\\n    {} \\\n    --verbose",
+    'execve("/usr/bin/mysql", ["mysql", "-uroot", "-p{}", "app"]) = 0',
+    '["password"]=>\n  string(12) "{}"',
+    'password: Some(\n        "{}",\n    ),',
+    'expect "assword:"\nsend "{}\\r"',
+    "S: 334 UGFzc3dvcmQ6\nC: {}",
+    "a001 LOGIN bob {}",
+    "Unseal Password 1: {}\nUnseal Password 2: x",
+    "cmdkey /add:srv /user:bob /pass:{}",
+    "for staging it's user: bob pass: {} (same vpn)",
+    '<Key>password</Key>\n  <Value ProtectInMemory="True">{}</Value>',
+    "username bob privilege 15 password 0 {}",
+    "rabbitmqctl change_password bob {}",
+    '"db_password": {{"postgres": "{}"}}',
+    "password:\n----\n{}\n\nBinaryData",
+    "WIFI:T:WPA;S:home;P:{}",
 )
 SPOKEN = (
+    "Kata sandi: {}",
+    "Contrasenya nova: {}",
+    "รหัสผ่าน: {}",
+    "비밀번호를 {}(으)로 설정했습니다",
     "Das Passwort für den Server lautet: {}",
     "le mot de passe est « {} »",
     "la contraseña es {}",
@@ -142,4 +164,31 @@ def test_a_private_key_inside_a_certificate_is_redacted() -> None:
     ],
 )
 def test_what_follows_a_name_and_is_no_secret_stays(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_a_secret_that_is_known_by_its_name_is_redacted_everywhere() -> None:
+    shown = redact(f"app {DRAWN} --verbose\napp: db_password={DRAWN}")
+    assert shown == "app [redacted] --verbose\napp: db_password=[redacted]"
+
+
+def test_the_lines_of_a_dump_that_shows_a_secret_are_redacted() -> None:
+    dump = "00000000: 7061 7373 776f 7264 3d43 6f72 7665 7474  password=Corvett\n00000010: 6531 3936 390a  e1969.\n"
+    assert redact(f"before\n{dump}after") == "before\n[redacted]\nafter"
+    harmless = dump.replace("7061 7373 776f 7264 3d", "6e61 6d65 206f 6620 20")
+    assert redact(harmless) == harmless
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "var KEY_START = '-----BEGIN PRIVATE KEY-----'\nvar END = 1",
+        f"-----BEGIN PGP PUBLIC KEY BLOCK-----\n{CERTIFICATE}\n-----END PGP PUBLIC KEY BLOCK-----",
+        f"=?utf-8?b?{CERTIFICATE[:56]}?=",
+        "setContentEncryptionKey(cek: Uint8Array): this;",
+        "#define PKEY_PARAM_MGF1_DIGEST PIDX_PKEY_PARAM_MGF1_DIGEST",
+        "from .tokens import OAuth2Token",
+    ],
+)
+def test_code_and_public_keys_stay(text: str) -> None:
     assert redact(text) == text
