@@ -2,8 +2,9 @@
 short as they can be, because agents show them and some have their model read them.
 
 On Windows Gemini CLI 0.54 runs a hook by PowerShell, Qwen Code 0.19 by the shell that the hook names, and Claude Code
-by the Bash that it needs there (their packages on npm; the first two read, Claude Code's by its documents). Codex names
-no shell; `cmd` is taken to run its hooks. (They may have a `commandWindows` besides, but a line is for one machine.)
+by the Bash that it needs there (their packages on npm; the first two read, Claude Code's by its documents). Codex
+gives the line to `cmd /C`, as one argument (read in its source, 2026). (Its hooks may have a `commandWindows` besides,
+but a line is for one machine.)
 """
 
 import re
@@ -24,6 +25,9 @@ _RUN: dict[Shell, tuple[str, ...]] = {
     "powershell": ("powershell.exe", "-NoProfile", "-NonInteractive", "-Command"),
     "cmd": ("cmd.exe", "/d", "/c"),
 }
+# Before the folder of a program whose path has blanks, for `cmd`; then signs that would part the line there.
+_ENTERED = "2>nul cd /d "
+_SIGN, _ESCAPED = re.compile(r"[&^]"), re.compile(r"\^([&^])")
 _PLAIN = re.compile(r"[\w.:/\\=@+,-]+")
 _QUOTED = re.compile(r"'((?:[^']|'')*)'|\"([^\"]*)\"|(\S+)")
 
@@ -44,10 +48,15 @@ def joined(words: Sequence[str], shell: Shell = "sh") -> str:
             # Nothing but the quote itself has a meaning between single quotes.
             return " ".join("'" + word.replace("'", "''") + "'" for word in words)
         case "cmd":
-            # Only there is a slash in a program's path an option. A line that begins with a quote would lose it.
+            # Only there is a slash in a program's path an option.
             program = words[0].replace("/", "\\")
-            line = " ".join(word if _PLAIN.fullmatch(word) else f'"{word}"' for word in (program, *words[1:]))
-            return f"@{line}" if line.startswith('"') else line
+            rest = "".join(f" {word}" if _PLAIN.fullmatch(word) else f' "{word}"' for word in words[1:])
+            if _PLAIN.fullmatch(program):
+                return program + rest
+            # Codex gives the line to `cmd` with a backslash before each quote, and no program is found then. `cd` takes
+            # a path with blanks as it is.
+            folder, _, name = program.rpartition("\\")
+            return _ENTERED + _SIGN.sub(r"^\g<0>", folder) + f"&& {name}{rest}"
 
 
 def loud(line: str) -> str:
@@ -57,12 +66,18 @@ def loud(line: str) -> str:
 
 
 def words_in(line: str) -> list[str]:
-    """Returns the words of a line after the question whether its program is there."""
+    """Returns the words of a line after the question whether its program is there, or the way to its folder."""
     shell = shell_of(line)
     if shell == "sh":
         words = shlex.split(loud(line))
         return words[words.index("&&") + 1 :] if "&&" in words else words
-    found = _QUOTED.findall(loud(line).removeprefix("@"))
+    shown = loud(line)
+    if shown.startswith(_ENTERED):
+        folder, _, shown = shown.removeprefix(_ENTERED).partition("&& ")
+        name, _, rest = shown.partition(" ")
+        path = _ESCAPED.sub(r"\g<1>", folder)
+        shown = f'"{path}\\{name}" {rest}'
+    found = _QUOTED.findall(shown)
     return [single.replace("''", "'") or double or plain for single, double, plain in found]
 
 

@@ -20,7 +20,7 @@ NASTY = ("a b", "it's", "$HOME", "`x`", "a;b", "a&b", "(x86)", "é", "--store", 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_words_of_a_line_come_back(shell: Shell) -> None:
-    program = "C:\\Program Files (x86)\\ullage.exe" if shell == "cmd" else "C:/Program Files (x86)/ullage.exe"
+    program = "C:\\Program Files (x86)\\a & ^b\\ullage.exe" if shell == "cmd" else "C:/Program Files (x86)/ullage.exe"
     line = silent((program, *NASTY), shell)
     assert shell_of(line) == shell
     assert words_in(line) == [program, *NASTY]
@@ -29,7 +29,7 @@ def test_the_words_of_a_line_come_back(shell: Shell) -> None:
 def test_each_shell_has_its_quotes() -> None:
     words = ("C:/a b/ullage.exe", "hook", "it's $HOME")
     assert joined(words, "powershell") == "'C:/a b/ullage.exe' 'hook' 'it''s $HOME'"
-    assert joined(words, "cmd") == '@"C:\\a b\\ullage.exe" hook "it\'s $HOME"'
+    assert joined(words, "cmd") == '2>nul cd /d C:\\a b&& ullage.exe hook "it\'s $HOME"'
     assert joined(("C:/b/ullage.exe", "hook"), "cmd") == "C:\\b\\ullage.exe hook"
     assert silent(("u", "hook"), "powershell") == "try { & 'u' 'hook' 2>$null } catch { }; exit 0"
     assert silent(("u", "hook"), "cmd") == "u hook 2>nul || exit /b 0"
