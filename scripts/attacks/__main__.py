@@ -78,6 +78,8 @@ def main() -> int:
             outcome = ATTACKS[name](Ground(folder=Path(folder), chance=chance, is_long=given.long))
         table.add_row(name, f"{outcome.tried:,}", outcome.survived, f"{time.monotonic() - began:,.0f}")
         faults += [f"{name}: {fault}" for fault in outcome.faults]
+        # A later attack may hang.
+        print(f"{name}: {outcome.survived}", *outcome.faults, sep="\n  ", file=sys.stderr, flush=True)
     console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(table)
     show_faults(console, faults, "nothing was lost, hung, or shown that should not be")

@@ -30,6 +30,7 @@ ALLOWED = {
     "files('ullage.cli').joinpath('data/sample.jsonl').read_bytes()": _DATA,
     "files('ullage.cli').joinpath(f'data/ullage.{args.shell}').read_bytes()": _DATA,
     "page.read_bytes()": _DATA,
+    "mmap.mmap(file.fileno(), mmap.PAGESIZE)": "one page",
     "open(path, 'r+b')": "the list of arrivals, which this process has just written",
     "os.fdopen(descriptor, 'rb', buffering=0)": _PIPE,
     "path.open('rb')": "a pipe that the user names, read up to a bound",
@@ -53,6 +54,9 @@ ALLOWED = {
 }
 # Calls that read to the end if they are not told how much.
 _TO_THE_END = {"read", "readline", "readlines", "readall"}
+# Modules whose functions read a file whole, or open one that may be packed.
+_WHOLE = {"json", "tomllib", "pickle", "plistlib", "mmap", "shutil", "linecache"}
+_OPENING = {"io", "codecs", "gzip", "bz2", "lzma"}
 _WRITES = set("wax")
 
 
@@ -72,18 +76,24 @@ def _reads(call: ast.Call) -> bool:  # noqa: PLR0911  (one case for each way)
     match function.attr:
         case "open" if isinstance(function.value, ast.Name) and function.value.id == "os":
             return "O_WRONLY" not in {node.attr for node in ast.walk(call) if isinstance(node, ast.Attribute)}
+        case "open" if isinstance(function.value, ast.Name) and function.value.id in _OPENING:
+            return not _is_for_writing(call.args[1:])
         case "open":
             return _is_of_a_path(call) and not _is_for_writing(call.args)
         case "fdopen":
             return not _is_for_writing(call.args[1:])
         case "read_bytes" | "read_text":
             return all(isinstance(argument, ast.Constant) for argument in call.args)
+        case "load" | "mmap" | "copyfileobj" | "getlines":
+            return isinstance(function.value, ast.Name) and function.value.id in _WHOLE
         case attribute:
-            return attribute in _TO_THE_END and not call.args
+            return attribute in _TO_THE_END and (not call.args or ast.unparse(call.args[0]) in ("-1", "None"))
 
 
 def _is_of_a_path(call: ast.Call) -> bool:
-    """Says whether `open` has the arguments of a path's: a mode, or an encoding."""
+    """Says whether `open` is that of a path: without arguments on a new one, or with a mode or an encoding."""
+    if not call.args and not call.keywords:
+        return "Path(" in ast.unparse(call.func)
     is_mode = bool(call.args) and isinstance(call.args[0], ast.Constant)
     return is_mode or any(keyword.arg in ("mode", "encoding", "errors") for keyword in call.keywords)
 
@@ -123,6 +133,10 @@ def test_each_exception_is_still_needed() -> None:
         "path.read_text(encoding='utf-8')",
         "sys.stdin.read()",
         "file.readline()",
+        "file.read(-1)",
+        "json.load(file)",
+        "mmap.mmap(number, 0)",
+        "gzip.open(path)",
         "os.open(path, os.O_RDONLY)",
         "os.fdopen(descriptor)",
     ],
