@@ -34,6 +34,7 @@ from benches.state_page import read_page
 from benches.state_records import CALL, RESULT
 from benches.state_truth import fold
 from benches.state_verdicts import RIGHT, Kind
+from ullage.app.compose import throwaway_workspace
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.known_models import price_of
 from ullage.model.events import (
@@ -46,10 +47,13 @@ from ullage.model.events import (
     compaction_block,
 )
 from ullage.model.message import Message, Role, ToolResultBlock
+from ullage.model.settings import Settings
 from ullage.model.usage import PromptCache, Usage
 from ullage.policy.prompt_cache import prompt_cache
+from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.usage import HANDED_OVER, LONG, good_moment
+from ullage.service.conversation.workspace import Workspace
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import get_counter
 
@@ -84,8 +88,10 @@ def run(paths: Sequence[Path]) -> Report:
     found = recorded(paths)
     told = [one for path, transcript in found for one in _foretold(path, transcript)]
     logs = [(path, one) for path, one in found if _is_log(path, one)]
-    advised = [_spent(choice, logs) for choice in CHOICES]
-    taken = {choice: [one for path, log in logs for one in _replayed(choice, path, log)[1]] for choice in CHOICES[2:]}
+    with throwaway_workspace(Settings()) as workspace:
+        replayed = {choice: [_replayed(choice, *log, workspace) for log in logs] for choice in CHOICES}
+    advised = [_spent(choice, each) for choice, each in replayed.items()]
+    taken = {choice: [one for _, handed in replayed[choice] for one in handed] for choice in CHOICES[2:]}
     lacks = {
         choice: [row for row in map(partial(_lacking, choice, ones), Kind) if row] for choice, ones in taken.items()
     }
@@ -250,10 +256,9 @@ def _lacking(choice: str, taken: Sequence[HandOver], kind: Kind) -> dict[str, An
     return {"new sessions by": choice, "kind": kind.value, "true then": there, "lacked": there - said} if there else {}
 
 
-def _spent(choice: str, logs: Sequence[tuple[Path, ImportedTranscript]]) -> dict[str, Any]:
+def _spent(choice: str, replayed: Sequence[tuple[float, list[HandOver]]]) -> dict[str, Any]:
     """Returns the row of a choice: how often a new session was begun, what all requests cost then, and the tokens that
     had to be read again, which are in that."""
-    replayed = [_replayed(choice, path, transcript) for path, transcript in logs]
     taken = [one for _, handed in replayed for one in handed]
     return {
         "choice": choice,
@@ -263,16 +268,19 @@ def _spent(choice: str, logs: Sequence[tuple[Path, ImportedTranscript]]) -> dict
     }
 
 
-def _replayed(choice: str, path: Path, transcript: ImportedTranscript) -> tuple[float, list[HandOver]]:
+def _replayed(
+    choice: str, path: Path, transcript: ImportedTranscript, workspace: Workspace
+) -> tuple[float, list[HandOver]]:
     """Returns what the requests of a conversation cost with a choice, in dollars, and the new sessions that it took."""
     projection = Projection(get_counter(transcript.model), Calibration.prior(0.15), cost=_cost)
+    conversation = Conversation(str(path), workspace, projection, lambda _: None)
     # `gone` are the tokens that a request has no more of its recorded prompt; they are negative if it has more.
     gone, taken, dollars, is_new = 0, list[HandOver](), 0.0, False
     done: set[str] = set()
     for position, event in enumerate((SessionCreated(model=transcript.model), *transcript.events), 1):
         match event:
             case MessageAppended(message=message) if message.role is Role.USER and not _is_result(message):
-                used, moment = projection.tracker.reading.used - gone, good_moment(projection)
+                used, moment = projection.tracker.reading.used - gone, good_moment(conversation)
                 tokens = projection.tracker.reading.breakdown.overhead + HANDED_OVER
                 is_time = choice == "always" or (choice == "advice" and moment and used >= LONG)
                 if used > 2 * tokens and is_time and (handed := _handed_over(path, message.id)):
