@@ -199,7 +199,7 @@ async def test_a_preview_falls_back_to_the_offline_summary() -> None:
     client, provider = meet(f"{says('usage: 1 0')}\nagain:")
     session_id = await fill(client)
     preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
-    assert "## What the user said, word for word\n- #6 Question 2: " in preview["summary"]
+    assert "## What the user said, word for word\n- #4 Question 1: " in preview["summary"]
     assert len(provider.summaries) == 2
 
 

@@ -68,8 +68,10 @@ _WEB_TOKEN = re.compile(r"eyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{4,1000}")
 # What ends with a letter or digit and yet not inside a word: an escape (`\n`, `%22`), the sign of a colour.
 _ESCAPE = re.compile(r"(?:\\(?:[a-z]|u00[0-9a-f]{2})|%[0-9A-F]{2}|\x1b\[[\d;]{0,18}m)\Z")
 _BOT = re.compile(r"\b\d{8,10}:AA[\w-]{30,40}")  # Telegram
+# A header is not a key: near it is a long run, or below it a line that is all key.
 _PEM = re.compile(
-    rf"-----BEGIN {_LABEL}-----(?=.{{0,300}}?[\w+/=]{{20}})(?:.{{0,8000}}?-----END {_LABEL}-----|.{{0,8000}})",
+    rf"-----BEGIN {_LABEL}-----(?=.{{0,300}}?[\w+/=]{{20}}|(?:\\[nr]|\s){{1,4}}[\w+/=]{{10,90}}(?:\\[nr]|\s))"
+    rf"(?:.{{0,8000}}?-----END {_LABEL}-----|.{{0,8000}})",
     re.DOTALL,
 )
 _PUTTY = re.compile(r"PuTTY-User-Key-File-\d.{0,8000}?Private-MAC: \w{10,80}", re.DOTALL)
