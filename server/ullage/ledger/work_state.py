@@ -88,10 +88,15 @@ _MOST_OPEN = 100
 # them.
 _MOST_NAMES = 5
 _MOST_READ = 20_000
-# Names that a text declares, in the words of the most used languages.
+# Names that a text declares, in the words of the most used languages. These begin a line, so that a comment about "the
+# function called twice" declares nothing.
 _DECLARED = re.compile(
-    r"\b(?:def|func|fn|fun|function|class|struct|enum|trait|interface|type|protocol|module|defmodule|defp|const|let|var"
-    r"|val|static|impl|CREATE TABLE(?: IF NOT EXISTS)?)[ \t]+(?:\([^)\n]{0,80}\)[ \t]*)?([A-Za-z_][\w.]{2,60})"
+    r"(?:^|[;{}])[ \t]*[\"'`]{0,3}"
+    r"(?:(?:export|default|declare|async|pub(?:\([^)\n]{0,40}\))?|public|private|protected|internal|static|final|abstract"
+    r"|sealed|partial|open|override|virtual|inline|unsafe|extern|readonly|data)[ \t]+){0,4}"
+    r"(?:def|func|fn|fun|function\*?|(?:enum )?class|struct|enum|trait|interface|type|protocol|module|defmodule|defp|const"
+    r"|let|var|val|static|impl|CREATE TABLE(?: IF NOT EXISTS)?)[ \t]+(?:\([^)\n]{0,80}\)[ \t]*)?([A-Za-z_][\w.]{2,60})",
+    re.MULTILINE,
 )
 # Names that only code has: with a capital or an underscore inside.
 _CODE_NAME = re.compile(r"\b(?=\w*?(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]))[A-Za-z]\w{2,60}\b")

@@ -688,6 +688,26 @@ def test_what_changes_did_to_a_file_is_said_after_each() -> None:
     assert told == ["adds `tax_of`", "adds `tax_of`", "adds `tax_of`, `rate_of`"]
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("// total calls a function called twice\nfunc (b *Bill) total(n int) {", "`total`"),
+        ("# main: a function via which all goes\nmain() {\n  go\n}", ""),
+        ("export default async function load() {}", "`load`"),
+        ("    pub(crate) async fn carry(&self) {", "`carry`"),
+        ("public static final class Rate {", "`Rate`"),
+        ("enum class Colour { RED }", "`Colour`"),
+        ('sql = "x"\n"CREATE TABLE IF NOT EXISTS rates (', "`rates`"),
+        ("for (const each of all) {", ""),
+    ],
+)
+def test_a_change_adds_what_a_line_declares_and_not_what_a_comment_mentions(text: str, names: str) -> None:
+    talk = Talk()
+    talk.call("Edit", {"file_path": "tax.go", "old_string": "...", "new_string": text}, "updated")
+    told = ledger(talk).files[0].beside
+    assert told.partition("adds ")[2].partition(";")[0] == names
+
+
 # Variants of agents
 
 
