@@ -92,14 +92,15 @@ _MOST_READ = 20_000
 # function called twice" declares nothing.
 _DECLARED = re.compile(
     r"(?:^|[;{}])[ \t]*[\"'`]{0,3}"
-    r"(?:(?:export|default|declare|async|pub(?:\([^)\n]{0,40}\))?|public|private|protected|internal|static|final|abstract"
-    r"|sealed|partial|open|override|virtual|inline|unsafe|extern|readonly|data)[ \t]+){0,4}"
-    r"(?:def|func|fn|fun|function\*?|(?:enum )?class|struct|enum|trait|interface|type|protocol|module|defmodule|defp|const"
-    r"|let|var|val|static|impl|CREATE TABLE(?: IF NOT EXISTS)?)[ \t]+(?:\([^)\n]{0,80}\)[ \t]*)?([A-Za-z_][\w.]{2,60})",
+    r"(?:(?:export|default|declare|async|pub(?:\([^)\n]{0,40}\))?|public|private|protected|internal|static|final"
+    r"|abstract|sealed|partial|open|override|virtual|inline|unsafe|extern|readonly|data)[ \t]+){0,4}"
+    r"(?:def|func|fn|fun|function\*?|(?:enum )?class|struct|enum|trait|interface|type|protocol|module|defmodule|defp"
+    r"|const|let|var|val|static|impl|CREATE TABLE(?: IF NOT EXISTS)?)[ \t]+(?:\([^)\n]{0,80}\)[ \t]*)?"
+    r"([A-Za-z_][\w.]{2,60})",
     re.MULTILINE,
 )
-# Names that only code has: with a capital or an underscore inside.
-_CODE_NAME = re.compile(r"\b(?=\w*?(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]))[A-Za-z]\w{2,60}\b")
+# Names that only code has: with a capital or an underscore inside. After a backslash stands an escape: `\nThird`.
+_CODE_NAME = re.compile(r"(?<!\\)\b(?=\w*?(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]))[A-Za-z]\w{2,60}\b")
 _ONE_PACKAGE = re.compile(r"ok\s+\S+\s")
 # Texts and media, which a check reads only if it is one of texts. Lists of requirements and of targets are no texts.
 _TEXTS = re.compile(

@@ -708,6 +708,13 @@ def test_a_change_adds_what_a_line_declares_and_not_what_a_comment_mentions(text
     assert told.partition("adds ")[2].partition(";")[0] == names
 
 
+def test_an_escape_in_a_string_is_no_part_of_a_name() -> None:
+    talk = Talk()
+    new = 'print("one\\nTwo\\tThree", taxRate)'
+    talk.call("Edit", {"file_path": "tax.py", "old_string": "...", "new_string": new}, "updated")
+    assert ledger(talk).files[0].beside == "uses `taxRate`"
+
+
 # Variants of agents
 
 
