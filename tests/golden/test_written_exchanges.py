@@ -200,7 +200,10 @@ def test_the_first_messages_of_acp_happen_as_they_are_written(tmp_path: Path) ->
         ('"source": "reported"', '"source": "estimated"'),
         ('"status": "completed"', '"status": "done"'),
         ('"code": 1501', '"code": -32002'),
-        ('"id": 11, "method": "shutdown"', '"id": 12, "method": "shutdown"'),
+        ('"hits": [\n    {"sessionId"', '"hits": [{"messageId": "m_9"},\n    {"sessionId"'),
+        ('"archived": true', '"archived": false'),
+        ("no session another: list", "no session another; list"),
+        ('"id": 13, "method": "shutdown"', '"id": 14, "method": "shutdown"'),
     ],
 )
 def test_an_exchange_that_is_written_wrongly_does_not_happen(tmp_path: Path, written: str, wrong: str) -> None:

@@ -245,7 +245,7 @@ class MemoryStore:
     def _require(self, session_id: str) -> _Log:
         log = self._logs.get(session_id)
         if log is None or log.deleted:
-            raise SessionNotFound(f"no session {session_id}")
+            raise SessionNotFound(f"no session {session_id}: list the sessions to see which there are")
         return log
 
     def _has_forks(self, session_id: str) -> bool:

@@ -283,7 +283,7 @@
 --- Who started an edit: the user (`manual`) or automatic context management (`automatic`).
 ---@alias ullage.EditTrigger "manual"|"automatic"
 
---- A message in a page. `index` is its index in the transcript. `tokens` is its calibrated count in the context, 0 if it is archived. `inserted` is true for markers and notices, which an edit put into the view. `by_agent` is true for a message with the user's role that the agent's program wrote: a reminder, a command's output, a summary.
+--- A message in a page. `index` is its index in the transcript, from 0, where a `system` of `session/new` is the first message. `tokens` is its calibrated count in the context, 0 if it is archived. `inserted` is true for markers and notices, which an edit put into the view; their `index` is that of the message after them. `by_agent` is true for a message with the user's role that the agent's program wrote: a reminder, a command's output, a summary.
 ---@class (exact) ullage.Entry
 ---@field message ullage.Message
 ---@field index integer
@@ -647,7 +647,7 @@
 ---@field timestamp? integer Default 0.
 ---@field provided? ullage.Provided
 
---- Lists messages. `scope` `context` lists the messages that the model would be sent, `transcript` lists every message, archived or not. `messageId` asks for that message alone, archived or not; scope, offset and limit are then ignored. With `provider`, the result also has the context as a request of that provider.
+--- Lists messages. `scope` `context` lists the messages that the model would be sent, `transcript` lists every message, archived or not. `messageId` asks for that message alone, archived or not; scope, offset and limit are then ignored. Without `limit`, all from `offset` on are listed. With `provider`, the result also has the context as a request of that provider.
 ---@class (exact) ullage.MessagesParams
 ---@field sessionId string
 ---@field messageId? string
@@ -884,7 +884,7 @@
 ---@field data string
 ---@field tokens integer
 
---- A message that matches a search. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the message's index among the appended messages of the session, from 0, inherited ones included. `role` is `tool` for results of tools, which models are sent with the user's role. `fits` says whether the message has most of the query's words near each other; one that does not is seldom what was searched for.
+--- A message that matches a search. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the message's index in the transcript, as in `Entry`, inherited messages included. `role` is `tool` for results of tools, which models are sent with the user's role. `fits` says whether the message has most of the query's words near each other; one that does not is seldom what was searched for. A hit may still be in the context: the `Entry` of its message says whether it is `archived`.
 ---@class (exact) ullage.SearchHit
 ---@field sessionId string
 ---@field messageId string

@@ -484,8 +484,9 @@ export interface EditInfo {
 export type EditTrigger = "manual" | "automatic";
 
 /**
- * A message in a page. `index` is its index in the transcript. `tokens` is its calibrated count in the context, 0 if it
- * is archived. `inserted` is true for markers and notices, which an edit put into the view. `by_agent` is true for a
+ * A message in a page. `index` is its index in the transcript, from 0, where a `system` of `session/new` is the first
+ * message. `tokens` is its calibrated count in the context, 0 if it is archived. `inserted` is true for markers and
+ * notices, which an edit put into the view; their `index` is that of the message after them. `by_agent` is true for a
  * message with the user's role that the agent's program wrote: a reminder, a command's output, a summary.
  */
 export interface Entry {
@@ -1099,7 +1100,8 @@ export interface Message {
 /**
  * Lists messages. `scope` `context` lists the messages that the model would be sent, `transcript` lists every message,
  * archived or not. `messageId` asks for that message alone, archived or not; scope, offset and limit are then ignored.
- * With `provider`, the result also has the context as a request of that provider.
+ * Without `limit`, all from `offset` on are listed. With `provider`, the result also has the context as a request of
+ * that provider.
  */
 export interface MessagesParams {
   readonly sessionId: string;
@@ -1479,9 +1481,10 @@ export interface SealedCompaction {
 
 /**
  * A message that matches a search. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the
- * message's index among the appended messages of the session, from 0, inherited ones included. `role` is `tool` for
- * results of tools, which models are sent with the user's role. `fits` says whether the message has most of the query's
- * words near each other; one that does not is seldom what was searched for.
+ * message's index in the transcript, as in `Entry`, inherited messages included. `role` is `tool` for results of tools,
+ * which models are sent with the user's role. `fits` says whether the message has most of the query's words near each
+ * other; one that does not is seldom what was searched for. A hit may still be in the context: the `Entry` of its
+ * message says whether it is `archived`.
  */
 export interface SearchHit {
   readonly sessionId: string;

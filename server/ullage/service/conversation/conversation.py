@@ -461,9 +461,11 @@ def sized(used: int, edits: Iterable[ContextEdited]) -> Iterator[ContextEdited]:
 
 
 class Entry(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A message in a page. `index` is its index in the transcript. `tokens` is its calibrated count in the context, 0
-    if it is archived. `inserted` is true for markers and notices, which an edit put into the view. `by_agent` is true
-    for a message with the user's role that the agent's program wrote: a reminder, a command's output, a summary."""
+    """A message in a page. `index` is its index in the transcript, from 0, where a `system` of `session/new` is
+    the first message. `tokens` is its calibrated count in the context, 0 if it is archived. `inserted` is true for
+    markers and notices, which an edit put into the view; their `index` is that of the message after them. `by_agent` is
+    true for a message with the user's role that the agent's program wrote: a reminder, a command's output, a
+    summary."""
 
     message: Message
     index: int
