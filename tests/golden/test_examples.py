@@ -94,7 +94,7 @@ def test_every_update_and_status_has_an_example(committed: Mapping[str, Any]) ->
 
 
 def test_every_notice_has_an_example(committed: Mapping[str, Any]) -> None:
-    source = (SOURCE / "service" / "conversation" / "publish.py").read_text()
+    source = (SOURCE / "service" / "conversation" / "bus.py").read_text()
     kinds = set(re.findall(r'^    "(\w+)": Severity', source, re.MULTILINE))
     # Those of a store in PostgreSQL need a server.
     needed = {kind for kind in kinds if not kind.startswith("store_")}

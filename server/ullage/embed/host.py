@@ -34,8 +34,8 @@ from ullage.model.message import Message, TextBlock, join_texts
 from ullage.model.settings import Settings, SummarySettings
 from ullage.model.updates import Update, UsageMeta
 from ullage.service.archive.search import SearchResult
+from ullage.service.conversation.bus import guarded
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.publish import guarded
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import Summarizer, SummaryStream
 from ullage.service.ports.store import SearchHit

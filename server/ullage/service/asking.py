@@ -19,8 +19,8 @@ from ullage.model.answer import (
 )
 from ullage.model.errors import AnswerBroken, ProviderUnavailable
 from ullage.model.updates import Update
+from ullage.service.conversation.bus import notice
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.publish import notice
 from ullage.service.ports.models import Provider
 from ullage.service.ports.world import Chance, Clock
 

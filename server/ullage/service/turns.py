@@ -56,8 +56,8 @@ from ullage.policy.decision import target_for
 from ullage.service.archive.search import message_lines
 from ullage.service.asking import Waits, live_request, stream_with_retries
 from ullage.service.compact.automatic import cannot_be_sent, edits_to_fit
+from ullage.service.conversation.bus import context_cleared
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.publish import context_cleared
 from ullage.service.conversation.usage import require_not_kept
 from ullage.service.conversation.work import Ask, Job
 from ullage.service.plan import OLD_TOOL_USES

@@ -6,7 +6,7 @@ import pytest
 
 from support.workspace import Recorder
 from ullage.model.events import AutoCompacting, ContextEvent, ContextWarning
-from ullage.service.conversation.publish import Bus
+from ullage.service.conversation.bus import Bus
 
 WARNING = ContextWarning(session_id="s_1", used=820, usable=1_000, window=1_250, compact_at=900)
 COMPACTING = AutoCompacting(session_id="s_2", used=910)

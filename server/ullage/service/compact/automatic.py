@@ -56,9 +56,9 @@ from ullage.policy.decision import (
     worth_clearing,
 )
 from ullage.service.compact.run import compact_with_fallbacks
+from ullage.service.conversation.bus import context_cleared, notice
 from ullage.service.conversation.conversation import Changed, Conversation, Planned, sized
 from ullage.service.conversation.environment import beside_the_log
-from ullage.service.conversation.publish import context_cleared, notice
 from ullage.service.conversation.work import Ask, Job
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.plan import (

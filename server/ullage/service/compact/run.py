@@ -59,8 +59,8 @@ from ullage.model.updates import (
 from ullage.policy.decision import Breaker
 from ullage.redaction.clean import clean, redact
 from ullage.redaction.privacy import hide_text, with_texts
+from ullage.service.conversation.bus import notice, offline_summary_used
 from ullage.service.conversation.conversation import Conversation, Planned
-from ullage.service.conversation.publish import notice, offline_summary_used
 from ullage.service.conversation.usage import require_not_kept
 from ullage.service.conversation.work import Job
 from ullage.service.plan import SUMMARIES, Attempt, finish

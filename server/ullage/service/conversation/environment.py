@@ -38,8 +38,8 @@ from ullage.policy.budget import ContextBudget, make_budget
 from ullage.policy.evidence import RECENT_COMPACTIONS, Compacted, Evidence
 from ullage.policy.threshold import Finding, find_threshold, of_same_window
 from ullage.policy.window import Candidates, find_window
+from ullage.service.conversation.bus import Bus
 from ullage.service.conversation.projection import Projection, agent_of
-from ullage.service.conversation.publish import Bus
 from ullage.service.ports.agent_files import (
     NoOwnFiles,
     NoTraces,

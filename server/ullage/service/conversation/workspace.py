@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager
 from ullage.model.errors import SessionNotFound, StoreError
 from ullage.model.events import Event, ModelChanged, Record, SessionCreated, SessionForked
 from ullage.model.settings import Settings
+from ullage.service.conversation.bus import notice
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Environment
-from ullage.service.conversation.publish import notice
 from ullage.service.conversation.usage import publish_change
 from ullage.service.conversation.work import repeated
 from ullage.service.ports.store import StoredSession, StoreNews

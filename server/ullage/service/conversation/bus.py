@@ -1,4 +1,4 @@
-"""Publishing: the bus that carries updates and events to listeners and handlers, and the texts of notices.
+"""The bus that carries updates and events to listeners and handlers, and the texts of notices.
 
 A listener gets every update; doors send updates to their clients. A handler gets one kind of `ContextEvent` as a value.
 Both may subscribe to one session only. An event is published once: handlers get the value, listeners get a notice.
