@@ -18,8 +18,9 @@ from benches.report import Report, Row, at_most
 from support.log_trees import to_bytes
 from support.transcripts import ROOT
 from ullage.agents.discovery import origin_in
+from ullage.host.side_files import ARCHIVE, beside
 from ullage.service.ports.agent_files import Source
-from ullage.store.originals.sqlite_originals import SqliteOriginals, archive_path
+from ullage.store.originals.sqlite_originals import SqliteOriginals
 
 _STEP = 4 << 20
 # Bytes of transcripts in the archive with which a follower is started again. Five times as many take a quarter of an
@@ -83,7 +84,7 @@ def _measure(archive: Path, name: str, paths: Iterable[Path]) -> Row:
 def _measure_restart(home: Path, files: Sequence[Path]) -> Row:
     """Measures the start of a follower whose archive has many copies of these files, each with other words."""
     home.mkdir()
-    archive, raw = archive_path(home / "store.db"), 0
+    archive, raw = beside(home / "store.db", ARCHIVE), 0
     begun = time.process_time()
     with SqliteOriginals(archive) as originals:
         for number in count():

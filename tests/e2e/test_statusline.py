@@ -15,7 +15,7 @@ import pytest
 
 from support.command_line import Ran, ullage
 from ullage.cli.statusline.files import read_told
-from ullage.store.sqlite.catalogue import catalogue_path
+from ullage.host.side_files import CATALOGUE, beside
 from ullage.store.sqlite.catalogue_notes import SqliteTold
 
 # Seconds. A busy machine may be slow.
@@ -78,7 +78,7 @@ class Place:
 
     def age(self, at: int) -> None:
         """Has all that agents have said be said at a time, in Unix milliseconds."""
-        with closing(sqlite3.connect(catalogue_path(self.store), isolation_level=None)) as catalogue:
+        with closing(sqlite3.connect(beside(self.store, CATALOGUE), isolation_level=None)) as catalogue:
             catalogue.execute("UPDATE told SET at = ?", (at,))
 
 
@@ -155,15 +155,15 @@ def test_what_the_agent_says_is_kept_for_the_process_that_follows(place: Place) 
     assert [said["model"] for _, said in read_told(str(place.store))] == [{"id": "m"}]
     assert SqliteTold(place.store)(ID) == 200_000
     if sys.platform != "win32":
-        assert catalogue_path(place.store).stat().st_mode & 0o777 == 0o600
+        assert beside(place.store, CATALOGUE).stat().st_mode & 0o777 == 0o600
 
 
 def test_what_the_process_that_follows_knows_is_not_written_again(place: Place) -> None:
     for known in ({}, {"window": 100_000}, {"window_source": "rule"}):
         place.show(row(**{"window": 200_000, "window_source": "agent"} | known))
         place.run(given=said())
-        assert catalogue_path(place.store).exists() is bool(known)
-        catalogue_path(place.store).unlink(missing_ok=True)
+        assert beside(place.store, CATALOGUE).exists() is bool(known)
+        beside(place.store, CATALOGUE).unlink(missing_ok=True)
     # Without that process, the next one has to know it.
     place.show(row(window=200_000, window_source="agent"), follower=dead_process())
     place.run(given=said())
@@ -173,7 +173,7 @@ def test_what_the_process_that_follows_knows_is_not_written_again(place: Place) 
 @pytest.mark.parametrize("name", ["../../x", "..", "", "a/b", "a\\b", "x" * 500])
 def test_an_id_that_is_no_name_is_not_kept(place: Place, name: str) -> None:
     assert place.line(given=said() | {"session_id": name}) == "◔ 46% · 91K/200K\n"
-    assert not catalogue_path(place.store).exists()
+    assert not beside(place.store, CATALOGUE).exists()
 
 
 def test_what_was_said_long_ago_goes(place: Place) -> None:
@@ -185,7 +185,7 @@ def test_what_was_said_long_ago_goes(place: Place) -> None:
 
 @pytest.mark.parametrize("text", [None, "a file that is no catalogue"])
 def test_a_catalogue_that_cannot_be_written_changes_nothing_in_the_line(place: Place, text: str | None) -> None:
-    catalogue = catalogue_path(place.store)
+    catalogue = beside(place.store, CATALOGUE)
     catalogue.mkdir(parents=True) if text is None else catalogue.write_text(text, encoding="utf-8")
     assert place.line(given=said()) == "◔ 46% · 91K/200K\n"
     assert place.line("--plain", "--cwd", "/home/user/project") == ""

@@ -27,6 +27,7 @@ from ullage.app.catalogue import KnownConversations, families
 from ullage.app.compose import SessionTraces
 from ullage.cli.statusline.files import keep
 from ullage.formats.parsing import Document
+from ullage.host.side_files import CATALOGUE, beside
 from ullage.model.events import CompactionCause
 from ullage.model.settings import Notices
 from ullage.model.usage import FollowedRow, LiveSessions, RateLimit, UsageSource
@@ -34,7 +35,7 @@ from ullage.policy.evidence import Compacted
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.rows import row_of
 from ullage.service.imports import project_transcript
-from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue, catalogue_path
+from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue
 from ullage.system.transcript_files import read_database, read_transcript_file
 from ullage.watch.candidates import find_candidates, is_of_sub_agent
 
@@ -462,7 +463,7 @@ def test_no_byte_stays_in_a_catalogue_in_which_an_older_sqlite_has_overwritten_n
 ) -> None:
     file, store = put_claude(home, ID, "Snow", tokens=9_000), home.path.parent / "store.db"
     known(home, workspace)
-    path = catalogue_path(store)
+    path = beside(store, CATALOGUE)
     with closing(sqlite3.connect(path, isolation_level=None)) as catalogue:
         catalogue.execute("PRAGMA secure_delete = OFF")
         catalogue.execute("UPDATE conversations SET title = ?", ("the walnut is ripe " * 400,))

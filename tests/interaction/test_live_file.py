@@ -17,7 +17,8 @@ from support.follower_ports import follower_ports
 from support.log_trees import to_bytes
 from support.session_log import line, say
 from support.workspace import TestClient, build_test_client
-from ullage.app.running_now import LiveRowsShown, live_path
+from ullage.app.running_now import LiveRowsShown
+from ullage.host.side_files import CATALOGUE, LIVE, beside
 from ullage.model.errors import StoreUnavailable
 from ullage.model.usage import (
     CacheSource,
@@ -32,7 +33,7 @@ from ullage.model.usage import (
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.ports.agent_files import FoundFile
-from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue, catalogue_path
+from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue
 from ullage.store.sqlite.catalogue_notes import ForgottenList
 from ullage.system.growing_files import GrowingFiles
 
@@ -63,7 +64,7 @@ class Machine:
         self.lease = OneLease()
         self.path = folder / f"{ID}.jsonl"
         self.store = folder / "store.db"
-        self.live = live_path(self.store)
+        self.live = beside(self.store, LIVE)
         # Next to a store.
         self.read_list = folder / "store.db.catalogue.db"
         self.processes: dict[tuple[str, str], int | None] = {}
@@ -292,7 +293,7 @@ def test_the_live_file_says_whether_its_writer_tells_on_the_desktop(tmp_path: Pa
     store = tmp_path / "store.db"
     for is_told in (False, True):
         LiveRowsShown(store, lambda is_told=is_told: is_told).write(LiveSessions(at=0, follower=1, sessions=()))
-        assert msgspec.json.decode(live_path(store).read_bytes(), type=LiveSessions).desktop is is_told
+        assert msgspec.json.decode(beside(store, LIVE).read_bytes(), type=LiveSessions).desktop is is_told
 
 
 async def test_rate_limits_that_an_agent_says_meanwhile_are_in_its_row(tmp_path: Path) -> None:
@@ -339,7 +340,7 @@ def test_what_is_followed_is_read_as_it_was_written_and_once(tmp_path: Path) -> 
         }
         assert reading.read() is None
     # A catalogue that is made again has all of it with the next write.
-    catalogue_path(store).unlink()
+    beside(store, CATALOGUE).unlink()
     writing.write(LiveSessions(at=7, follower=41, sessions=(first, second)))
     said = FollowedNow(store).read()
     assert said is not None

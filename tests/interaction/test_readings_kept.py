@@ -10,9 +10,9 @@ import pytest
 
 from support.followed_rig import Rig, talk
 from support.log_trees import to_bytes
+from ullage.host.side_files import CATALOGUE, beside
 from ullage.model.events import SessionRenamed
 from ullage.service.ports.agent_files import Appended, FoundFile, Growth, Mark, Pieces, Replaced
-from ullage.store.sqlite.catalogue import catalogue_path
 from ullage.store.sqlite.catalogue_notes import SqliteReadings
 from ullage.system.growing_files import GrowingFiles
 
@@ -59,7 +59,9 @@ class Restarted(Rig):
 
     def ask(self, statement: str, *values: Any) -> list[Any]:
         """Returns what the catalogue answers."""
-        with closing(sqlite3.connect(catalogue_path(self.path.parent / "store.db"), isolation_level=None)) as catalogue:
+        with closing(
+            sqlite3.connect(beside(self.path.parent / "store.db", CATALOGUE), isolation_level=None)
+        ) as catalogue:
             return catalogue.execute(statement, values).fetchall()
 
     async def read_on(self) -> list[int]:
@@ -187,7 +189,7 @@ async def test_the_reading_is_kept_again_when_the_file_has_grown_much_and_only_t
 ) -> None:
     rig = Restarted(tmp_path)
     await rig.begin()
-    assert catalogue_path(tmp_path / "store.db").stat().st_mode & 0o077 == 0
+    assert beside(tmp_path / "store.db", CATALOGUE).stat().st_mode & 0o077 == 0
     before = rig.kept
     assert len(before) == 1
     rig.add(to_bytes(_LINES[40:42]))
@@ -205,7 +207,7 @@ async def test_no_reading_of_a_small_file_is_kept(tmp_path: Path) -> None:
     rig.write(talk("One", "Two"))
     await rig.followed.read_all()
     await rig.followed.keep()
-    assert not catalogue_path(tmp_path / "store.db").exists()
+    assert not beside(tmp_path / "store.db", CATALOGUE).exists()
 
 
 async def test_the_oldest_readings_go_when_there_are_many(tmp_path: Path) -> None:

@@ -54,7 +54,8 @@ Limit = Annotated[int, Meta(ge=1, le=1_000)]
 class MessagesParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Lists messages. `scope` `context` lists the messages that the model would be sent, `transcript` lists every
     message, archived or not. `messageId` asks for that message alone, archived or not; scope, offset and limit are then
-    ignored. Without `limit`, all from `offset` on are listed. With `provider`, the result also has the context as a request of that provider."""
+    ignored. Without `limit`, all from `offset` on are listed. With `provider`, the result also has the context as a
+    request of that provider."""
 
     session_id: str
     message_id: str | None = None

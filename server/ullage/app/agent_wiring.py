@@ -24,6 +24,7 @@ from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS, agent_of_word
 from ullage.agents.wiring import HookPlace, Plugin, SettingsFile, Shell, Wiring
 from ullage.bounds import OWN_FILE, read_plain
+from ullage.host.side_files import WIRED, beside
 from ullage.model.errors import InvalidRequest
 from ullage.model.store_address import is_address
 from ullage.store.store_place import StorePlace, local_path
@@ -58,7 +59,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
 def receipt_path(store: Path, word: str) -> Path:
     """Returns the place of the receipt for an agent, for the store at `store`."""
-    return store.with_name(f"{store.name}.wired") / f"{word}.json"
+    return beside(store, WIRED) / f"{word}.json"
 
 
 def read_receipt(store: Path, word: str) -> Receipt | None:

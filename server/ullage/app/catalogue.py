@@ -31,6 +31,7 @@ from ullage.app.running_now import live_now
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.formats.transcripts.format import Format, from_last_answer
+from ullage.host.side_files import READER, beside
 from ullage.model.errors import (
     InputError,
     InvalidRequest,
@@ -543,7 +544,7 @@ class ReadingAll:
         self._workspace = workspace
         self._known = found
         path = local_path(place)
-        self._lease = FileLease(path.with_name(f"{path.name}.reader"))
+        self._lease = FileLease(beside(path, READER))
         missing = [
             FoundFile(path=Path(one.path), agent=one.agent, run=one.run, origin_id=one.agent_session_id)
             for one in known

@@ -25,11 +25,12 @@ from msgspec.structs import replace
 from ullage.agents.discovery import Discovery, Wanted, is_kept_for, kept_path, origin_in
 from ullage.agents.table import AGENTS, agent_called
 from ullage.agents.transcripts import read_document
-from ullage.app.running_now import FollowedRows, LiveRowsShown, live_path, running_agents
+from ullage.app.running_now import FollowedRows, LiveRowsShown, running_agents
 from ullage.app.team_sending import TeamReading
 from ullage.app.telemetry import telemetry, traced
 from ullage.bounds import SETTINGS, read_text
 from ullage.formats.transcripts.builder import ImportedTranscript
+from ullage.host.side_files import ARCHIVE, FOLLOWER, HOOKS, LIVE, beside
 from ullage.known_models import ContextLimits, price_of
 from ullage.model.errors import InputError, InvalidRequest, NotFound, StoreError, UllageError
 from ullage.model.settings import (
@@ -61,7 +62,7 @@ from ullage.service.ports.store import SessionStore, TakesNews, no_news
 from ullage.service.ports.world import FollowingListener, KeepingQuestion, Ports
 from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.store.memories.memory_files import project_memory
-from ullage.store.originals.sqlite_originals import SqliteOriginals, archive_path
+from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue, SqliteReadFiles, forgotten_key
 from ullage.store.sqlite.catalogue_notes import ForgottenList, Keeping, SqliteReadings, SqliteTold, ToldOnce
 from ullage.store.store_place import StorePlace, local_path, news_of, open_sessions_at
@@ -82,7 +83,7 @@ from ullage.watch.candidates import AgentsOwnFiles, Candidate, find_candidates, 
 def open_originals(store: StorePlace | None) -> Generator[SqliteOriginals | None]:
     """Opens the archive that belongs to a session store (None: the user's) for the block. Yields None if there is no
     archive. Raises `StoreUnavailable` if it can't be used."""
-    path = archive_path(local_path(store))
+    path = beside(local_path(store), ARCHIVE)
     if not path.exists():
         yield None
         return
@@ -112,7 +113,7 @@ class SessionTraces:
             SqliteCatalogue(self._path).remove(path, agent_session_id)
         self._rewrite_live_file(shown, agent_session_id, path)
         if agent_session_id and Path(agent_session_id).name == agent_session_id:
-            _remove(self._path.with_name(f"{self._path.name}.hooks"), agent_session_id)
+            _remove(beside(self._path, HOOKS), agent_session_id)
 
     def remove_kept(self, agent_session_id: str, path: str, /) -> None:
         """Removes the files of this conversation from the archive. Blocks. Raises `StoreError`."""
@@ -133,7 +134,7 @@ class SessionTraces:
         left = tuple(row for row in shown.sessions if not is_it(row)) if shown else ()
         if shown and len(left) < len(shown.sessions):
             with suppress(StoreError):
-                replace_file(live_path(self._path), msgspec.json.encode(replace(shown, sessions=left)))
+                replace_file(beside(self._path, LIVE), msgspec.json.encode(replace(shown, sessions=left)))
 
 
 def _remove(folder: Path, name: str) -> None:
@@ -462,7 +463,7 @@ def make_follower(
     is that of the workspace's store, by default the user's; the lease and the live file of this machine are next to
     it. If the user wants conversations kept, it also reads those that changed before, so that a search finds them."""
     path = local_path(place)
-    lease = FileLease(path.with_name(f"{path.name}.follower"))
+    lease = FileLease(beside(path, FOLLOWER))
     live = LiveRowsShown(path, lambda: shows(workspace.settings.notices))
     told = SqliteTold(path)
     reminders = Reminders(workspace, _notify, ToldOnce(path), _clock)
@@ -510,7 +511,7 @@ def _make_keeper(workspace: Workspace, store_path: Path) -> OriginalsKeeper | No
     settings = workspace.settings.archive
     if not settings.enabled:
         return None
-    opening = partial(SqliteOriginals, archive_path(store_path))
+    opening = partial(SqliteOriginals, beside(store_path, ARCHIVE))
     ports = KeptPorts(
         open=opening,
         files=AgentOriginals(),
@@ -591,7 +592,7 @@ class KeepingAnswer:
         return KeepingQuestion(
             conversations=len(sources),
             size=sum(stat[0] for one in sources if (stat := files.stat(one.path))),
-            path=str(archive_path(self._store_path)),
+            path=str(beside(self._store_path, ARCHIVE)),
             limit=_most_bytes(self._settings),
         )
 

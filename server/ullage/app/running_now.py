@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ullage.agents.table import AGENTS
 from ullage.host import this_system
+from ullage.host.side_files import LIVE, beside
 from ullage.model.usage import FollowedRow, LiveSessions
 from ullage.store.sqlite.catalogue import FollowedNow
 from ullage.store.store_place import StorePlace, local_path
@@ -23,7 +24,7 @@ class LiveRowsShown:
     def __init__(self, store: Path, on_desktop: Callable[[], bool] = lambda: False) -> None:
         self._on_desktop = on_desktop
         self._catalogue = FollowedNow(store)
-        self._path = live_path(store)
+        self._path = beside(store, LIVE)
 
     def write(self, sessions: LiveSessions) -> None:
         """Replaces what is shown, in the file at once as a whole. Raises `StoreUnavailable`."""
@@ -39,11 +40,6 @@ class LiveRowsShown:
     def close(self) -> None:
         """Closes what `read` keeps open."""
         self._catalogue.close()
-
-
-def live_path(store: Path) -> Path:
-    """Returns the path of the live file of the store at `store`."""
-    return store.with_name(f"{store.name}.live.json")
 
 
 def running_agents() -> Mapping[tuple[str, str], int | None]:

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from ullage.host.side_files import TEAM_SENDER, TEAM_SENT, data_folder
 from ullage.model.errors import Conflict, InvalidRequest, StoreUnavailable, UllageError
 from ullage.model.store_address import is_address
 from ullage.model.words import package_missing
@@ -112,7 +113,7 @@ Tell = Callable[[int, int], object]
 
 def sent_path() -> Path:
     """Returns the folder with what was sent of each shared folder."""
-    return choices_path().with_name("team.sent")
+    return data_folder() / TEAM_SENT
 
 
 def store_name(place: StorePlace | None) -> str:
@@ -123,7 +124,7 @@ def store_name(place: StorePlace | None) -> str:
 @contextmanager
 def sending_alone(patience: float = _PATIENCE) -> Generator[None]:
     """Has the block send alone of all processes of this machine. Raises `Conflict` if another one sends for long."""
-    path = choices_path().with_name("team.sender")
+    path = data_folder() / TEAM_SENDER
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     lease = FileLease(path)
     until = time.monotonic() + patience

@@ -33,8 +33,9 @@ from ullage.app.agent_wiring import (
 from ullage.app.compose import open_originals
 from ullage.app.team_sending import sent_path
 from ullage.bounds import OWN_FILE, read_plain
-from ullage.cli.commands.hook import CHECK, arrivals_path
+from ullage.cli.commands.hook import CHECK
 from ullage.cli.drawing import ago, plural
+from ullage.host.side_files import ARRIVALS, beside
 from ullage.model.errors import (
     AuthenticationFailed,
     InputError,
@@ -346,7 +347,7 @@ def wiring_checks(store: StorePlace | None) -> Iterator[Check]:
 def read_arrivals(store: Path) -> list[Arrival]:
     """Returns the hooks that arrived, the newest last. Lines that can't be read are left out."""
     try:
-        lines = read_plain(arrivals_path(str(store)), OWN_FILE).splitlines()
+        lines = read_plain(beside(store, ARRIVALS), OWN_FILE).splitlines()
     except OSError:
         return []
     found = list[Arrival]()

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
+from ullage.host.side_files import OFFLINE, beside
 from ullage.model.errors import StoreUnavailable
 from ullage.model.settings import OfflineSettings
 from ullage.model.store_address import is_address, local_name
@@ -68,8 +69,7 @@ def open_sessions_at(
 
 def offline_path(place: str) -> Path:
     """Returns the file with this machine's copy of the store at an address in PostgreSQL."""
-    path = local_path(place)
-    return path.with_name(f"{path.name}.offline.db")
+    return beside(local_path(place), OFFLINE)
 
 
 def news_of(store: SessionStore) -> TakesNews:

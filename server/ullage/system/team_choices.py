@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from ullage.bounds import OWN_FILE, read_plain
+from ullage.host.side_files import TEAM, TEAM_PRIVATE, data_folder
 from ullage.model.errors import InvalidRequest
 from ullage.model.store_address import is_address
 from ullage.service.ports.store import SentMark, digest_of
@@ -44,9 +45,7 @@ class TeamChoices(Struct, frozen=True, kw_only=True):
 
 def choices_path() -> Path:
     """Returns the file with what the user of this machine shares, whatever the store."""
-    from platformdirs import user_data_path  # noqa: PLC0415  (a cold import that a given path spares)
-
-    return user_data_path("ullage", appauthor=False) / "team.json"
+    return data_folder() / TEAM
 
 
 def archive_of(given: str | None, choices: TeamChoices) -> str:
@@ -124,9 +123,7 @@ class PrivatePatterns(Struct, frozen=True, kw_only=True):
 
 def private_path() -> Path:
     """Returns the folder in which the patterns of the user's editors are kept, in the user's data folder."""
-    from platformdirs import user_data_path  # noqa: PLC0415  (a cold import that a given path spares)
-
-    return user_data_path("ullage", appauthor=False) / "team.private"
+    return data_folder() / TEAM_PRIVATE
 
 
 def keep_private(place: Path, private: PrivatePatterns) -> None:

@@ -1,5 +1,6 @@
 """What agents say to their status lines is known to whoever follows them."""
 
+import ast
 import json
 import os
 import sqlite3
@@ -14,8 +15,10 @@ from support.receipts import receipts_of
 from ullage.cli.commands.hook import note_receipt
 from ullage.cli.statusline.files import as_object, keep, parse, read_told
 from ullage.cli.statusline.line import window_of
+from ullage.host import side_files
+from ullage.host.side_files import CATALOGUE, beside
 from ullage.model.usage import RateLimit
-from ullage.store.sqlite.catalogue import SqliteCatalogue, SqliteReadFiles, catalogue_path
+from ullage.store.sqlite.catalogue import SqliteCatalogue, SqliteReadFiles
 from ullage.store.sqlite.catalogue_notes import ForgottenList, Keeping, Receipts, SqliteTold, ToldOnce
 from ullage.store.sqlite.quick_catalogue import add_receipt
 
@@ -141,7 +144,7 @@ def test_the_oldest_receipts_go_and_only_the_user_may_read_the_others(tmp_path: 
     assert kept == [*range(kept[0], 90)]
     assert kept[0] > 0
     if sys.platform != "win32":
-        assert catalogue_path(tmp_path / "store.db").stat().st_mode & 0o777 == 0o600
+        assert beside(tmp_path / "store.db", CATALOGUE).stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("name", ["store.db", "missing/store.db"])
@@ -153,7 +156,7 @@ def test_hooks_that_come_first_make_the_catalogue_that_others_use(tmp_path: Path
     given(store, "more")
     assert [receipt.text for receipt in Receipts(store)("s-1")] == ["text", "more"]
     assert ForgottenList(store).read() == {"/a": 5}
-    with closing(sqlite3.connect(catalogue_path(store))) as catalogue:
+    with closing(sqlite3.connect(beside(store, CATALOGUE))) as catalogue:
         assert catalogue.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
@@ -225,7 +228,7 @@ def test_what_is_kept_stays_when_another_version_has_made_the_other_tables(tmp_p
     store = tmp_path / "store.db"
     put_all(tmp_path)
     SqliteCatalogue(store).read()
-    with closing(sqlite3.connect(catalogue_path(store), isolation_level=None)) as catalogue:
+    with closing(sqlite3.connect(beside(store, CATALOGUE), isolation_level=None)) as catalogue:
         catalogue.execute("PRAGMA user_version = 2")
     check_all(store)
 
@@ -237,3 +240,19 @@ def test_what_cannot_be_read_is_removed(tmp_path: Path, text: str) -> None:
     store = tmp_path / "store.db"
     assert (Keeping(store).wanted, ForgottenList(store).read(), Receipts(store)("s")) == (None, {}, ())
     assert left(tmp_path) == []
+
+
+def test_only_one_module_names_the_files_next_to_a_store() -> None:
+    names = {value for name, value in vars(side_files).items() if name.isupper() and isinstance(value, str)}
+    # Stores in folders of tests and demos have its name, too.
+    names.remove(side_files.STORE)
+    assert len(names) >= 14
+    package = Path(side_files.__file__).parents[1]
+    named = {
+        (path.name, node.value)
+        for path in package.rglob("*.py")
+        if path.name != "side_files.py" and any(f'{name}"' in (text := path.read_text()) for name in names)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names
+    }
+    assert named == set()

@@ -14,6 +14,7 @@ from ullage.cli.drawing import Column, in_bytes, plural, table
 from ullage.cli.output import Screen, agreed, print_json, working
 from ullage.cli.reports import Report
 from ullage.cli.this_folder import ShortIds
+from ullage.host.side_files import ARCHIVE, beside
 from ullage.model.errors import InputError
 from ullage.service.archive.forgetting import (
     HeldConversation,
@@ -28,7 +29,6 @@ from ullage.service.archive.forgetting import (
 )
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import Originals
-from ullage.store.originals.sqlite_originals import archive_path
 from ullage.store.store_place import local_path
 
 
@@ -165,7 +165,7 @@ def _cells(one: HeldConversation, names: ShortIds) -> Sequence[str]:
 
 
 def _size(store: str | None) -> int:
-    paths = (local_path(store), archive_path(local_path(store)))
+    paths = (local_path(store), beside(local_path(store), ARCHIVE))
     return sum(path.stat().st_size for path in paths if path.exists())
 
 

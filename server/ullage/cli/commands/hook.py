@@ -12,6 +12,7 @@ from ullage.cli.statusline.files import as_list, as_object, is_safe, parse
 from ullage.cli.statusline.line import Figure, figure_of_row
 from ullage.cli.store_choice import local_store
 from ullage.host import this_system
+from ullage.host.side_files import ARRIVALS
 from ullage.store.sqlite.quick_catalogue import add_receipt
 
 TYPE_CHECKING = False
@@ -498,15 +499,10 @@ def note_receipt(
     add_receipt(store, texts["session"], at, receipt.encode())
 
 
-def arrivals_path(store: str) -> str:
-    """Returns the path of the list of hooks that arrived, for the store at `store`."""
-    return f"{store}.hooks.jsonl"
-
-
 def note_arrival(store: str, texts: "Mapping[str, str]", characters: int, given: "Mapping[str, int]") -> None:
     """Adds a line: the time, these texts, the number of characters of the answer, and how many losses of each kind it
     has. All texts are plain words, so that they need no escapes in JSON. Raises `OSError`."""
-    path = arrivals_path(store)
+    path = store + ARRIVALS
     os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)  # noqa: PTH103, PTH120
     told = "".join(f',"{name}":"{text}"' for name, text in texts.items())
     counts = ",".join(f'"{kind}":{count}' for kind, count in given.items())

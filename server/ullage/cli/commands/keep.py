@@ -12,8 +12,8 @@ from ullage.cli.arguments import StoreOptions, add_json, read_options
 from ullage.cli.drawing import Column, in_bytes, table
 from ullage.cli.output import Screen, print_json
 from ullage.cli.reports import Report
+from ullage.host.side_files import ARCHIVE, beside
 from ullage.service.ports.agent_files import Room
-from ullage.store.originals.sqlite_originals import archive_path
 from ullage.store.sqlite.catalogue_notes import Keeping
 from ullage.store.store_place import local_path
 
@@ -63,7 +63,7 @@ _COLUMNS = (
 def run(args: Namespace) -> int:
     """Prints the room that each agent's files take in the archive, after turning it on or off if asked. Returns 0."""
     options, screen = read_options(args, KeepOptions), Screen.of(args)
-    path = archive_path(local_path(options.store))
+    path = beside(local_path(options.store), ARCHIVE)
     keeping = Keeping(local_path(options.store))
     if options.action:
         keeping.answer(keep=options.action == "on")

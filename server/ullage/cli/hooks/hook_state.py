@@ -16,6 +16,7 @@ import time
 from ullage.bounds import LARGEST_VALUE, OWN_FILE, open_plain, read_plain
 from ullage.cli.statusline.files import as_object, parse, remove, remove_old
 from ullage.host import this_system, write_whole
+from ullage.host.side_files import HOOKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class HookState:
     """The files of a session, for the store at `store`. The session's id is one that a file can be named after."""
 
     def __init__(self, store: str, session: str) -> None:
-        self._folder = f"{store}.hooks"
+        self._folder = store + HOOKS
         self._base = f"{self._folder}/{session}"
 
     def ask(self, summary: str) -> None:

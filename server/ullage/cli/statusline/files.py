@@ -10,6 +10,7 @@ import time
 
 from ullage.bounds import OWN_FILE, read_plain
 from ullage.host import this_system
+from ullage.host.side_files import LIVE, STORE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,13 +65,13 @@ def default_store() -> str:
     `platformdirs` takes longer to import than all else here."""
     home = os.path.expanduser("~")  # noqa: PTH111
     folder = this_system.data_folder(home)
-    return os.path.join(folder, "ullage", "sessions.db")  # noqa: PTH118
+    return os.path.join(folder, "ullage", STORE)  # noqa: PTH118
 
 
 def read_live(store: str) -> "tuple[list[dict[str, Any]], bool]":
     """Returns the rows of the live file, last changed first, and whether a process keeps them up to date. There are no
     rows if the file can't be read."""
-    live = _read_object(f"{store}.live.json")
+    live = _read_object(store + LIVE)
     if live.get("version") != 1:
         return [], False
     return [as_object(row) for row in as_list(live.get("sessions"))], this_system.runs(live.get("follower"))

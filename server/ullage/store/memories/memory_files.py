@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ullage.host.side_files import MEMORIES, data_folder
 from ullage.memory.memory_tool import DEPTH, LEVELS, MemoryEntry, MemoryPath, TextEdit, folded, is_listed
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
 from ullage.store.memories.memory_walk import (
@@ -292,18 +293,12 @@ def memory_base(cwd: str | None = None, data: Path | None = None) -> Path:
     elsewhere brings no memory with it. A project is known by its folder's real path, so that a link to it leads to the
     same memory.
     """
-    root = (data or _user_data()) / "memories"
+    root = (data or data_folder()) / MEMORIES
     if cwd is None:
         return root / "user"
     real = Path(cwd).resolve()
     digest = hashlib.sha256(str(real).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return root / "projects" / f"{_PLAIN.sub('-', real.name)[:40]}-{digest}"
-
-
-def _user_data() -> Path:
-    from platformdirs import user_data_path  # noqa: PLC0415  (a cold import that a given path spares)
-
-    return user_data_path("ullage", appauthor=False)
 
 
 def project_memory(cwd: str, store_path: Path | None) -> FolderMemory:

@@ -91,11 +91,6 @@ _TABLES = (
 )
 
 
-def archive_path(store: Path) -> Path:
-    """Returns the path of the archive that belongs to a session store."""
-    return store.with_name(f"{store.name}.archive")
-
-
 def connect(path: Path) -> sqlite3.Connection:
     """Opens an archive and returns a connection, which any thread may use, one at a time. Makes the file and its
     folders if they are missing. Raises `sqlite3.Error` and `OSError`."""

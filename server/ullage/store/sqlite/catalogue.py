@@ -24,6 +24,7 @@ from ullage import __version__
 from ullage.agents.discovery import DATABASES, kept_path
 from ullage.agents.table import compact_command, short_name
 from ullage.bounds import OWN_FILE, read_plain
+from ullage.host.side_files import CATALOGUE, beside
 from ullage.model.usage import FollowedRow, LiveSessions
 from ullage.service.ports.agent_files import GivenBack, ReadFile
 from ullage.store.sqlite.database import connected, make_file, overwrite_deleted, transaction
@@ -37,9 +38,9 @@ NOTES_TABLES = (
     "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL, at INTEGER NOT NULL) "
     "WITHOUT ROWID",
 )
-_FORGOTTEN, _KEEPING, _TOLD, _GIVEN = "forgotten.json", "keeping.json", "statusline", "given"
+_FORGOTTEN, _KEEPING, _TOLD, _GIVEN = ".forgotten.json", ".keeping.json", ".statusline", ".given"
 # What the last two held is read again.
-_OLD = (_FORGOTTEN, _KEEPING, _TOLD, _GIVEN, "readings", "read.json")
+_OLD = (_FORGOTTEN, _KEEPING, _TOLD, _GIVEN, ".readings", ".read.json")
 
 
 class _Forgotten(Struct, frozen=True):
@@ -61,7 +62,7 @@ class _Said(Struct, frozen=True):
 
 def has_old(store: Path) -> bool:
     """Returns whether one of the files is next to the store at `store`."""
-    return any(_beside(store, name).exists() for name in _OLD)
+    return any(beside(store, name).exists() for name in _OLD)
 
 
 def take_over(store: Path, catalogue: sqlite3.Connection) -> None:
@@ -69,19 +70,19 @@ def take_over(store: Path, catalogue: sqlite3.Connection) -> None:
     already is newer. Raises `sqlite3.Error`."""
     with transaction(catalogue, "IMMEDIATE"):
         with suppress(OSError, OverflowError, msgspec.MsgspecError):
-            known = msgspec.json.decode(read_plain(_beside(store, _FORGOTTEN), OWN_FILE), type=_Forgotten)
+            known = msgspec.json.decode(read_plain(beside(store, _FORGOTTEN), OWN_FILE), type=_Forgotten)
             catalogue.executemany("INSERT OR IGNORE INTO forgotten VALUES (?, ?)", known.times.items())
         with suppress(OSError, OverflowError, msgspec.MsgspecError):
-            answer = msgspec.json.decode(read_plain(_beside(store, _KEEPING), OWN_FILE), type=_Keeping)
+            answer = msgspec.json.decode(read_plain(beside(store, _KEEPING), OWN_FILE), type=_Keeping)
             catalogue.execute("INSERT OR IGNORE INTO facts VALUES ('keep', ?, ?)", (int(answer.keep), answer.at))
-        for file in _files(_beside(store, _TOLD), ".json"):
+        for file in _files(beside(store, _TOLD), ".json"):
             with suppress(OSError, OverflowError, msgspec.MsgspecError):
                 said, at = read_plain(file, OWN_FILE), file.stat().st_mtime_ns // 1_000_000
                 window = msgspec.json.decode(said, type=_Said).context_window
                 size = window and window.context_window_size
                 row = file.stem, at, size if size and size > 0 else None, said
                 catalogue.execute("INSERT OR IGNORE INTO told VALUES (?, ?, ?, ?)", row)
-        for file in _files(_beside(store, _GIVEN), ".jsonl"):
+        for file in _files(beside(store, _GIVEN), ".jsonl"):
             held = "SELECT 1 FROM receipts WHERE agent_session_id = ? AND receipt = ?"
             for line in read_plain(file, OWN_FILE).splitlines():
                 with suppress(OverflowError, msgspec.MsgspecError):
@@ -90,16 +91,12 @@ def take_over(store: Path, catalogue: sqlite3.Connection) -> None:
                     if not catalogue.execute(held, (file.stem, line)).fetchone():
                         add_receipt_to(catalogue, file.stem, at, line)
     for name in _OLD:
-        old = _beside(store, name)
+        old = beside(store, name)
         if old.is_dir() and not old.is_symlink():
             shutil.rmtree(old, ignore_errors=True)
         else:
             with suppress(OSError):
                 old.unlink()
-
-
-def _beside(store: Path, name: str) -> Path:
-    return store.with_name(f"{store.name}.{name}")
 
 
 def _files(folder: Path, ending: str) -> Iterator[Path]:
@@ -182,11 +179,6 @@ _UPDATE_LISTED = f"UPDATE conversations SET {' = ?, '.join(_SET[:-1])} = ? WHERE
 _FOLLOWER = "follower"
 
 
-def catalogue_path(store: Path) -> Path:
-    """Returns the path of the catalogue next to the store at `store`."""
-    return store.with_name(f"{store.name}.catalogue.db")
-
-
 class KnownConversation(FollowedRow, frozen=True, kw_only=True):
     """A conversation in an agent's file, as it was when its end was last read, or as the process that follows it shows
     it. Whether an agent runs, and what was imported, is asked each time.
@@ -227,7 +219,7 @@ class CatalogueFile:
     written, or when there is something to take over from an earlier version."""
 
     def __init__(self, store: Path) -> None:
-        self.path = catalogue_path(store)
+        self.path = beside(store, CATALOGUE)
         self.store = store
         self._watched: sqlite3.Connection | None = None
         # The file of that connection, and its version when it was last seen.

@@ -22,6 +22,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ullage.host.side_files import BEFORE, COPYING, STORE, beside, data_folder
 from ullage.model.errors import StoreTooNew
 from ullage.store.sqlite.journal import lacks_shared_memory, leave_log, set_journal, set_synchronous
 from ullage.store.sqlite.migrations import APPLICATION_ID, VERSION, migrate, numbers
@@ -35,9 +36,7 @@ _LARGEST_COPY = 1 << 30
 
 def default_path() -> Path:
     """Returns the path of the store in the user's data folder."""
-    from platformdirs import user_data_path  # noqa: PLC0415  (a cold import that a given path spares)
-
-    return user_data_path("ullage", appauthor=False) / "sessions.db"
+    return data_folder() / STORE
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -102,7 +101,7 @@ def _version(connection: sqlite3.Connection) -> int:
 def _keep_copy(connection: sqlite3.Connection, path: Path) -> None:
     """Copies a store that nobody else writes, as a way back to the Ullage that wrote it, and removes an older copy. A
     store that is too large, or for which the disk lacks room, is not copied."""
-    copy, made = copy_before(path, _version(connection)), path.with_name(f"{path.name}.copying")
+    copy, made = copy_before(path, _version(connection)), beside(path, COPYING)
     size = path.stat().st_size
     _remove_copies(path)
     if size > _LARGEST_COPY or shutil.disk_usage(path.parent).free < 3 * size:
@@ -118,7 +117,7 @@ def _keep_copy(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _remove_copies(path: Path) -> None:
-    for old in (*path.parent.glob(f"{path.name}.version-*"), path.with_name(f"{path.name}.copying")):
+    for old in (*path.parent.glob(f"{path.name}{BEFORE}*"), beside(path, COPYING)):
         with suppress(OSError):
             old.unlink()
 
@@ -271,7 +270,7 @@ def check_file(path: Path) -> None:
 
 def copy_before(path: Path, version: int) -> Path:
     """Returns the path of the copy that is made of a store of a version before a newer Ullage changes its tables."""
-    return path.with_name(f"{path.name}.version-{version}")
+    return beside(path, f"{BEFORE}{version}")
 
 
 def _read_stamp(path: Path) -> _Stamp:

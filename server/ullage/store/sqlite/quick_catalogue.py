@@ -8,6 +8,8 @@ wraps; the rest of that, mostly dates, takes longer to import than a row takes t
 import os
 import time
 
+from ullage.host.side_files import CATALOGUE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
@@ -32,11 +34,6 @@ _DAY = 86_400_000
 _TOLD_KEPT, _RECEIPTS_KEPT = 30 * _DAY, 90 * _DAY
 # Bytes of a session's receipts, some fifty briefs.
 _LONGEST_RECEIPTS = 600_000
-
-
-def catalogue_of(store: str) -> str:
-    """Returns the path of the catalogue next to the store at `store`."""
-    return f"{store}.catalogue.db"
 
 
 def keep_told(store: str, agent_session_id: str, window: "int | None", said: bytes) -> None:
@@ -118,7 +115,7 @@ def _with_catalogue(store: str, use: "Callable[[sqlite3.Connection], T]", waits:
     except ImportError:
         import sqlite3 as sqlite  # noqa: PLC0415
 
-    path = catalogue_of(store)
+    path = store + CATALOGUE
     if not os.path.exists(path):  # noqa: PTH110
         if not is_made:
             return None
