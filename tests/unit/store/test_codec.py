@@ -139,6 +139,11 @@ def test_a_failure_without_a_remedy_of_its_own_says_what_sqlite_said(
         connection.execute("SELECT zeroblob(2000000000)")
 
 
+def test_an_error_of_pythons_own_module_is_not_called_damage(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match=r"cannot be used .a fault"), reporting(tmp_path / "some.db"):
+        raise sqlite3.OperationalError("a fault")
+
+
 def test_a_wrong_use_of_sqlite_stays_a_bug(tmp_path: Path, connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO t VALUES (1)")
     with pytest.raises(sqlite3.IntegrityError), reporting(tmp_path / "some.db"):

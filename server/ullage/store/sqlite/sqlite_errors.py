@@ -57,8 +57,9 @@ def _our_error(path: Path, what: str, error: BaseException) -> StoreUnavailable 
         case sqlite3.ProgrammingError() | sqlite3.IntegrityError():
             return None
         case sqlite3.Error():
-            # Python's module itself raises errors without a code, for a text that is not UTF-8.
-            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+            # Python's module itself raises errors without a code. One says that a text is not UTF-8.
+            is_text = "decode" in str(error)
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT if is_text else sqlite3.SQLITE_ERROR)
             remedy = _REMEDIES.get(code & 0xFF, f"cannot be used ({error})")
         case OSError():
             remedy = f"cannot be used ({error.strerror}): choose another file"
