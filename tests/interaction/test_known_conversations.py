@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from support.agent_databases import DONE, USER, opencode, opencode_session, usage
 from support.agent_databases import said as said_in_database
 from support.claude_log import VERSION, ClaudeLog
-from support.codex_files import counted, said
+from support.codex_files import counted, said, session
 from support.foreign import to_lines
-from support.homes import Home, put_all, put_claude, put_codex
+from support.homes import PROJECT, Home, put_all, put_claude, put_codex
 from support.transcripts import ROOT, recorded
 from support.workspace import build_test_client
 from ullage.agents.discovery import is_kept_for
@@ -35,6 +35,7 @@ from ullage.policy.evidence import Compacted
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.rows import row_of
 from ullage.service.imports import project_transcript
+from ullage.service.sessions import title_of
 from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue
 from ullage.system.transcript_files import read_database, read_transcript_file
 from ullage.watch.candidates import find_candidates, is_of_sub_agent
@@ -456,6 +457,25 @@ def test_a_file_that_cannot_be_read_says_why(home: Home, workspace: Workspace) -
 def test_a_title_is_the_first_line_that_says_something(home: Home, workspace: Workspace, text: str, title: str) -> None:
     put_claude(home, ID, text)
     assert [one.title for one in known(home, workspace).found] == [title]
+
+
+@pytest.mark.parametrize("more", [(), ("Why is it wet?",), ("/clear", "Why is it wet?"), ("word " * 4_000,)])
+def test_a_lone_command_is_a_title_until_something_is_typed(
+    home: Home, workspace: Workspace, more: tuple[str, ...]
+) -> None:
+    log = ClaudeLog(session=ID).ask("/review").answer(900)
+    for text in more:
+        log.ask(text).answer(1_000)
+    path = home.put(f".claude/projects/-home-ada-weather/{ID}.jsonl", log.data)
+    lines = [line for text in ("/review", *more) for line in (said("user", text), said("assistant", "Yes."))]
+    start = session(id="1" + ID[1:], cwd=PROJECT)
+    codex = home.put(f".codex/sessions/2026/11/22/rollout-{'1' + ID[1:]}.jsonl", to_lines(start, *lines, counted(900)))
+    title = more[-1] if more else "/review"
+    conversations = known(home, workspace)
+    closer = conversations.read_closer(conversations.found)
+    stored = [one.title or title_of(one.events) for one in map(recorded, (path, codex))]
+    titles = [*(one.title for one in (*conversations.found, *closer)), *stored]
+    assert [one[:50] for one in titles] == [title[:50]] * 6
 
 
 def test_no_byte_stays_in_a_catalogue_in_which_an_older_sqlite_has_overwritten_nothing(

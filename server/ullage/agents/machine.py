@@ -91,9 +91,15 @@ def first_line(text: str) -> str:
     return lines[0][:200] if lines else ""
 
 
+def is_lone_command(text: str) -> bool:
+    """Returns whether a text is a slash command without a word after it. It is a title only if nothing else was
+    typed."""
+    return _COMMAND_ALONE.fullmatch(text.rstrip()) is not None
+
+
 def first_prompt(contents: Iterable[object]) -> str:
     """Returns the first line of the first content that a user typed (see `first_line`), or an empty string if there is
-    none. A slash command without a word after it is a title only if nothing else was typed.
+    none. A lone command gives its place to what was typed after it.
 
     A content is text, an object with a `text`, or a list of such objects. What programs insert is left out.
     """
@@ -106,7 +112,7 @@ def first_prompt(contents: Iterable[object]) -> str:
         for text in (as_text(content), as_text(as_object(content).get("text")), *parts):
             said = without_inserted(text).lstrip() if text else ""
             if said and not said.startswith("<") and is_typed(said):
-                if not _COMMAND_ALONE.fullmatch(said.rstrip()):
+                if not is_lone_command(said):
                     return first_line(said)
                 command = command or first_line(said)
     return command

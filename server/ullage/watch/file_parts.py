@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import Struct
 
+from ullage.agents.machine import is_lone_command
 from ullage.bounds import open_plain
 from ullage.formats.parsing import Line, parse_lines
 from ullage.model.json_values import JsonObject, as_objects, decode_json
@@ -99,6 +100,8 @@ class FileEnds:
 
     def _read_first(self, title_in: Callable[[Line], str]) -> tuple[Line, ...]:
         first: list[Line] = []
+        found: tuple[Line, ...] = ()
+        end = 0
         # Most agents name the role of who typed the first prompt. All records are parsed only where none is named so.
         for roles in (_TYPED, (b"",)):
             first, self._begin, self._end = [], 0, 0
@@ -110,9 +113,15 @@ class FileEnds:
                     self._begin = self._end
                 elif lines:
                     first = [*first[:1], lines[0]]
-                    self.title = title_in(lines[0])
-                    if self.title:
+                    title = title_in(lines[0])
+                    if title and not is_lone_command(title):
+                        self.title = title
                         return tuple(first)
+                    if title and not found:
+                        self.title, found, end = title, tuple(first), self._end
+            if found:
+                self._end = end
+                return found
         return tuple(first)
 
     def _first_lines(self) -> Iterator[bytes]:

@@ -31,7 +31,7 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Inserted
 from ullage.agents.codex.segments import CopiedBeginning, records
-from ullage.agents.machine import first_prompt
+from ullage.agents.machine import first_prompt, is_lone_command
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
 from ullage.formats.transcripts.chat import (
@@ -492,7 +492,8 @@ class CodexReader:
     def _note_prompt(self, text: str, before: str) -> None:
         if is_context(text):
             return
-        self._builder.title = self._builder.title or first_prompt([text])
+        if not self._builder.title or is_lone_command(self._builder.title):
+            self._builder.title = first_prompt([self._builder.title, text])
         self._turns.append(before)
         self._prompts.append((self._builder.tip, text))
         self._usage.prompt()
