@@ -224,6 +224,14 @@ def test_a_command_that_fails_leaves_ullages_line(place: Place, command: str) ->
     assert place.line("--", "/no/such", "program", given=said()) == "◔ 46% · 91K/200K\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the words of POSIX' shell")
+def test_of_a_command_that_prints_without_end_the_beginning_is_shown(place: Place) -> None:
+    line = place.line("--", "yes quince; echo never", given=said())
+    assert line.startswith("◔ 46% · 91K/200K | quince\nquince\n")
+    assert len(line) < 100_000
+    assert "never" not in line
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM")
 def test_an_agent_that_wants_a_newer_line_ends_the_command_too(place: Place, tmp_path: Path) -> None:
     mark = tmp_path / "mark"

@@ -13,6 +13,9 @@ _PIPE = "the next piece of a pipe, whose frames and lines are bounded"
 _FOLDER = "a name in an open folder: what it opens is checked to be a plain file, and read up to a bound"
 _NEW = "makes a file"
 _NULL = "the null device, in place of a closed standard stream"
+_STORE = "Ullage's own store"
+_ROWS = "an agent's database: texts, rows and its size are bounded"
+_SYSTEM = "a program of the system, or Ullage itself"
 # Each call that opens or reads otherwise, as it is written, with why that is no unbounded reading of a foreign file.
 ALLOWED = {
     "ForgottenList(store_path).read()": _OWN,
@@ -51,13 +54,35 @@ ALLOWED = {
     "os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 384)": _NEW,
     "os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, _FILE_MODE)": _NEW,
     "os.open(self._checked() / name, flags, FILE_MODE)": _NEW,
+    "sqlite3.connect(f'{path.absolute().as_uri()}?{how}', uri=True)": _STORE,
+    "sqlite3.connect(made)": _STORE,
+    "sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)": _STORE,
+    "sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None)": _STORE,
+    "sqlite3.connect(Path(folder) / path.name)": _ROWS,
+    "sqlite3.connect(f'{path.absolute().as_uri()}?{access}', uri=True)": _ROWS,
+    "pager.communicate(text.encode(errors='replace'))": "a pager's end; its output is the terminal's",
+    "subprocess.run(['ps', '-o', 'ppid=', '-p', str(process_id)], capture_output=True, check=False)": _SYSTEM,
+    "subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False)": _SYSTEM,
+    "subprocess.run(to_run(line, has_sh=Path('/bin/sh').exists()), input=asked, capture_output=True, "
+    "timeout=_VERSION_WAIT, check=False)": _SYSTEM,
 }
 # Calls that read to the end if they are not told how much.
 _TO_THE_END = {"read", "readline", "readlines", "readall"}
-# Modules whose functions read a file whole, or open one that may be packed.
-_WHOLE = {"json", "tomllib", "pickle", "plistlib", "mmap", "shutil", "linecache"}
-_OPENING = {"io", "codecs", "gzip", "bz2", "lzma"}
+# Calls that keep whatever comes, and functions of a module that read a file whole.
+_ALWAYS = {"communicate", "urlopen", "ZipFile", "iter_lines"}
+_BY_MODULE = {
+    "load": {"json", "tomllib", "pickle", "plistlib"},
+    "mmap": {"mmap"},
+    "copyfileobj": {"shutil"},
+    "getlines": {"linecache"},
+    "connect": {"sqlite3"},
+    "check_output": {"subprocess"},
+}
+# Modules that open a file, which may be packed.
+_OPENING = {"io", "codecs", "gzip", "bz2", "lzma", "tarfile"}
 _WRITES = set("wax")
+# Arguments with which a program's output is kept in memory, whatever its length.
+_CAPTURES = {"capture_output", "stdout", "stderr"}
 
 
 def unbounded_reads(source: str) -> Iterator[str]:
@@ -73,10 +98,15 @@ def _reads(call: ast.Call) -> bool:  # noqa: PLR0911  (one case for each way)
         return function.id == "open" and not _is_for_writing(call.args[1:])
     if not isinstance(function, ast.Attribute):
         return False
+    module = function.value.id if isinstance(function.value, ast.Name) else ""
+    if function.attr in _ALWAYS or module in _BY_MODULE.get(function.attr, ()):
+        return True
     match function.attr:
-        case "open" if isinstance(function.value, ast.Name) and function.value.id == "os":
+        case "run" if module == "subprocess":
+            return any(map(_captures, call.keywords))
+        case "open" if module == "os":
             return "O_WRONLY" not in {node.attr for node in ast.walk(call) if isinstance(node, ast.Attribute)}
-        case "open" if isinstance(function.value, ast.Name) and function.value.id in _OPENING:
+        case "open" if module in _OPENING:
             return not _is_for_writing(call.args[1:])
         case "open":
             return _is_of_a_path(call) and not _is_for_writing(call.args)
@@ -84,10 +114,12 @@ def _reads(call: ast.Call) -> bool:  # noqa: PLR0911  (one case for each way)
             return not _is_for_writing(call.args[1:])
         case "read_bytes" | "read_text":
             return all(isinstance(argument, ast.Constant) for argument in call.args)
-        case "load" | "mmap" | "copyfileobj" | "getlines":
-            return isinstance(function.value, ast.Name) and function.value.id in _WHOLE
         case attribute:
             return attribute in _TO_THE_END and (not call.args or ast.unparse(call.args[0]) in ("-1", "None"))
+
+
+def _captures(keyword: ast.keyword) -> bool:
+    return keyword.arg in _CAPTURES and "DEVNULL" not in ast.unparse(keyword.value)
 
 
 def _is_of_a_path(call: ast.Call) -> bool:
@@ -139,6 +171,14 @@ def test_each_exception_is_still_needed() -> None:
         "gzip.open(path)",
         "os.open(path, os.O_RDONLY)",
         "os.fdopen(descriptor)",
+        "subprocess.run(command, capture_output=True)",
+        "subprocess.run(command, stdout=subprocess.PIPE)",
+        "subprocess.check_output(command)",
+        "process.communicate(given)",
+        "sqlite3.connect(path)",
+        "zipfile.ZipFile(path)",
+        "tarfile.open(path)",
+        "urllib.request.urlopen(address)",
     ],
 )
 def test_a_reading_without_a_bound_is_found(call: str) -> None:

@@ -534,9 +534,15 @@ def _programs(receipt: Receipt) -> Iterable[tuple[str, ...]]:
 
 
 def _starts(words: tuple[str, ...]) -> bool:
-    command = [*words, "--version"]
     try:
-        ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_VERSION_WAIT, check=False)
+        ran = subprocess.run(
+            [*words, "--version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=_VERSION_WAIT,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
     return ran.returncode == 0

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from ullage.bounds import LARGEST_TRANSCRIPT, LARGEST_VALUE, LONGEST_LINE
 from ullage.formats.parsing import Line
 from ullage.model.errors import InvalidRequest
 
@@ -131,7 +132,17 @@ def _tables(
             rows, given = f'SELECT * FROM "{table}" WHERE rowid IN ({newest}) ORDER BY rowid', (*given, most)
         # A message may have its parts in another table.
         of = next((name for name in ("message_id", "id") if name in columns and session_id and key != "id"), "")
-        yield table, of, database.execute(rows, given)
+        yield table, of, _bounded(database.execute(rows, given))
+
+
+def _bounded(rows: Iterable[sqlite3.Row]) -> Iterator[sqlite3.Row]:
+    """Yields the rows. Raises `InvalidRequest` if they have more characters than a conversation."""
+    left = LARGEST_VALUE
+    for row in rows:
+        left -= sum(len(value) for value in row if isinstance(value, str | bytes))
+        if left < 0:
+            raise InvalidRequest(f"the rows of one session have over {LARGEST_VALUE >> 20} MiB")
+        yield row
 
 
 def _decode(text: bytes) -> str:
@@ -143,18 +154,23 @@ def _opened(path: Path) -> Generator[sqlite3.Connection]:
     """Opens a database for reading only, so that no file is created in its folder. Closes it after the block.
 
     To read a database with a write-ahead log, SQLite needs an index of that log. If the agent runs, it has made one;
-    otherwise a copy of the database is read.
+    otherwise a copy of the database is read. A text that is longer than a line may be is an error of SQLite.
     """
+    size = path.stat().st_size
+    if size > LARGEST_TRANSCRIPT:
+        raise InvalidRequest(f"{path} has {size >> 30} GiB, over {LARGEST_TRANSCRIPT >> 30} GiB: it is not read")
     log, index = (path.with_name(path.name + ending) for ending in ("-wal", "-shm"))
     if log.exists() and not index.exists():
         with tempfile.TemporaryDirectory(prefix="ullage-") as folder:
             for file in (path, log):
                 shutil.copyfile(file, Path(folder) / file.name)
             with closing(sqlite3.connect(Path(folder) / path.name)) as database:
+                database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_LINE)
                 yield database
         return
     access = "mode=ro" if log.exists() else "mode=ro&immutable=1"
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{access}", uri=True)) as database:
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_LINE)
         yield database
 
 

@@ -24,7 +24,7 @@ from ullage.service.ports.agent_files import Appended, Pieces, Replaced
 from ullage.system import transcript_files
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.transcript_files import read_transcript_file
-from ullage.watch import unpacking
+from ullage.watch import database_rows, unpacking
 
 LINES = b'{"a": 1}\n{"b": 2}\n'
 
@@ -247,6 +247,26 @@ def test_a_broken_database_is_one_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_bytes(b"SQLite format 3\0" + b"nonsense" * 100)
     with pytest.raises(InvalidRequest, match=r"cannot read the database .*a\.db"):
         read_transcript_file(tmp_path / "a.db")
+
+
+@pytest.mark.usefixtures("tables")
+@pytest.mark.parametrize(
+    ("bound", "most", "said"),
+    [("LONGEST_LINE", 3, "too big"), ("LARGEST_VALUE", 7, "rows of one session"), ("LARGEST_TRANSCRIPT", 100, "GiB")],
+)
+@pytest.mark.parametrize("log", [False, True], ids=["closed", "copied with its log"])
+def test_a_databases_texts_rows_and_size_are_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int, said: str, *, log: bool
+) -> None:
+    (tmp_path / "copy").mkdir()
+    with closing(write_database(tmp_path / "a.db", log=log)):
+        for file in tmp_path.glob("a.db*"):
+            if not file.name.endswith("-shm"):
+                (tmp_path / "copy" / file.name).write_bytes(file.read_bytes())
+    assert len(read_transcript_file(tmp_path / "copy" / "a.db").lines) == 2
+    monkeypatch.setattr(database_rows, bound, most)
+    with pytest.raises(InvalidRequest, match=said):
+        read_transcript_file(tmp_path / "copy" / "a.db")
 
 
 def test_files_that_belong_to_a_transcript_are_read_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

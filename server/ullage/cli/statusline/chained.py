@@ -3,6 +3,8 @@
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
@@ -11,6 +13,8 @@ from ullage.host import this_system
 
 # Seconds. An agent ends a status line itself when the next one is due; a longer wait means that the command hangs.
 _PATIENCE = 10.0
+# Bytes of what a command prints that are shown. One that prints more is killed.
+_MOST = 64 << 10
 
 
 class Chained:
@@ -39,18 +43,30 @@ class Chained:
 
     def wait(self) -> str:
         """Returns what the command has printed, without line ends after it. Returns "" if it can't be started, and what
-        there is if it fails; a command that hangs is killed."""
-        if self._process is None:
+        there is if it fails; a command that hangs, or prints more than 64 KiB, is killed."""
+        process = self._process
+        if process is None or process.stdout is None:
             return ""
+        until = time.monotonic() + _PATIENCE
+        # The end of the command is the end of what it prints.
+        hangs = threading.Timer(_PATIENCE, self._kill)
+        hangs.daemon = True
+        hangs.start()
+        # A command may print more than a pipe holds before it reads.
+        threading.Thread(target=self._give, daemon=True).start()
+        out = process.stdout.read(_MOST)
         try:
-            out, _ = self._process.communicate(self._given, timeout=_PATIENCE)
+            process.wait(max(0, until - time.monotonic()) if len(out) < _MOST else 0)
         except subprocess.TimeoutExpired:
             self._kill()
-            out, _ = self._process.communicate()
-        except OSError:
-            self._kill()
-            return ""
+        hangs.cancel()
         return out.decode("utf-8", "replace").rstrip("\r\n")
+
+    def _give(self) -> None:
+        """Gives the command its input, which it need not read."""
+        if self._process and self._process.stdin:
+            with suppress(OSError), self._process.stdin as given:
+                given.write(self._given)
 
     def _kill(self) -> None:
         """Kills the command with what it has started."""
