@@ -7,6 +7,7 @@ import pytest
 from support.claude_log import ClaudeLog
 from support.command_line import ullage
 from support.transcripts import conversation_files
+from ullage.cli.commands.hook import note_receipt
 
 ASKED = "Rename the table in every part. Never change src/shop/legacy.py without a migration."
 
@@ -119,6 +120,17 @@ def test_a_brief_has_the_same_quoted_within_its_characters(path: Path) -> None:
     assert 0 < short["characters"] == len(short["text"]) <= 400
     assert short["left"]
     assert ullage("lost", "--brief", path).out == ran.out
+
+
+def test_a_brief_is_offered_until_hooks_have_given_all_of_it_back(path: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    brief = ullage("lost", "--brief", path, "--store", store)
+    told = {"agent": "Claude Code", "session": "shop", "transcript": str(path), "why": "compact"}
+    for text, is_offered in (("Nothing of it.", True), (brief.out, False)):
+        note_receipt(str(store), told | {"text": text}, {"characters": len(text), "tokens": 9}, {})
+        shown = ullage("lost", path, "--store", store).out
+        assert ("--brief" in shown) is is_offered
+        assert ("all of it given back" in shown) is not is_offered
 
 
 def test_a_brief_without_room_or_compaction_is_one_clear_error(path: Path, tmp_path: Path) -> None:

@@ -167,7 +167,8 @@ def _lines(found: LeftOut, options: LostOptions, now: int, screen: Screen) -> It
     most = max(found.counts.values(), default=0)
     steps = [(f"ullage lost{which} --limit {most}", "the whole list")] if most > limit else []
     if found.entries:
-        steps.append((f"ullage lost{which} --brief", "a text for the agent"))
+        if any(found.missing.values()):
+            steps.append((f"ullage lost{which} --brief", "a text for the agent"))
         steps.append((f"ullage continue{which} --before-compaction", "as before it"))
         yield ""
         yield from step_lines(steps, screen.room, screen.glyphs)
