@@ -540,3 +540,41 @@ def test_threads_wait_for_each_others_transactions(tmp_path: Path) -> None:
         assert not failures
         # Nothing of what was deleted is left in the index, and nothing is missing in it.
         assert [hit.session_id for hit in store.search("walnut")] == ["kept"]
+
+
+def _torn(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE message_words_data SET block = x'00ff00ff00ff' WHERE id > 10")
+
+
+def _gone(connection: sqlite3.Connection) -> None:
+    connection.execute("DELETE FROM message_words_data WHERE id > 10")
+
+
+def _cut(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE message_words_data SET block = substr(block, 1, length(block) / 2) WHERE id > 10")
+
+
+@pytest.mark.parametrize("damage", [_torn, _gone, _cut])
+@pytest.mark.parametrize("first", ["search", "erase"])
+def test_a_damaged_index_of_words_is_made_again_and_nothing_else_changes(
+    tmp_path: Path, damage: Callable[[sqlite3.Connection], None], first: str
+) -> None:
+    path = tmp_path / "s.db"
+    with open_store(path) as store:
+        for name in ("one", "two"):
+            store.create(name, conversation(f"walnut of {name}"))
+        store.index_some()
+    with closing(sqlite3.connect(path)) as connection:
+        damage(connection)
+        connection.commit()
+    with open_store(path) as store:
+        if first == "search":
+            store.search("walnut")
+        store.delete("two")
+        store.erase_deleted()
+        while store.index_some():
+            pass
+        assert {hit.session_id for hit in store.search("walnut")} == {"one"}
+        assert len(store.read("one")) == len(conversation("walnut of one"))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("INSERT INTO message_words (message_words) VALUES ('integrity-check')")

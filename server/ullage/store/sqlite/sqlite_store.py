@@ -3,16 +3,20 @@
 Its index of words is a table of FTS5 (https://www.sqlite.org/fts5.html).
 """
 
+import logging
 import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Literal
+from typing import Literal, TypeVar
 
+from ullage.model.errors import StoreUnavailable
+from ullage.service.ports.store import Passage
 from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WantedRows, WordIndex
 from ullage.store.sqlite.database import (
@@ -31,6 +35,8 @@ from ullage.store.tables.connection import Connection, packed
 
 # Pages that are merged in one transaction, which other writers wait for: some milliseconds.
 _MERGED = 500
+T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
 class Fts5Index:
@@ -155,6 +161,13 @@ class Fts5Transactions:
             # A negative number begins the merge of all parts, a positive one continues it.
             pages = _MERGED
 
+    def empty(self) -> None:
+        """Empties the index, which is then filled again from the log: it has nothing of its own."""
+        with self.writing() as index:
+            index.execute("INSERT INTO message_words (message_words) VALUES ('delete-all')")
+            index.execute("DELETE FROM message_chunks")
+            index.execute("UPDATE sessions SET indexed_position = -1")
+
     def _changes(self) -> int:
         return self._connection.total_changes if self._connection else 0
 
@@ -225,8 +238,29 @@ class SqliteStore(TableStore):
         return version
 
     def erase_deleted(self, *, rewrite: bool = False) -> None:
-        self._index.merge_all()
+        self._with_whole_index(self._index.merge_all)
         overwrite_deleted(self._path, rewrite=rewrite)
+
+    def find_passages(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[Passage, ...]:
+        return self._with_whole_index(partial(super().find_passages, query, session_id, limit))
+
+    def index_some(self, session_id: str | None = None) -> int:
+        return self._with_whole_index(partial(super().index_some, session_id))
+
+    def delete(self, session_id: str) -> None:
+        self._with_whole_index(partial(super().delete, session_id))
+
+    def _with_whole_index(self, work: Callable[[], T]) -> T:
+        """Returns what `work` returns. If the index of words is damaged, empties it and has the work done again."""
+        try:
+            return work()
+        except StoreUnavailable as error:
+            # Of the file itself SQLite would say SQLITE_CORRUPT.
+            if getattr(error.__cause__, "sqlite_errorcode", 0) != sqlite3.SQLITE_CORRUPT_VTAB:
+                raise
+            log.warning("%s: the index of words was damaged, and is made again", self._path)
+        self._index.empty()
+        return work()
 
     def reading(self) -> AbstractContextManager[Connection]:
         return self._to_read
