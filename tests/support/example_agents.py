@@ -60,7 +60,7 @@ class KnownWiring:
             OptionState(name="statusLine", is_on=bool(status_line)),
             OptionState(name="fillNotes", is_on=bool(fill_notes)),
         )
-        change = self._change(_AFTER, "It takes effect in its next session.")
+        change = self._change(_AFTER, "It takes effect in its next session, or at once.")
         return [replace(change, options=options)]
 
     def take_out(self, words: Sequence[str]) -> Sequence[AgentChange]:

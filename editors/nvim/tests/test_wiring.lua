@@ -32,7 +32,7 @@ T['a difference is shown before anything happens, and :w makes exactly that chan
   eq({ shown[1]:sub(1, 4), shown[2]:sub(1, 4) }, { '--- ', '+++ ' })
   has('settings%.json$', shown[2])
   editor.line_with(child, '+  "hooks": {')
-  editor.line_with(child, '# Claude Code: It takes effect in its next session.')
+  editor.line_with(child, '# Claude Code: It takes effect in its next session, or at once.')
   eq({ child.bo.filetype, child.bo.modifiable, settings() }, { 'diff', false, SETTINGS })
   child.cmd('write')
   editor.wait_said(child, 'Claude Code: changed')

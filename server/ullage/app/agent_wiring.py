@@ -467,7 +467,7 @@ def _options(wiring: Wiring, wanted: _Wanted) -> Iterator[OptionState]:
 
 
 def _notes(agent: str, wiring: Wiring, plugin: Plugin | None) -> Iterator[str]:
-    yield "It takes effect in its next session."
+    yield "It takes effect in its next session, or at once."
     if plugin is not None:
         yield (
             f"{agent} has Ullage's plugin, too: its hooks give way to these, and its MCP server is the one that stays. "

@@ -196,7 +196,7 @@ describe("in agents' settings", () => {
 
   test('a yes adds the hooks and closes the difference', async () => {
     await vscode.act(/Add this to Claude Code’s settings\?/, 'Add');
-    await vscode.toast(/Added to Claude Code\. It takes effect in its next session/);
+    await vscode.toast(/Added to Claude Code\. It takes effect in its next session, or at once/);
     const hooks = (JSON.parse(readFileSync(settings, 'utf8')) as { hooks: Record<string, unknown> }).hooks;
     assert.ok('SessionStart' in hooks);
     assert.match(readFileSync(servers, 'utf8'), /"mcp"/);

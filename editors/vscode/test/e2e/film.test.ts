@@ -118,7 +118,7 @@ test('the change of the settings is shown before it is made', options, async () 
   await vscode.page.locator('.monaco-diff-editor', { hasText: 'SessionStart' }).first().waitFor();
   await vscode.shot('2 settings');
   await vscode.act(/Add this to Claude Code’s settings\?/, 'Add');
-  await vscode.toast(/Added to Claude Code\. It takes effect in its next session/);
+  await vscode.toast(/Added to Claude Code\. It takes effect in its next session, or at once/);
   await vscode.clearToasts();
 });
 

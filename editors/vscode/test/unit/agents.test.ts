@@ -212,7 +212,7 @@ describe("Ullage in agents' settings", () => {
     const { ullage, requests } = opened(previewed);
     await wire(ullage);
     expect(requests.at(-1)).toEqual([AgentsWire.name, { agent: 'claude-code', previewId: previewed.previewId }]);
-    expect(said()).toBe('Added to Claude Code. It takes effect in its next session.');
+    expect(said()).toBe('Added to Claude Code. It takes effect in its next session, or at once.');
   });
 
   test('settings that change while the user reads are shown again', async () => {
