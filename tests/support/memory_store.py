@@ -25,7 +25,7 @@ from ullage.service.ports.store import (
     SessionInfo,
     StoredSession,
 )
-from ullage.store.search.query import Query, read_query
+from ullage.store.search.query import Query, plain, read_query
 from ullage.store.search.searcher import make_snippet, without_bare_numbers
 from ullage.store.search.word_index import index_tokens, message_text, places, plain_name, stem
 from ullage.store.tables.session_table import SessionFacts, check_positions, fold_facts
@@ -211,7 +211,9 @@ class MemoryStore:
         for name in [session_id] if session_id is not None else [*self._logs]:
             if not self._logs[name].deleted:
                 self._collect_hits(name, wanted, hits)
-        return tuple(sorted(hits.values(), key=lambda one: -one.hit.score)[:limit])
+        best = sorted(hits.values(), key=lambda one: -one.hit.score)
+        best.sort(key=lambda one: not all(said in plain(one.text) for said in wanted.quoted))
+        return tuple(best[:limit])
 
     def _knows(self, name: str) -> bool:
         events = (record.event for session_id in self._logs for record in self._all_records(session_id))

@@ -49,6 +49,17 @@ def test_a_question_in_plain_words_finds_what_it_asks_for(store: SessionStore) -
     assert [hit.message_id for hit in hits] == ["m0"]
 
 
+@pytest.mark.parametrize("marks", ['"{}"', "\u201c{}\u201d", "\u201e{}\u201c", "\u00ab{}\u00bb"])
+@pytest.mark.parametrize("quoted", ["never on Friday", "NEVER on  friday", "\u661f\u671f\u4e94"])
+def test_a_message_that_says_what_is_quoted_stands_first(store: SessionStore, marks: str, quoted: str) -> None:
+    said = "Deploy, but never on Friday: \u661f\u671f\u4e94."
+    others = ("Friday: never round, never on paper. Friday!", "on Friday, never \u661f \u671f \u4e94 \u661f\u671f")
+    store.create("s", conversation(others[0], said + " And so on." * 40, others[1]))
+    hits = store.search(f"What about {marks.format(quoted)}?")
+    assert hits[0].message_id == "m1"
+    assert {hit.message_id for hit in hits} > {"m1"}
+
+
 def test_words_that_only_ask_are_looked_for_when_there_are_no_others(store: SessionStore) -> None:
     store.create("s", conversation("to be or not to be"))
     assert found(store, "to be") == {("s", "m0", 0)}

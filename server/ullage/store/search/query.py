@@ -56,22 +56,32 @@ class Span(Struct, frozen=True):
 
 class Query(Struct, frozen=True):
     """What a search looks for: the `stems` of words, whole `names` in lower case, the `beginnings` of words and names
-    that are nowhere as they were given, the `pairs` of stems that were neighbours, and all words of the text in their
-    order (`phrase`; empty for one word). `variants` are other stems that count as one of `stems`. `named` says whether
-    it was given a whole name. `speaker` is whose words are asked for and `span` when they were written, None if the
-    query does not say; `asks_time` and `asks_number` say whether a time or a number is asked for."""
+    that are nowhere as they were given, the `pairs` of stems that were neighbours, all words of the text in their
+    order (`phrase`; empty for one word), and what is `quoted` in it, of several words. `variants` are other stems that
+    count as one of `stems`. `named` says whether it was given a whole name. `speaker` is whose words are asked for and
+    `span` when they were written, None if the query does not say; `asks_time` and `asks_number` say whether a time or a
+    number is asked for."""
 
     stems: tuple[str, ...]
     names: tuple[str, ...] = ()
     beginnings: tuple[str, ...] = ()
     pairs: tuple[tuple[str, str], ...] = ()
     phrase: tuple[str, ...] = ()
+    quoted: tuple[str, ...] = ()
     named: bool = False
     speaker: Role | None = None
     span: Span | None = None
     asks_time: bool = False
     asks_number: bool = False
     variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+_QUOTED = re.compile(r'["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]{2,200})["\u201d\u201c\u00bb]')
+
+
+def plain(text: str) -> str:
+    """Returns a text as quotations are compared: in lower case, without accents, with one blank between words."""
+    return " ".join(fold(text).lower().split())
 
 
 def read_query(text: str, known: Callable[[str], bool] = lambda _: True, now: datetime | None = None) -> Query:
@@ -109,12 +119,21 @@ def read_query(text: str, known: Callable[[str], bool] = lambda _: True, now: da
             dict.fromkeys(pair for pair in pairwise(map(stem, parts)) if pair[0] in stems and pair[1] in stems)
         ),
         phrase=tuple(spoken) if 1 < len(spoken) <= MAX_WORDS else (),
+        quoted=tuple(_quoted(text)),
         named=any(name.wholes for name in names),
         speaker=asked_speaker(text),
         span=span,
         asks_time=asks_time(text),
         asks_number=asks_number(text),
     )
+
+
+def _quoted(text: str) -> Iterator[str]:
+    """Yields what stands in double quotes and is more than a word; scripts without spaces have no words."""
+    for found in _QUOTED.findall(text):
+        said = plain(found)
+        if " " in said or not said.isascii():
+            yield said
 
 
 def query_tokens(text: str) -> Iterator[str]:

@@ -19,6 +19,7 @@ from ullage.model.message import Message, ToolResultBlock
 from ullage.service.ports.store import ChunkId, Passage, SearchHit
 from ullage.store.search.query import (
     Query,
+    plain,
     query_tokens,
     read_query,
     says_number,
@@ -467,7 +468,15 @@ def search_messages(
     best = sorted(
         (one for one in _with_sessions(scored) if one.score > 0), key=lambda one: (-one.score, one.candidate.record_id)
     )
+    if query.quoted:
+        # What was quoted stands first, whatever else is said there.
+        best.sort(key=lambda one: not _says(one.candidate, query.quoted))
     return tuple(_passage(query, one) for one in best[:limit])
+
+
+def _says(candidate: Candidate, quoted: Sequence[str]) -> bool:
+    said = plain(message_text(candidate.message()))
+    return all(one in said for one in quoted)
 
 
 def _with_sessions(scored: Sequence[_Scored]) -> Sequence[_Scored]:
