@@ -286,16 +286,22 @@ def test_doctor_checks_a_provider_described_on_the_command_line(store: Path, tmp
     assert "--base-url" in ran.err
 
 
-def test_doctor_names_the_package_that_a_provider_with_a_key_lacks(store: Path, tmp_path: Path) -> None:
+def test_a_key_without_the_providers_package_is_nothing_to_mend_unless_the_provider_is_asked_for(
+    store: Path, tmp_path: Path
+) -> None:
     hide = "import sys; sys.modules['anthropic'] = None\n"
     (tmp_path / "sitecustomize.py").write_text(hide)
     env = {**NO_KEYS, "ANTHROPIC_API_KEY": "very-secret", "PYTHONPATH": str(tmp_path)}
     ran = ullage("doctor", "--store", store, "--json", env=env)
-    assert ran.status == 1
+    assert ran.status == 0
     checks = {check["what"]: check for check in ran.json["checks"]}
-    assert "not installed: anthropic" in checks["extras"]["found"]
-    assert not checks["extras"]["remedy"]
-    assert "pip install 'anthropic>=2' 'httpx2>=2'`" in checks["anthropic"]["remedy"]
+    assert "- anthropic, for summaries by Anthropic's models: " in checks["extras"]["found"]
+    assert checks["anthropic"]["status"] == "absent"
+    install = "pip install 'anthropic>=2' 'httpx2>=2'`"
+    assert install in checks["anthropic"]["found"]
+    ran = ullage("doctor", "--store", store, "--json", "--provider", "anthropic", env=env)
+    assert ran.status == 1
+    assert install in next(check for check in ran.json["checks"] if check["what"] == "anthropic")["remedy"]
 
 
 def test_doctor_says_what_to_fix(tmp_path: Path) -> None:

@@ -144,9 +144,14 @@ def fit_end(text: str, width: int, glyphs: Glyphs) -> str:
     return glyphs.ellipsis + text
 
 
-def wrap(text: str, width: int, glyphs: Glyphs) -> list[str]:
+# What separates the folders of a path.
+_SEPARATOR = re.compile(r"[/\\]")
+
+
+def wrap(text: str, width: int, glyphs: Glyphs, *, whole_paths: bool = False) -> list[str]:
     """Returns the text as lines of at most `width` cells, broken between words. A word that is longer than a line is
-    broken, too. Line breaks and several spaces count as one space. An empty text becomes one empty line."""
+    broken, too, but with `whole_paths` a path is not: users copy it. Line breaks and several spaces count as one space.
+    An empty text becomes one empty line."""
     lines = [""]
     for word in clean(text, glyphs).split():
         joined = f"{lines[-1]} {word}".lstrip()
@@ -155,7 +160,7 @@ def wrap(text: str, width: int, glyphs: Glyphs) -> list[str]:
             continue
         if lines[-1]:
             lines.append("")
-        lines[-1:] = _broken(word, width)
+        lines[-1:] = [word] if whole_paths and _SEPARATOR.search(word) else _broken(word, width)
     return lines
 
 

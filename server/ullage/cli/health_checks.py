@@ -99,29 +99,35 @@ class GivenProvider(Struct, frozen=True, kw_only=True):
 def provider_checks(given: GivenProvider | None) -> Iterator[Check]:
     """Yields the check of the given provider, or, if `given` is None, of each known one.
 
-    A known provider without a key is not a failure, because counting and offline compaction need no key.
+    A known provider without a key or its package is not a failure, because counting and offline compaction need
+    neither, and users of agents have keys that are not meant for Ullage.
     """
     if given is not None:
         yield _check_provider(given)
         return
     for name, settings in KNOWN.items():
+        lacks = ""
         if find_key(settings) is None:
-            yield Check(
-                what=name,
-                found=f"not set up, and only needed for summaries by a model: {key_source(settings)}",
-                absent=True,
-            )
+            lacks = key_source(settings)
+        elif not is_installed(name):
+            lacks = f"no package {name}: {how_to_install(name)}"
+        if lacks:
+            yield Check(what=name, found=f"not set up, and only needed for {EXTRAS[name]}: {lacks}", absent=True)
         else:
             yield _check_provider(GivenProvider(name=name, settings=settings))
 
 
 def extras_check() -> Check:
-    """Returns a check that lists which optional packages (extras) are installed. A missing one is not a failure,
-    because only a provider or the keyring needs it."""
+    """Returns a check that lists which optional packages (extras) are installed, and what the others would add. A
+    missing one is not a failure, because all else works without it."""
     installed = [extra for extra in EXTRAS if is_installed(extra)]
-    missing = [f"{extra} ({how_to_install(extra)})" for extra in EXTRAS if extra not in installed]
-    parts = [", ".join(installed), f"not installed: {', '.join(missing)}" if missing else ""]
-    return Check(what="extras", found="; ".join(filter(None, parts)))
+    missing = [
+        f"- {extra}, for {purpose}: {how_to_install(extra)}"
+        for extra, purpose in EXTRAS.items()
+        if extra not in installed
+    ]
+    found = ", ".join(installed) or "none is installed, and none is needed"
+    return Check(what="extras", found="\n".join([f"{found}; not installed:" if missing else found, *missing]))
 
 
 def desktop_checks() -> Iterator[Check]:

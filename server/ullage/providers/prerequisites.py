@@ -14,8 +14,13 @@ from ullage.model import words
 from ullage.model.errors import SdkMissing
 from ullage.model.settings import ProviderSettings
 
-# Each extra, and the import name of its package, are called the same.
-EXTRAS = ("anthropic", "openai", "keyring", "mcp")
+# What each extra is for. An extra, and the import name of its package, are called the same.
+EXTRAS = {
+    "anthropic": "summaries by Anthropic's models",
+    "openai": "summaries by OpenAI's models or a local server's",
+    "keyring": "keys kept by the operating system",
+    "mcp": "MCP servers that an editor gives to `ullage acp` (what `ullage wire` adds works without it)",
+}
 # The extra that each kind of provider needs; the others need none.
 _OF_KIND = {"anthropic": "anthropic", "openai": "openai", "openai_chat": "openai"}
 _VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "openai_chat": "OPENAI_API_KEY"}

@@ -146,9 +146,9 @@ def _lines(check: Check, screen: Screen) -> Iterator[Text]:
     name = fit(check.what, max(_NAME, cell_len(check.what)), screen.glyphs)
     head = Text.assemble((f"{sign:<{_SIGN}}", style), name, "  ")
     room = max(_LEAST, screen.room - head.cell_len)
-    found = [(line, "") for line in wrap(check.found, room, screen.glyphs)]
-    remedy = [(line, "bold") for line in wrap(check.remedy, room, screen.glyphs) if line]
-    for place, text in enumerate([*found, *remedy]):
+    texts = [*((text, "") for text in check.found.splitlines()), *([(check.remedy, "bold")] if check.remedy else [])]
+    lines = ((line, style) for text, style in texts for line in wrap(text, room, screen.glyphs, whole_paths=True))
+    for place, text in enumerate(lines):
         yield Text.assemble(head if place == 0 else " " * head.cell_len, text)
 
 
