@@ -43,6 +43,12 @@ def resumed(home: Path, *arguments: str | Path) -> Ran:
     return ullage("continue", *arguments, env={"CLAUDE_CONFIG_DIR": str(home)})
 
 
+def test_what_is_left_out_is_told_by_kind_and_adds_up(path: Path, home: Path) -> None:
+    made = resumed(home, path, "--before-compaction", "--preview", "--json").json
+    total = made["messages"] + made["left_out"]
+    assert f"Left out of its {total} messages: {made['left_out']} from the compaction on." in made["notes"]
+
+
 def test_a_compacted_session_is_written_for_the_agent_and_the_original_stays(path: Path, home: Path) -> None:
     digest = sha256(path.read_bytes()).digest()
     made = resumed(home, path, "--before-compaction", "--budget", "4k", "--json").json

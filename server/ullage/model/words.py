@@ -427,6 +427,10 @@ _MISSES = {
 }
 
 
+# US dollars and tokens that no user does anything about.
+_LITTLE, _FEW_TOKENS = 0.05, 1_000
+
+
 def dollars(amount: float) -> str:
     """Returns an amount of US dollars in cents: `$1.90`, or `under $0.01`."""
     return f"${amount:,.2f}" if amount >= 0.005 or amount == 0 else "under $0.01"
@@ -443,15 +447,17 @@ def warm(cache: PromptCache, now: int) -> str:
 
 
 def next_prompt(cache: PromptCache, clock: str, now: int) -> str:
-    """Returns until when the last prompt is kept and what the next one costs. `clock` is that time of day, and `now`
-    Unix milliseconds."""
+    """Returns until when the last prompt is kept and what the next one costs, unless that is little. `clock` is that
+    time of day, and `now` Unix milliseconds."""
     promised = cache.source is CacheSource.PROMISED
     if now < cache.until:
-        kept, costs = f"warm {'' if promised else 'at least '}until {clock}", "{warm}, then {cold}"
+        kept, costs = f"warm {'' if promised else 'at least '}until {clock}", "{warm} until then, {cold} after it"
     else:
-        kept, costs = "cold" if promised else "perhaps cold", "{cold} (warm: {warm})"
+        kept, costs = "cold" if promised else "perhaps cold", "{cold} ({warm} while it is warm)"
     if cache.warm is None or cache.cold is None:
         return f"{kept}: {short(cache.tokens)} tokens"
+    if cache.cold < _LITTLE:
+        return kept
     return f"{kept}; the next prompt costs {costs.format(warm=dollars(cache.warm), cold=dollars(cache.cold))}"
 
 
@@ -476,8 +482,10 @@ def rate_limits(limits: Sequence[RateLimit], now: int) -> str:
 
 
 def last_miss(miss: CacheMiss) -> str:
-    """Returns why the last request that found nothing in the cache did so."""
-    return f"{short(miss.tokens)} tokens had to be read again {_MISSES[miss.cause]}"
+    """Returns why the last request that found nothing in the cache did so; "" if it paid for few tokens again."""
+    if miss.tokens < _FEW_TOKENS:
+        return ""
+    return f"{short(miss.tokens)} tokens were last paid in full again {_MISSES[miss.cause]}"
 
 
 def edited(edit: Edit) -> str:

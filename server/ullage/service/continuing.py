@@ -62,6 +62,11 @@ class ChosenContext(Struct, frozen=True, kw_only=True):
     total: int
     notes: tuple[str, ...] = ()
 
+    @property
+    def later(self) -> int:
+        """The number of messages after those that lead to the context."""
+        return self.total - sum(isinstance(event, MessageAppended) for event in self.events)
+
 
 def choose_context(events: Sequence[Event], wanted: WantedContext) -> ChosenContext:
     """Returns the events that lead to the wanted context. Raises `InvalidRequest` if the agent has compacted nothing,
@@ -317,6 +322,7 @@ async def prepare_continuation(  # noqa: PLR0913 - the places of a new session
         planned = plan_continuation(conversation, target, machine, cwd, known)
     budget = None if compacted else wanted.budget
     active = sum(message.compaction is None for message in planned.session.messages)
+    notes += _left_out_words(conversation, target, chosen, active, wanted)
     shown = ContinuingResult(
         written=False,
         preview_id=planned.session.id,
@@ -337,6 +343,30 @@ async def prepare_continuation(  # noqa: PLR0913 - the places of a new session
         notes=(*notes, *_notes(target, planned, conversation.transcript.items, known, budget)),
     )
     return Prepared(continuation=planned, shown=shown)
+
+
+_SUMMARIZED = "summarized or taken back"
+
+
+def _left_out_words(
+    conversation: Conversation, target: Target, chosen: ChosenContext, active: int, wanted: WantedContext
+) -> Iterator[str]:
+    """Yields of which kinds the messages are that the new session lacks, nothing if all of them are summarized.
+    `active` is the number of those that it has."""
+    view = [item.message for item in conversation.transcript.items if item.message.compaction is None]
+    after = f"after message #{wanted.from_message:,}" if wanted.from_message else "after the point where it ends"
+    after = "from the compaction on" if wanted.before_compaction else after
+    counts = {
+        after: chosen.later,
+        _SUMMARIZED: chosen.total - chosen.later - len(view),
+        f"written by {target.agent.name} itself{'' if target.keeps_reasoning else ' or reasoning alone'}": (
+            len(view) - active
+        ),
+    }
+    kinds = {kind: count for kind, count in counts.items() if count}
+    if {*kinds} - {_SUMMARIZED}:
+        told = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
+        yield f"Left out of its {chosen.total:,} messages: {told}."
 
 
 def _shown(conversation: Conversation, target: Target, unreported: int) -> AgentFacts:

@@ -44,6 +44,8 @@ DRAWN = """\
 | Messages                31,010   24%  ####               |
 | Tool results            19,318   15%  ###                |
 | Tools                    6,104    5%  #                  |
+| System prompt            1,200    1%                     |
+| Summary                    800    1%                     |
 | For the answer          19,200   15%  ...                |
 | Free                    50,368   39%  .......            |
 +- Its biggest messages -----------------------------------+
@@ -122,11 +124,20 @@ def test_unknown_window_is_said_and_draws_no_bar() -> None:
     assert UNICODE.full not in text.split("What it holds")[0]
 
 
-def test_what_is_one_per_cent_or_less_is_left_out() -> None:
+def test_a_message_of_one_per_cent_or_less_is_not_among_the_biggest() -> None:
     small = replace(BIG, opening="a short answer", tokens=1_900)
     text = drawn(make_usage(), biggest=(BIG, small))
-    assert [word for word in ("Memory", "Summary", "System prompt", small.opening) if word in text] == []
+    assert small.opening not in text
     assert BIG.opening in text
+
+
+def test_all_parts_are_listed_however_small_so_that_they_add_up_to_the_window() -> None:
+    usage = make_usage(50_970)
+    meta = replace(usage.meta.ullage, breakdown=Breakdown(messages=10, overhead=50_960))
+    text = drawn(replace(usage, meta=Meta(ullage=meta)))
+    assert "| Messages                    10   <1%" in text
+    rows = text.split("What it holds")[1].replace(",", "").splitlines()[1:-1]
+    assert sum(int(row.split("%")[0].split()[-2]) for row in rows) == 128_000
 
 
 def test_an_agents_own_part_is_called_its_system_prompt_and_tools() -> None:
@@ -219,7 +230,7 @@ def test_the_cache_of_the_last_prompt_is_said_with_the_last_miss(monkeypatch: py
     box = context_box(usage, until - 1, ASCII, 60)
     text = " ".join("".join(line.plain for line in box).replace("|", " ").split())
     assert (
-        "Cache warm until 11:54; the next prompt costs $0.06, then $1.90; 74K tokens had to be read again after a"
+        "Cache warm until 11:54; the next prompt costs $0.06 until then, $1.90 after it; 74K tokens were last paid in"
         in text
     )
 

@@ -100,11 +100,19 @@ def test_a_cached_prompt_is_said_with_its_end_and_both_prices() -> None:
     cache = PromptCache(
         until=1_000_000, keeps=300_000, source=CacheSource.PROMISED, tokens=91_000, warm=0.057, cold=1.9
     )
-    assert words.next_prompt(cache, "14:32", 999_999) == "warm until 14:32; the next prompt costs $0.06, then $1.90"
-    assert words.next_prompt(cache, "14:32", 1_000_000) == "cold; the next prompt costs $1.90 (warm: $0.06)"
+    said = words.next_prompt(cache, "14:32", 999_999)
+    assert said == "warm until 14:32; the next prompt costs $0.06 until then, $1.90 after it"
+    said = words.next_prompt(cache, "14:32", 1_000_000)
+    assert said == "cold; the next prompt costs $1.90 ($0.06 while it is warm)"
     assert words.warm(cache, 1_000_000 - 61_000) == "warm 1 min"
     assert words.warm(cache, 999_000) == "warm 1 min"
     assert words.warm(cache, 1_000_000) == "cold"
+
+
+def test_amounts_that_nobody_acts_on_are_not_said() -> None:
+    cache = PromptCache(until=9, keeps=9, source=CacheSource.PROMISED, tokens=900, warm=0.002, cold=0.04)
+    assert words.next_prompt(cache, "14:32", 0) == "warm until 14:32"
+    assert words.last_miss(CacheMiss(at=0, cause=CacheMissCause.COMPACTION, tokens=10)) == ""
 
 
 def test_a_cache_that_is_not_promised_is_warm_at_least_until_its_end() -> None:
@@ -117,8 +125,8 @@ def test_a_cache_that_is_not_promised_is_warm_at_least_until_its_end() -> None:
 @pytest.mark.parametrize("cause", CacheMissCause)
 def test_each_cause_of_a_miss_has_its_words(cause: CacheMissCause) -> None:
     said = words.last_miss(CacheMiss(at=0, cause=cause, tokens=74_300))
-    assert said.startswith("74K tokens had to be read again ")
-    assert len(said) > len("74K tokens had to be read again ")
+    assert said.startswith("74K tokens were last paid in full again ")
+    assert len(said) > len("74K tokens were last paid in full again ")
 
 
 @pytest.mark.parametrize(

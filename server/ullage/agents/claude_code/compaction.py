@@ -280,21 +280,22 @@ def _within(setup: Setup, window: int, what: str, setting: str = "") -> Rule | N
     """Returns the threshold within this window. A percentage in the settings can only lower it."""
     given, version = setup.given, version_of(setup.version)
     reserve = _RESERVE if version >= _LESS_RESERVE else _OLD_RESERVE
-    kept = min(reserve, given.max_output or setup.max_output or reserve) + _BUFFER
-    tokens = window - kept
+    answer = min(reserve, given.max_output or setup.max_output or reserve)
+    tokens = window - answer - _BUFFER
+    basis = f"{what} keeps {answer + _BUFFER:,} tokens free, {answer:,} of them for the answer"
     if version < _NO_SHARE:
         shared = int((window - _OLD_RESERVE) * _SHARE)
-        basis = f"Claude Code 1.0.53 compacted at {_SHARE:.0%} of {window - _OLD_RESERVE:,} tokens"
-        return Rule(tokens=shared, basis=basis) if shared > 0 else None
+        old = f"Claude Code 1.0.53 compacted at {_SHARE:.0%} of {window - _OLD_RESERVE:,} tokens"
+        return Rule(tokens=shared, basis=old) if shared > 0 else None
     if tokens <= 0:
         return None
     if given.share is None:
-        return Rule(tokens=tokens, basis=f"{what} keeps {kept:,} tokens free", setting=setting)
+        return Rule(tokens=tokens, basis=basis, setting=setting)
     shared = int((window - reserve) * given.share)
     if shared < tokens:
-        basis = f"{given.name('share')}, of {window - reserve:,} tokens"
-        return Rule(tokens=max(1, shared), basis=basis, setting=given.name("share"))
-    return Rule(tokens=tokens, basis=f"{what} keeps {kept:,} tokens free", setting=setting, ignored=given.name("share"))
+        lower = f"{given.name('share')}, of {window - reserve:,} tokens"
+        return Rule(tokens=max(1, shared), basis=lower, setting=given.name("share"))
+    return Rule(tokens=tokens, basis=basis, setting=setting, ignored=given.name("share"))
 
 
 def _idle(setup: Setup) -> Idle | None:

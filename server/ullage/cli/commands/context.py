@@ -176,7 +176,7 @@ def _fate(edit: EditRow, now: int) -> str:
 _LABEL, _TOKENS, _SHARE, _SHORT, _BESIDE = 21, 9, 6, 5, 6
 
 
-# A larger share says only that a figure is wrong, and would not fit its column. One up to the least says nothing.
+# A larger share says only that a figure is wrong, and would not fit its column. A message up to the least is not big.
 _LARGEST_SHARE, _LEAST_SHARE = 999, 1
 
 
@@ -201,22 +201,22 @@ class Big(Struct, frozen=True, kw_only=True):
 
 def context_box(usage: UsageResult, now: int, glyphs: Glyphs, width: int, biggest: Sequence[Big] = ()) -> list[Text]:
     """Returns the lines of the box of `ullage context`, `width` columns wide. `now` is Unix milliseconds. `biggest` are
-    the messages to list; if it is empty, that section is left out. Parts and messages of one per cent of the window or
-    less are left out."""
+    the messages to list, without those of one per cent of the window or less; if there is none, that section is left
+    out. The parts add up to the window."""
     meta = usage.meta.ullage
     box = Box(glyphs, width)
     box.title("Context", ", ".join(filter(None, (meta.agent, meta.model))))
     _fullness(box, usage, glyphs)
     box.blank()
     _facts(box, usage, now, glyphs)
-    if parts := [part for part in _parts(usage) if _is_shown(part[1], usage)]:
+    if parts := [part for part in _parts(usage) if part[1]]:
         box.head("What it holds")
         for label, tokens in parts:
             _row(box, label, tokens, usage, glyphs)
             if label in (_ADDED, _PROMPT):
                 for name, count in hidden_rows(meta.hidden.parts):
                     _row(box, f"  {name}", count, usage, glyphs)
-    if shown := [big for big in biggest if _is_shown(big.tokens, usage)]:
+    if shown := [big for big in biggest if percent(big.tokens, _whole(usage)) > _LEAST_SHARE]:
         box.head("Its biggest messages")
         for big in shown:
             _item(box, big, usage, glyphs)
@@ -255,8 +255,8 @@ def _clock(box: Box, usage: UsageResult, now: int) -> None:
     if meta.idle and meta.idle.at > now:
         box.fact("Idle", f"{meta.agent} {idles(clock(meta.idle.at), meta.idle.setting)}")
     if meta.cache:
-        missed = f"; {last_miss(meta.cache.miss)}" if meta.cache.miss else ""
-        box.fact("Cache", f"{next_prompt(meta.cache, clock(meta.cache.until), now)}{missed}")
+        said = (next_prompt(meta.cache, clock(meta.cache.until), now), meta.cache.miss and last_miss(meta.cache.miss))
+        box.fact("Cache", "; ".join(filter(None, said)))
     if limits := rate_limits(meta.rate_limits, now):
         box.fact("Limits", f"{limits} of what your subscription allows")
     if meta.moment:
@@ -315,10 +315,6 @@ def _parts(usage: UsageResult) -> list[tuple[str, int]]:
     return held
 
 
-def _is_shown(tokens: int, usage: UsageResult) -> bool:
-    return percent(tokens, _whole(usage)) > _LEAST_SHARE
-
-
 def _row(box: Box, label: str, tokens: int, usage: UsageResult, glyphs: Glyphs) -> None:
     whole = _whole(usage)
     figure = f"{tokens:,}" if len(f"{tokens:,}") <= _TOKENS else short(tokens)
@@ -333,6 +329,8 @@ def _row(box: Box, label: str, tokens: int, usage: UsageResult, glyphs: Glyphs) 
 
 def _share(tokens: int, whole: int) -> str:
     share = percent(tokens, whole)
+    if tokens and not share:
+        return "<1%"
     return f">{_LARGEST_SHARE}%" if share > _LARGEST_SHARE else f"{share}%"
 
 

@@ -1,6 +1,7 @@
 """`ullage messages`: lists the messages of a conversation with their numbers, roles, tokens and first lines."""
 
 import asyncio
+import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
@@ -136,8 +137,8 @@ def message_table(rows: Sequence[MessageRow], screen: Screen) -> list[Text]:
         (
             "" if row.inserted else f"{row.number:,}",
             "summary" if row.inserted else "agent" if row.by_agent else row.role,
-            "archived" if row.tokens is None else f"{row.tokens:,}",
-            "pinned" if row.pinned else "",
+            "" if row.tokens is None else f"{row.tokens:,}",
+            ", ".join(word for word, is_so in (("archived", row.archived), ("pinned", row.pinned)) if is_so),
             (plain(row.opening, screen.glyphs), "dim" if row.archived else ""),
         )
         for row in rows
@@ -190,7 +191,7 @@ class Openings:
     def _describe(self, block: Block) -> str:
         match block:
             case TextBlock(text=text):
-                words = first_line(text)
+                words = first_words(text)
             case ToolUseBlock(id=call_id, name=name, input=arguments):
                 self._calls[call_id] = f"{name} {self._short(main_argument(arguments))}".strip()
                 words = f"→ {self._calls[call_id]}"
@@ -216,6 +217,19 @@ class Openings:
         if len(folders) > _FOLDERS and " " not in argument:
             return "…/" + "/".join(folders[-_FOLDERS:])
         return argument
+
+
+# A line that is nothing but a tag, by which programs mark what they add.
+_TAG = re.compile(r"<([A-Za-z][\w-]*)>")
+
+
+def first_words(text: str) -> str:
+    """Returns the first line of a message's text. If that is only a tag, such as `<system-reminder>`, returns the tag's
+    name and the first line in it."""
+    line = first_line(text)
+    tag = _TAG.fullmatch(line)
+    inside = first_words(text.partition(line)[2]) if tag else ""
+    return f"{tag[1]}: {inside}" if tag and inside else line
 
 
 def first_line(text: str) -> str:
