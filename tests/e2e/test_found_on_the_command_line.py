@@ -252,6 +252,24 @@ def test_a_search_finds_what_agents_conversations_have_on_this_machine(place: Pl
     assert {row["session_id"] for row in place.json("--stored")["sessions"]} == sessions
 
 
+def test_a_list_says_that_conversations_were_forgotten_and_come_back_if_their_agent_goes_on(place: Place) -> None:
+    put_claude(place.home, IDS[0], "Snow", str(place.project), tokens=9_000)
+    assert place.run("forget", IDS[0], "--yes").status == 0
+    shown = " ".join(place.run().out.decode().split())
+    forgotten = "1 conversation on this machine was forgotten; "
+    assert f"{forgotten}if its agent goes on with it, all of it comes back, from message 1." in shown
+    assert "No conversation was found" not in shown
+    assert forgotten in place.run("context").err.decode()
+
+
+def test_first_steps_offer_to_wire_agents_only_until_they_are_wired(place: Place) -> None:
+    (place.home.path / ".claude").mkdir()
+    assert "ullage wire" in place.run().out.decode()
+    assert place.run("wire", "--yes").status == 0
+    assert "ullage wire" not in place.run().out.decode()
+    assert "ullage demo" in place.run().out.decode()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a signal of its own there")
 def test_a_search_that_is_ended_says_how_much_was_read_and_the_next_one_goes_on(place: Place) -> None:
     for number in range(300):
@@ -272,7 +290,7 @@ def test_a_search_stores_nothing_for_a_user_who_wants_no_conversations_kept(plac
     assert place.run("keep", "off").status == 0
     found = place.run("search", "wet")
     assert found.status == 1
-    assert "Not searched, because none is kept (ullage keep on): 1 conversation." in found.out.decode()
+    assert "Not searched: 1 conversation that Ullage has not read" in found.out.decode()
     assert place.json("--stored")["sessions"] == []
     assert place.run("keep", "on").status == 0
     assert "#1 user" in place.run("search", "wet").out.decode()

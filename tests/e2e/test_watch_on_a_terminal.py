@@ -126,7 +126,7 @@ def test_it_asks_once_whether_to_keep_what_agents_write(tmp_path: Path, typed: s
                 assert not (tmp_path / "s.db.archive").exists()
                 terminal.press(typed)
             terminal.until(
-                "Kept: 1 conversation, " if keeps else "Nothing is kept; to keep conversations: ullage keep on"
+                "Kept: 1 conversation, " if keeps else "Kept: words, in the store; no agents' files (ullage keep on)"
             )
             terminal.press("q")
             assert terminal.end() == 0

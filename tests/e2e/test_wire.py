@@ -124,6 +124,15 @@ def test_a_link_stays_a_link_and_the_mode_stays(home: Home) -> None:
     assert real.read_bytes() == before
 
 
+def test_taking_out_names_every_file_also_one_that_was_written_to_since(home: Home) -> None:
+    home.done("wire")
+    home.state.write_text(json.dumps({"numStartups": 3, **json.loads(home.state.read_text())}))
+    told = home.done("unwire")
+    assert f"{home.path} is as it was before." in told
+    assert f"{home.state} has all else that was written to it since." in told
+    assert json.loads(home.state.read_text())["numStartups"] == 3
+
+
 def test_what_the_user_changed_since_stays(home: Home) -> None:
     line = {"type": "command", "command": "date"}
     home.path.write_text(json.dumps({"statusLine": line}, indent=2))

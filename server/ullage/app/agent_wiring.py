@@ -454,9 +454,18 @@ class AgentWiring:
             path=receipt.files[0].path if receipt and receipt.files else str(file_here(wiring.files[0])),
             files=tuple(change for _, change in planned if not change.is_empty),
             is_wired=receipt is not None,
-            notes=tuple(f"{file.path} is as it was before." for file, change in planned if change.after == file.before),
+            notes=tuple(_taken_out(file, change) for file, change in planned),
             receipt=None,
         )
+
+
+def _taken_out(file: WiredFile, change: FileChange) -> str:
+    """Returns what became of a file from which what was added is taken out."""
+    if change.is_empty:
+        return f"{file.path} had nothing of it any more."
+    if change.after == file.before:
+        return f"{file.path} is as it was before."
+    return f"{file.path} has all else that was written to it since."
 
 
 def _options(wiring: Wiring, wanted: _Wanted) -> Iterator[OptionState]:

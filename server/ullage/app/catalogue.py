@@ -85,8 +85,9 @@ class KnownConversations:
     store at `place` (None: the user's) up to date, and blocks while it reads. `machine` is by default this one.
 
     `found` are the conversations, without those of sub-agents, the last changed first, and `unread` the files and
-    databases that could not be read. After `seconds` no more are read: `left` is the number of those that are new, and
-    are missing, or have changed, and are as they were. The next one reads them.
+    databases that could not be read. `forgotten` is the number of those that the user had the store forget. After
+    `seconds` no more are read: `left` is the number of those that are new, and are missing, or have changed, and are as
+    they were. The next one reads them.
     """
 
     def __init__(
@@ -106,7 +107,10 @@ class KnownConversations:
         live = live_now(place)
         self._follower = live.follower if live else 0
         found: list[KnownConversation] = []
-        candidates = sorted(all_candidates(path, machine, unread), key=lambda one: -one.updated_at)
+        forgotten: list[Candidate] = []
+        everything = all_candidates(path, machine, unread, forgotten=forgotten)
+        candidates = sorted(everything, key=lambda one: -one.updated_at)
+        self.forgotten = len(forgotten)
         care = Care.QUICK if len(candidates) > len(known) + _FEW else Care.USUAL
         for candidate in candidates:
             name = candidate.path if candidate.row is None else kept_path(candidate.path, candidate.origin_id)
@@ -287,15 +291,22 @@ def changed_at(one: KnownConversation) -> int:
 
 
 def all_candidates(
-    store_path: Path, machine: Machine, unread: list[UnreadFile], *, are_side: bool = False
+    store_path: Path,
+    machine: Machine,
+    unread: list[UnreadFile],
+    *,
+    are_side: bool = False,
+    forgotten: list[Candidate] | None = None,
 ) -> Iterator[Candidate]:
     """Yields all conversations of agents on a machine whose path does not say that they are sub-agents', or, with
-    `are_side`, those whose path does. Those that the user had the store forget are left out."""
-    forgotten = ForgottenList(store_path).read()
+    `are_side`, those whose path does. Those that the user had the store forget are added to `forgotten` instead."""
+    times = ForgottenList(store_path).read()
     for one in find_candidates(machine, AGENTS, unread):
         if one.sessions.is_sub_agent(one.name) is not are_side:
             continue
-        if forgotten and one.updated_at <= forgotten.get(forgotten_key(one.path, one.origin_id if one.row else ""), -1):
+        if times and one.updated_at <= times.get(forgotten_key(one.path, one.origin_id if one.row else ""), -1):
+            if forgotten is not None:
+                forgotten.append(one)
             continue
         yield one
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from ullage.agents.discovery import Found, UnreadFile
 from ullage.app.catalogue import KnownConversations, StoredCopies, belongs, changed_at, families
 from ullage.app.running_now import running_agents
-from ullage.cli.drawing import Cell, Column, Glyphs, ago, bar, clock, fit_most, table
+from ullage.cli.drawing import Cell, Column, Glyphs, ago, bar, clock, fit_most, plural, table
 from ullage.cli.output import Screen
 from ullage.model.errors import InputError
 from ullage.model.usage import FollowedRow, Nearness, RateLimit, UsageSource
@@ -52,8 +52,8 @@ _STORED = 100
 class Here(Struct, frozen=True, kw_only=True):
     """A folder, how many conversations it has, and those that are shown: what runs now first, then the fullest first.
     `elsewhere` are the first of `elsewhere_count` that run now in other folders or, if there are none and the folder
-    has none, of all of the machine. `unread` are files that could not be read, and `left` is the number of
-    conversations that are not read yet."""
+    has none, of all of the machine. `unread` are files that could not be read, `left` is the number of conversations
+    that are not read yet, and `forgotten` that of those on the machine that the user had Ullage forget."""
 
     folder: Path
     count: int
@@ -62,6 +62,7 @@ class Here(Struct, frozen=True, kw_only=True):
     elsewhere: Sequence[ConversationRow]
     unread: tuple[UnreadFile, ...]
     left: int
+    forgotten: int
 
 
 class ThisFolder:
@@ -86,9 +87,10 @@ class ThisFolder:
         stored = list_main(self._workspace.ports.store, str(self.folder), 1)
         found = [one for one in self._known.found if self._is_here(one)]
         if not stored and not found:
+            forgotten = forgotten_words(self._known.forgotten)
             raise InputError(
-                f"no conversation of {self.folder} was found; name one by its id or its file "
-                "(`ullage --stored` lists those that Ullage keeps)"
+                f"no conversation of {self.folder} was found{f' ({forgotten})' if forgotten else ''}; name one by its "
+                "id or its file (`ullage --stored` lists those that Ullage keeps)"
             )
         one = max(found, key=changed_at, default=None)
         if one is None or (stored and stored[0].updated_at >= changed_at(one)):
@@ -116,6 +118,7 @@ class ThisFolder:
             elsewhere=self._shown(elsewhere, stored_elsewhere, limit),
             unread=self._known.unread,
             left=self._known.left,
+            forgotten=self._known.forgotten,
         )
 
     def _with_forks(self, found: Sequence[KnownConversation]) -> list[KnownConversation]:
@@ -180,6 +183,16 @@ class ThisFolder:
         return [
             _stored_row(info, self._workspace.open(info.session_id)) for info in infos if info.session_id not in theirs
         ]
+
+
+def forgotten_words(count: int) -> str:
+    """Returns what became of the conversations on this machine that the user had Ullage forget; "" if there are
+    none."""
+    if not count:
+        return ""
+    were, whose = ("was", "its agent goes") if count == 1 else ("were", "the agent of one goes")
+    what = f"{plural(count, 'conversation')} on this machine {were} forgotten"
+    return f"{what}; if {whose} on with it, all of it comes back, from message 1"
 
 
 def folder_called(name: str) -> str:

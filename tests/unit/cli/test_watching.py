@@ -213,7 +213,9 @@ def test_a_paused_table_changes_only_when_it_continues() -> None:
 def test_without_a_conversation_no_key_opens_anything() -> None:
     shown = Board()
     assert press(shown, ["enter", "c", "/", "j", "p"]) == [None] * 5
-    assert "No agent has written anything yet" in drawn(shown)[0]
+    assert drawn(shown)[0] == "Looking for conversations"
+    shown.empty = "No agent has written anything"
+    assert drawn(shown)[0] == shown.empty
     press(shown, ["q"])
     assert shown.is_over
 

@@ -13,6 +13,7 @@ from ullage.cli.arguments import StoreOptions, add_json, days, read_options, siz
 from ullage.cli.drawing import Column, in_bytes, plural, table
 from ullage.cli.output import Screen, agreed, print_json, working
 from ullage.cli.reports import Report
+from ullage.cli.terminal import at_home
 from ullage.cli.this_folder import ShortIds
 from ullage.host.side_files import ARCHIVE, beside
 from ullage.model.errors import InputError
@@ -143,12 +144,10 @@ def _question(
     lines = [line.plain for line in table(_COLUMNS, rows, screen.room, screen.glyphs)]
     if len(found) > _LISTED:
         lines.append(f"and {len(found) - _LISTED:,} older ones")
-    alone = sum(not files_left(workspace, [one]) for one in found)
-    if alone:
+    if alone := sum(not files_left(workspace, [one]) for one in found):
         lines.append(f"{plural(alone, 'conversation')} of these {'is' if alone == 1 else 'are'} nowhere else.")
-    if left := len(found) - alone:
-        lines.append("The agent's own file stays." if left == 1 else "The agents' own files stay.")
-    return "\n".join([*lines, f"Forget {plural(len(found), 'conversation')} for good?"])
+    lines += (line for text in _left_words(files_left(workspace, found)) for line in screen.prose(text))
+    return "\n".join([*lines, f"Forget {plural(len(found), 'conversation')}?"])
 
 
 def _cells(one: HeldConversation, names: ShortIds) -> Sequence[str]:
@@ -187,17 +186,22 @@ def _report(found: Sequence[HeldConversation], after: ForgetReport, options: For
 
 
 def _words(found: Sequence[HeldConversation], after: ForgetReport) -> Iterator[str]:
-    left, sessions = after.left, len(after.deleted)
+    sessions = len(after.deleted)
     places = f"{plural(sessions, 'conversation')} read into the store, {plural(after.files, 'kept file')}"
     yield f"Forgot {plural(len(found), 'conversation')}: {places}, {in_bytes(after.freed)} freed."
     if after.forks:
         yield f"Its forks begin with the same messages and stay: {', '.join(after.forks)}"
+    yield from _left_words(after.left)
+
+
+def _left_words(left: Sequence[str]) -> Iterator[str]:
+    """Yields which files of agents stay, each on a line of its own, and what becomes of them; nothing if none does."""
     if not left:
         return
     is_one = len(left) == 1
     yield "The agent's own file stays:" if is_one else f"The agents' own files stay, {len(left):,} of them:"
-    yield from (f"  {path}" for path in left[:_NAMED])
+    yield from (f"  {at_home(path)}" for path in left[:_NAMED])
     if len(left) > _NAMED:
         folders = {str(Path(path).parent) for path in left[_NAMED:]}
         yield f"  and {len(left) - _NAMED:,} more in {plural(len(folders), 'folder')}"
-    yield f"Ullage reads {'it' if is_one else 'one'} again only if its agent goes on with it."
+    yield f"If the agent goes on with {'it' if is_one else 'one'}, Ullage reads all of it again, from message 1."

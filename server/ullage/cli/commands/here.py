@@ -12,7 +12,8 @@ from rich.text import Text
 
 from ullage.agents.discovery import UnreadFile
 from ullage.agents.table import AGENTS
-from ullage.app.agent_wiring import has_plugin, read_receipt
+from ullage.agents.wiring import Wiring
+from ullage.app.agent_wiring import has_plugin, on_this_machine, project_with_plugin, read_receipt
 from ullage.app.catalogue import rows_of_sessions
 from ullage.app.compose import open_workspace
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
@@ -28,6 +29,7 @@ from ullage.cli.this_folder import (
     conversation_table,
     folder_called,
     folder_of,
+    forgotten_words,
     limits_of,
     unread_lines,
 )
@@ -101,9 +103,10 @@ _LABEL, _LEAST = 17, 20
 # Seconds for which files are read before a list is shown: some ten thousand, the last changed first.
 _PATIENCE = 5.0
 # What to do where there is no conversation yet.
+_WIRE = "ullage wire"
 _FIRST_STEPS = (
     ("ullage demo", "a conversation that fills and comes back"),
-    ("ullage wire", "agents get back what compactions lose"),
+    (_WIRE, "agents get back what compactions lose"),
     ("ullage watch", "live, who compacts next"),
     ("ullage lost", "what a compaction left out"),
     ("ullage continue", "a new session, as before a compaction"),
@@ -156,8 +159,10 @@ def _lines(here: Here, names: ShortIds, now: int, screen: Screen) -> Iterator[Te
         yield from (heading, *drawn[: len(here.rows)])
     elif here.elsewhere:
         yield from screen.prose(f"No conversation of {folder}.")
-    else:
+    elif not here.forgotten:
         yield from screen.prose("No conversation was found on this machine. Once an agent has one, it is here.")
+    if not here.rows and here.forgotten:
+        yield from screen.prose(f"{forgotten_words(here.forgotten)}.")
     if here.elsewhere:
         yield ""
         place = "Running in other folders" if any(row.live for row in here.elsewhere) else "In other folders"
@@ -183,7 +188,8 @@ def _answers(here: Here, names: ShortIds, now: int, screen: Screen, store: Path)
     rows = [*here.rows, *here.elsewhere]
     yield ""
     if not rows:
-        yield from step_lines(_FIRST_STEPS, screen.room, screen.glyphs)
+        steps = [step for step in _FIRST_STEPS if step[0] != _WIRE or not _is_all_wired(store)]
+        yield from step_lines(steps, screen.room, screen.glyphs)
         return
     running = [row for row in rows if row.live and row.used is not None and (row.compacts_at or row.window)]
     nearest = max(running, key=lambda row: (row.used or 0) / (row.compacts_at or row.window or 1), default=None)
@@ -218,10 +224,21 @@ def _answers(here: Here, names: ShortIds, now: int, screen: Screen, store: Path)
 def _unwired(name: str, store: Path) -> str:
     """Returns the word of an agent to which Ullage can be added and is not, "" for another."""
     wiring = next((agent.wiring for agent in AGENTS if agent.name == name), None)
+    return "" if wiring is None or _is_wired(wiring, store) else wiring.word
+
+
+def _is_all_wired(store: Path) -> bool:
+    """Returns whether each agent of this machine that Ullage can be added to has it. False if there is none."""
+    here = on_this_machine()
+    return bool(here) and all(_is_wired(wiring, store) for _, wiring in here)
+
+
+def _is_wired(wiring: Wiring, store: Path) -> bool:
+    """Returns whether an agent has Ullage, or settings that can't be read: then nothing can be added."""
     try:
-        return "" if wiring is None or has_plugin(wiring) or read_receipt(store, wiring.word) else wiring.word
+        return has_plugin(wiring) or project_with_plugin(wiring) is not None or bool(read_receipt(store, wiring.word))
     except UllageError:
-        return ""
+        return True
 
 
 def _labelled(screen: Screen, label: str, text: str) -> Iterator[Text]:

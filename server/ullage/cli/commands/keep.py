@@ -46,9 +46,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 _NEXT: dict[bool | None, str] = {
     True: "`ullage watch` and editors keep agents' files while they run. To stop it: ullage keep off",
-    False: "No more is kept: you have turned it off. To keep agents' files again: ullage keep on",
-    None: "Nothing is kept until you say so. To keep agents' files while `ullage watch` or an editor runs: "
-    "ullage keep on",
+    False: "No more of agents' files is kept: you have turned it off. The words that `ullage watch` and editors read "
+    "stay in the store. To keep files again: ullage keep on",
+    None: "None of agents' files is kept until you say so; the words that Ullage reads are, in its store. To keep "
+    "files while `ullage watch` or an editor runs: ullage keep on",
 }
 _COLUMNS = (
     Column(name="AGENT", flexible=True),

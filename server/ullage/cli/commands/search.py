@@ -155,7 +155,8 @@ class _Everything:
             return found
         read = f"{reading.total - reading.left:,} of {plural(reading.total, 'conversation')} were read so far."
         if not is_kept:
-            read = f"Not searched, because none is kept (ullage keep on): {plural(reading.left, 'conversation')}."
+            left = plural(reading.left, "conversation")
+            read = f"Not searched: {left} that Ullage has not read; it reads none for a search after `ullage keep off`."
         return replace(found, note=" ".join(filter(None, (read, found.note))))
 
     async def _read(self, reading: ReadingAll) -> None:

@@ -66,13 +66,15 @@ class Wish(Struct, frozen=True, kw_only=True):
 class Board:
     """The live table, with the chosen conversation, or a page about it.
 
-    `kept` says what is kept of agents' files, and `due` returns what is to be told of a conversation, now or later,
-    given its row and the time in Unix milliseconds. A notice is shown until a key is pressed. `is_over` turns true when
-    the user quits. `wish` is the page that is shown or wanted, None while the table is shown.
+    `kept` says what is kept of agents' files, `empty` why there is no row, and `due` returns what is to be told of a
+    conversation, now or later, given its row and the time in Unix milliseconds. A notice is shown until a key is
+    pressed. `is_over` turns true when the user quits. `wish` is the page that is shown or wanted, None while the table
+    is shown.
     """
 
     def __init__(self, due: Callable[[FollowedRow, int], Iterable[DueNotice]] = lambda _row, _now: ()) -> None:
         self.kept = ""
+        self.empty = "Looking for conversations"
         self._due = due
         self._noticed: set[str] = set()
         self._notice: DueNotice | None = None
@@ -132,8 +134,7 @@ class Board:
     def _table(self, width: int, height: int, now: int, glyphs: Glyphs) -> list[Text | str]:
         rows = self._ordered()
         if not rows:
-            words = "No agent has written anything yet. Ask one."
-            return [fit_most(words, width, glyphs), self._foot_line("", width, glyphs)]
+            return [fit_most(self.empty, width, glyphs), self._foot_line("", width, glyphs)]
         place = self._place(rows)
         room = max(1, height - _AROUND)
         first = max(0, min(place - room // 2, len(rows) - room))
@@ -260,6 +261,8 @@ _TERMINATED = 143
 # Seconds between two counts of what is kept.
 _COUNT_EVERY = 30.0
 _HITS = 20
+# Minutes from which a time is said in hours.
+_HOURS = 120
 
 
 def run(args: Namespace) -> int:
@@ -289,6 +292,7 @@ def ask_once(store: StorePlace | None, screen: Screen) -> None:
         "of later ones\n"
         f"  where:  {at_home(asked.path)}, which only you may read, compressed{limit}\n"
         "  stop:   ullage keep off; remove: ullage forget\n"
+        "  if not: no files are kept, only the words that Ullage reads, in its store; remove: ullage forget\n"
         "Keep them?"
     )
     keeping.answer(keep=agreed("\n".join(screen.prose(question)), by_enter=True))
@@ -312,7 +316,7 @@ async def _print(workspace: Workspace, options: WatchOptions) -> None:
 
 def _kept_words(store: StorePlace | None) -> str:
     if Keeping(local_path(store)).wanted is not True:
-        return "Nothing is kept; to keep conversations: ullage keep on"
+        return "Kept: words, in the store; no agents' files (ullage keep on)"
     try:
         with open_originals(store) as originals:
             if originals:
@@ -351,6 +355,7 @@ class _Watch:
         following = asyncio.create_task(follower.run())
         following.add_done_callback(lambda _: self._changed.set())
         self._kept = asyncio.create_task(self._tell_kept())
+        looking = asyncio.create_task(self._tell_empty(follower.looked))
         console = Screen.of(self._args).console()
         try:
             drawing = Live(console=console, screen=True, auto_refresh=False)
@@ -363,13 +368,21 @@ class _Watch:
                         async with asyncio.timeout(_REDRAW_EVERY):
                             await self._changed.wait()
         finally:
-            for task in filter(None, (following, self._making, self._kept)):
+            for task in filter(None, (following, looking, self._making, self._kept)):
                 task.cancel()
             results = await asyncio.gather(following, return_exceptions=True)
         for result in results:
             # Only a fault ends it while it is wanted.
             if isinstance(result, Exception):
                 raise result
+
+    async def _tell_empty(self, looked: asyncio.Event) -> None:
+        """Shows on an empty board that it is empty, once agents' files were looked at."""
+        await looked.wait()
+        minutes = max(1, self._options.since // 60)
+        past = plural(minutes, "minute") if minutes < _HOURS else plural(minutes // 60, "hour")
+        self._board.empty = f"No agent has written anything in the last {past}. Ask one."
+        self._changed.set()
 
     async def _tell_kept(self) -> None:
         """Shows on the board how much is kept of agents' files: soon after the first is kept, and then sometimes."""

@@ -61,7 +61,7 @@ def run(args: Namespace) -> int:
         raise InputError(f"no agent is here that Ullage can be added to; known: {', '.join(known_words())}")
     for change in changes:
         if change.files:
-            screen.print(screen.prose(" ".join([_sentence(change), *_cautions(change)])))
+            screen.print(screen.prose("\n".join([*_told(change), *_cautions(change)])))
             if not options.yes and not agreed("Add this?", details=partial(_show, change, screen)):
                 declined = True
                 continue
@@ -88,15 +88,14 @@ def run_unwire(args: Namespace) -> int:
             if options.agents:
                 screen.print([f"{change.agent}: nothing was added"])
             continue
-        places = " and ".join(at_home(file.path) for file in change.files)
-        if places and not options.yes:
-            loses = f"{change.agent} loses what `ullage wire` has added to {places}."
-            screen.print(screen.prose(" ".join([loses, *_cautions(change)])))
+        if change.files and not options.yes:
+            loses = f"{change.agent} loses what `ullage wire` has added to"
+            screen.print(screen.prose("\n".join([loses, *_places(change), *_cautions(change)])))
             if not agreed("Take it out?", details=partial(_show, change, screen)):
                 declined = True
                 continue
         wiring.make(same_now(change, wiring.take_out([change.word])))
-        screen.print(screen.prose(" ".join([f"Taken out of {change.agent}.", *change.notes])))
+        screen.print(screen.prose("\n".join([f"Taken out of {change.agent}.", *change.notes])))
     if failed:
         raise InputError("; ".join(failed))
     return 1 if declined else 0
@@ -119,8 +118,8 @@ def _planned(
     return changes, failed
 
 
-def _sentence(change: AgentChange) -> str:
-    """Returns what an agent gets, in one sentence: what its changed files have more."""
+def _told(change: AgentChange) -> Iterator[str]:
+    """Yields the lines that say what an agent gets, which is what its changed files have more, and which these are."""
     gained = [line for file in change.files for line in _compared(file) if line.startswith("+")]
     hooks = sum(line.count(f"hook {change.word}") for line in gained)
     parts = {
@@ -129,8 +128,13 @@ def _sentence(change: AgentChange) -> str:
         "shows the figure in its status line": any("ullage statusline" in line for line in gained),
     }
     told = " and ".join(part for part, is_there in parts.items() if is_there) or "gets other lines"
-    places = " and ".join(at_home(file.path) for file in change.files)
-    return f"{change.agent} {told}. This changes {places}; `ullage unwire` undoes it."
+    yield f"{change.agent} {told}. `ullage unwire` undoes it. This changes"
+    yield from _places(change)
+
+
+def _places(change: AgentChange) -> Iterator[str]:
+    """Yields the paths of the files that change, each as a line of its own."""
+    yield from (f"  {at_home(file.path)}" for file in change.files)
 
 
 def _cautions(change: AgentChange) -> list[str]:

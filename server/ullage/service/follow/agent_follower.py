@@ -248,6 +248,8 @@ class AgentFollower:
         self._shown_at = -_SHOW_EVERY
         # Set when every file that was found at first was looked at, and when all of them were read to their ends.
         self._shown, self._whole = asyncio.Event(), asyncio.Event()
+        # Set when the listener knows what there was at first, from this process or from the one that follows.
+        self.looked = asyncio.Event()
         self._read = ReadFilesKept(ports.read)
         self._store_version = -1
         # The rows that the listener knows.
@@ -275,6 +277,7 @@ class AgentFollower:
         try:
             if not self._ports.lease.take():
                 self._look_at_store()
+                self.looked.set()
                 while not self._ports.lease.take():
                     await self._sleep(_TAKE_SELDOM if watching.is_complete else _TAKE_EVERY)
                     if watching.changes().is_own or not watching.is_complete:
@@ -332,6 +335,7 @@ class AgentFollower:
                 await self._take_changes(changes)
             await self._look_at_due()
             self._shown.set()
+            self.looked.set()
             if not self._looks and not any(followed.is_behind for followed in self._followed.values()):
                 self._whole.set()
             self._show(loop.time())
