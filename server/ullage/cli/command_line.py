@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn, cast
 
 from ullage import __version__
 from ullage.cli.arguments import COMMON, add_common, add_shared
-from ullage.cli.terminal import asked_color, color_help, wants_color
+from ullage.cli.terminal import asked_color, color_help, show_long, wants_color
 
 
 class Command(NamedTuple):
@@ -136,7 +136,7 @@ def _is_common(action: Action) -> bool:
 
 class Parser(ArgumentParser):
     """An argument parser that reports an invalid command line in one line and exits with status 2. It prints help in
-    colour if `color_choice`, the value of `--color`, allows it."""
+    colour if `color_choice`, the value of `--color`, allows it, and in the pager if the terminal is too small."""
 
     color_choice = "auto"
 
@@ -153,7 +153,11 @@ class Parser(ArgumentParser):
     def print_help(self, file: Any = None) -> None:
         out, text = file or sys.stdout, self.format_help()
         colored = wants_color(self.color_choice, os.environ, on_terminal=out.isatty())
-        self._print_message(color_help(text) if colored else text, out)
+        shown = color_help(text) if colored else text
+        # Help is printed while the arguments are parsed, so the parsed option comes too late for it.
+        pages = out is sys.stdout and out.isatty() and sys.stdin.isatty() and "--no-pager" not in sys.argv
+        if not (pages and show_long(shown, os.environ)):
+            self._print_message(shown, out)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")

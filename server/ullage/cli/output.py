@@ -5,12 +5,9 @@ every locale."""
 
 import os
 import re
-import shlex
-import shutil
-import subprocess
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -22,7 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ullage.cli.drawing import Glyphs, choose_glyphs, clean, wrap
-from ullage.cli.terminal import visible, wants_color
+from ullage.cli.terminal import show_long, visible, wants_color
 from ullage.model.errors import InputError
 
 # Columns of a drawing. Fewer hold no figure with its label; more are wider than the eye follows.
@@ -33,8 +30,6 @@ STDOUT = Path("-")
 UNCUT = 10_000
 # The beginning of a line under which its continuation lines begin: blanks and a list mark.
 _INDENT = re.compile(r"\s*(?:[-*] )?")
-# As git sets them if LESS is unset: end at once if the text fits, pass colours on, leave the text on the screen.
-_LESS_OPTIONS = "FRX"
 # Characters of a line that answers a question.
 _LONGEST_ANSWER = 1_000
 
@@ -72,20 +67,19 @@ class Screen:
     def print(self, lines: Iterable[Text | str]) -> None:
         """Prints lines without wrapping them. Uses the pager if they don't fit on the terminal."""
         text = self._rendered(lines)
-        if self._pager and text.count("\n") >= get_terminal_size().lines and show_in_pager(text, os.environ):
-            return
-        sys.stdout.write(text)
+        if not (self._pager and show_long(text, os.environ)):
+            sys.stdout.write(text)
 
     def prose(self, text: str) -> Iterator[str]:
-        """Yields the lines of a text. On a terminal, long lines are broken between words, and their continuation is
-        indented as the line is."""
+        """Yields the lines of a text. On a terminal, long lines are broken between words, never inside a path, and
+        their continuation is indented as the line is."""
         for line in text.splitlines():
             if self.room == UNCUT:
                 yield clean(line, self.glyphs)
                 continue
             indent = _INDENT.match(line)
             start = len(indent[0]) if indent else 0
-            broken = wrap(line[start:], max(NARROWEST // 2, self.room - start), self.glyphs)
+            broken = wrap(line[start:], max(NARROWEST // 2, self.room - start), self.glyphs, whole_paths=True)
             yield clean(line[:start], self.glyphs) + broken[0]
             yield from (" " * start + more for more in broken[1:])
 
@@ -177,47 +171,6 @@ def write_file(path: Path, data: bytes) -> None:
 
 def _unwritable(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot write {path}: {error.strerror or error}")
-
-
-def show_in_pager(text: str, environment: Mapping[str, str]) -> bool:
-    """Shows the text in the pager: the command in the variable PAGER, or `less` if it is unset. Returns True once the
-    user has left the pager.
-
-    Returns False, and shows nothing, if there is no pager: PAGER is empty or `cat`, the command can't be started, or
-    the terminal is `dumb`.
-    """
-    command = _pager_command(environment)
-    if not command:
-        return False
-    less = {} if "LESS" in environment else {"LESS": _LESS_OPTIONS}
-    try:
-        pager = subprocess.Popen(command, stdin=subprocess.PIPE, env={**environment, **less})
-    except OSError:
-        return False
-    try:
-        pager.communicate(text.encode(errors="replace"))
-    except BrokenPipeError:
-        # The user has left before the end.
-        pass
-    except KeyboardInterrupt:
-        # The pager gets Ctrl-C as well, and means "stop searching" by it.
-        pass
-    while pager.poll() is None:
-        try:
-            pager.wait()
-        except KeyboardInterrupt:
-            continue
-    return True
-
-
-def _pager_command(environment: Mapping[str, str]) -> list[str]:
-    if environment.get("TERM") == "dumb":
-        return []
-    asked = environment.get("PAGER")
-    if asked is None:
-        return ["less"] if shutil.which("less", path=environment.get("PATH", os.defpath)) else []
-    words = shlex.split(asked)
-    return [] if words == ["cat"] else words
 
 
 def agreed(question: str, *, by_enter: bool = False, details: Callable[[], None] | None = None) -> bool:

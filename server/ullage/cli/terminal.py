@@ -1,5 +1,5 @@
-"""What a terminal shows: colours and foreign text. Imports no code that draws: `--help` must be fast, and errors need
-it everywhere."""
+"""What a terminal shows: colours, foreign text and long text. Imports no code that draws: `--help` must be fast, and
+errors need it everywhere."""
 
 import os
 import re
@@ -8,6 +8,9 @@ import sys
 from collections.abc import Mapping, Sequence
 
 _OPTION = "--color"
+# As git sets them if LESS is unset: end at once if the text fits, pass colours on, leave the text on the screen. The
+# prompt says what its bare `:` does not: that this is a pager, and how to leave it.
+_LESS_OPTIONS = r"FRX-Ps?e(end):(more below). Space, arrows\: scroll; q\: leave$"
 # The cells that an error has at least.
 _LEAST = 20
 # SGR sequences (ECMA-48): bold, cyan, and the end of both.
@@ -71,3 +74,54 @@ def at_home(path: str) -> str:
     """Returns a path with `~` in place of the user's home folder."""
     home = os.path.expanduser("~")  # noqa: PTH111  (`pathlib` takes 5 ms to import)
     return f"~{path.removeprefix(home)}" if path.startswith(home + os.sep) else path
+
+
+def show_long(text: str, environment: Mapping[str, str]) -> bool:
+    """Shows the text in the pager if it does not fit on the terminal. Returns whether it was shown."""
+    return text.count("\n") >= shutil.get_terminal_size().lines and show_in_pager(text, environment)
+
+
+def show_in_pager(text: str, environment: Mapping[str, str]) -> bool:
+    """Shows the text in the pager: the command in the variable PAGER, or `less` if it is unset. Returns True once the
+    user has left the pager.
+
+    Returns False, and shows nothing, if there is no pager: PAGER is empty or `cat`, the command can't be started, or
+    the terminal is `dumb`.
+    """
+    # Imported on use: short commands need it not.
+    import subprocess  # noqa: PLC0415
+
+    command = _pager_command(environment)
+    if not command:
+        return False
+    less = {} if "LESS" in environment else {"LESS": _LESS_OPTIONS}
+    try:
+        pager = subprocess.Popen(command, stdin=subprocess.PIPE, env={**environment, **less})
+    except OSError:
+        return False
+    try:
+        pager.communicate(text.encode(errors="replace"))
+    except BrokenPipeError:
+        # The user has left before the end.
+        pass
+    except KeyboardInterrupt:
+        # The pager gets Ctrl-C as well, and means "stop searching" by it.
+        pass
+    while pager.poll() is None:
+        try:
+            pager.wait()
+        except KeyboardInterrupt:
+            continue
+    return True
+
+
+def _pager_command(environment: Mapping[str, str]) -> list[str]:
+    if environment.get("TERM") == "dumb":
+        return []
+    asked = environment.get("PAGER")
+    if asked is None:
+        return ["less"] if shutil.which("less", path=environment.get("PATH", os.defpath)) else []
+    import shlex  # noqa: PLC0415
+
+    words = shlex.split(asked)
+    return [] if words == ["cat"] else words

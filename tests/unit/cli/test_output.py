@@ -18,8 +18,8 @@ from ullage.cli.commands.messages import Openings
 from ullage.cli.commands.search import IndexingShown
 from ullage.cli.drawing import ASCII, UNICODE, Column, Glyphs, choose_glyphs, clean, table, wrap
 from ullage.cli.main import main
-from ullage.cli.output import UNCUT, WIDEST, Screen, agreed, show_in_pager, working
-from ullage.cli.terminal import visible, wants_color
+from ullage.cli.output import UNCUT, WIDEST, Screen, agreed, working
+from ullage.cli.terminal import show_in_pager, visible, wants_color
 from ullage.model.message import (
     Block,
     CompactionBlock,
@@ -97,6 +97,16 @@ def test_prose_is_broken_between_words_under_its_beginning_on_a_terminal_only() 
     ]
 
 
+def test_prose_is_never_broken_inside_a_path() -> None:
+    path = f"/home/ada/{'deep/' * 20}settings.json"
+    screen = Screen(UNICODE, 60, 60, color=False, pager=False)
+    assert [*screen.prose(f"The agent has it in\n  {path} and goes on.")] == [
+        "The agent has it in",
+        f"  {path}",
+        "  and goes on.",
+    ]
+
+
 def test_prose_is_broken_between_words_on_the_widest_terminal_too() -> None:
     lines = list(Screen(UNICODE, WIDEST, WIDEST, color=False, pager=False).prose("word " * 100))
     assert len(lines) > 1
@@ -111,7 +121,10 @@ def pager_that_copies_to(path: Path) -> str:
 def test_the_pager_of_the_user_gets_the_text_and_lesss_usual_options(tmp_path: Path) -> None:
     shown = tmp_path / "shown"
     assert show_in_pager("long text\n", {"PAGER": pager_that_copies_to(shown)})
-    assert shown.read_text() == "FRXlong text\n"
+    options, _, text = shown.read_text().partition("$")
+    assert options.startswith("FRX-Ps")
+    assert "leave" in options
+    assert text == "long text\n"
     assert show_in_pager("text\n", {"PAGER": pager_that_copies_to(shown), "LESS": "S"})
     assert shown.read_text() == "Stext\n"
 
@@ -277,6 +290,12 @@ def result(text: str, *, is_error: bool = False) -> Message:
 
 def test_a_message_is_described_by_the_first_line_that_is_not_blank() -> None:
     assert Openings().describe(said(TextBlock(text="\n  Fix it.\nPlease."))) == "Fix it."
+
+
+def test_a_message_that_begins_with_a_bare_tag_is_described_by_what_the_tag_holds() -> None:
+    text = "<system-reminder>\n\nThe file was changed.\n</system-reminder>"
+    assert Openings().describe(said(TextBlock(text=text))) == "system-reminder: The file was changed."
+    assert Openings().describe(said(TextBlock(text="<system-reminder>"))) == "<system-reminder>"
 
 
 def test_a_result_is_named_after_its_call_with_the_path_from_the_sessions_folder() -> None:
