@@ -44,8 +44,7 @@ DRAWN = """\
 | Messages                31,010   24%  ####               |
 | Tool results            19,318   15%  ###                |
 | Tools                    6,104    5%  #                  |
-| System prompt            1,200    1%                     |
-| Summary                    800    1%                     |
+| All else                 2,000    2%                     |
 | For the answer          19,200   15%  ...                |
 | Free                    50,368   39%  .......            |
 +- Its biggest messages -----------------------------------+
@@ -135,7 +134,7 @@ def test_all_parts_are_listed_however_small_so_that_they_add_up_to_the_window() 
     usage = make_usage(50_970)
     meta = replace(usage.meta.ullage, breakdown=Breakdown(messages=10, overhead=50_960))
     text = drawn(replace(usage, meta=Meta(ullage=meta)))
-    assert "| Messages                    10   <1%" in text
+    assert "| All else                    10   <1%" in text
     rows = text.split("What it holds")[1].replace(",", "").splitlines()[1:-1]
     assert sum(int(row.split("%")[0].split()[-2]) for row in rows) == 128_000
 

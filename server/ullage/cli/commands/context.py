@@ -176,7 +176,7 @@ def _fate(edit: EditRow, now: int) -> str:
 _LABEL, _TOKENS, _SHARE, _SHORT, _BESIDE = 21, 9, 6, 5, 6
 
 
-# A larger share says only that a figure is wrong, and would not fit its column. A message up to the least is not big.
+# A larger share says only that a figure is wrong, and would not fit its column. One up to the least says nothing.
 _LARGEST_SHARE, _LEAST_SHARE = 999, 1
 
 
@@ -201,8 +201,8 @@ class Big(Struct, frozen=True, kw_only=True):
 
 def context_box(usage: UsageResult, now: int, glyphs: Glyphs, width: int, biggest: Sequence[Big] = ()) -> list[Text]:
     """Returns the lines of the box of `ullage context`, `width` columns wide. `now` is Unix milliseconds. `biggest` are
-    the messages to list, without those of one per cent of the window or less; if there is none, that section is left
-    out. The parts add up to the window."""
+    the messages to list; if there is none, that section is left out. Parts of one per cent of the window or less are
+    shown as one, and such messages are left out."""
     meta = usage.meta.ullage
     box = Box(glyphs, width)
     box.title("Context", ", ".join(filter(None, (meta.agent, meta.model))))
@@ -216,7 +216,7 @@ def context_box(usage: UsageResult, now: int, glyphs: Glyphs, width: int, bigges
             if label in (_ADDED, _PROMPT):
                 for name, count in hidden_rows(meta.hidden.parts):
                     _row(box, f"  {name}", count, usage, glyphs)
-    if shown := [big for big in biggest if percent(big.tokens, _whole(usage)) > _LEAST_SHARE]:
+    if shown := [big for big in biggest if _is_shown(big.tokens, _whole(usage))]:
         box.head("Its biggest messages")
         for big in shown:
             _item(box, big, usage, glyphs)
@@ -295,8 +295,8 @@ def _fullness(box: Box, usage: UsageResult, glyphs: Glyphs) -> None:
 
 
 def _parts(usage: UsageResult) -> list[tuple[str, int]]:
-    """Returns the kinds of content in the window with their tokens, the largest first, then the reserve and the free
-    tokens."""
+    """Returns the kinds of content in the window with their tokens, the largest first and the small ones together, then
+    the reserve and the free tokens. They add up to the window."""
     meta = usage.meta.ullage
     parts = meta.breakdown
     held = [
@@ -309,10 +309,17 @@ def _parts(usage: UsageResult) -> list[tuple[str, int]]:
         # Of an agent's conversation, nothing else is known of them.
         (_ADDED if parts.system_prompt or parts.tools else _PROMPT, parts.overhead),
     ]
-    held.sort(key=lambda part: -part[1])
+    whole = _whole(usage)
+    held = sorted((part for part in held if _is_shown(part[1], whole)), key=lambda part: -part[1])
+    if small := parts.total - sum(tokens for _, tokens in held):
+        held.append(("All else", small))
     if usage.size is not None and meta.usable is not None:
         held += [(_NOT_USED[0], usage.size - meta.usable), (_NOT_USED[1], max(0, meta.usable - usage.used))]
     return held
+
+
+def _is_shown(tokens: int, whole: int) -> bool:
+    return percent(tokens, whole) > _LEAST_SHARE
 
 
 def _row(box: Box, label: str, tokens: int, usage: UsageResult, glyphs: Glyphs) -> None:
