@@ -50,6 +50,18 @@ async def test_the_last_compaction_is_asked_about_unless_another_is_named() -> N
     assert f"> #1 {ASKED}" in first["brief"].splitlines()
 
 
+async def test_of_each_kind_the_newest_comes_first_and_stays_in_a_short_list() -> None:
+    client = build_test_client()
+    session_id = await brought_in(client, shop(compactions=1))
+
+    async def files(limit: int) -> list[str]:
+        found = await lost(client, session_id, limit=limit)
+        return [entry["text"] for entry in found["entries"] if entry["kind"] == "file"]
+
+    assert await files(9) == ["src/shop/part2.py", "src/shop/part0.py"]
+    assert await files(1) == ["src/shop/part2.py"]
+
+
 async def test_a_limit_shortens_the_lists_and_not_the_counts() -> None:
     client = build_test_client()
     session_id = await brought_in(client, shop(compactions=1))

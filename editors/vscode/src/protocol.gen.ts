@@ -1065,12 +1065,13 @@ export interface LostParams {
 
 /**
  * What a compaction left out that its summary does not say: what the user said and decided, and what is open, failed or
- * done, but not every archived message. It comes by kind and then in the order of the conversation. `editId` is null,
- * and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix milliseconds, 0 if
- * unknown. `messages` counts those before it, `kept` those among them that the agent still has. `readable` is false if
- * the summary is encrypted, so that what it leaves out is not known. `counts` has how many were left out of each kind,
- * whether listed or not, and `missing` how many of these no hook has given back yet. `brief` quotes it as a page to be
- * given back to the agent; empty if nothing was left out or there is no room for a line.
+ * done, but not every archived message. It comes by kind: of each first what the summary contradicts, then what is
+ * open, then the rest, the newest first. `editId` is null, and the rest empty, if no compaction is in force.
+ * `timestamp` is the compaction's time in Unix milliseconds, 0 if unknown. `messages` counts those before it, `kept`
+ * those among them that the agent still has. `readable` is false if the summary is encrypted, so that what it leaves
+ * out is not known. `counts` has how many were left out of each kind, whether listed or not, and `missing` how many of
+ * these no hook has given back yet. `brief` quotes it as a page to be given back to the agent; empty if nothing was
+ * left out or there is no room for a line.
  */
 export interface LostResult {
   readonly editId: string | null;

@@ -358,7 +358,8 @@ class LostEntry(Struct, frozen=True, kw_only=True, rename="camel"):
 
 class LostResult(Struct, frozen=True, kw_only=True, rename="camel"):
     """What a compaction left out that its summary does not say: what the user said and decided, and what is open,
-    failed or done, but not every archived message. It comes by kind and then in the order of the conversation.
+    failed or done, but not every archived message. It comes by kind: of each first what the summary contradicts, then
+    what is open, then the rest, the newest first.
 
     `editId` is null, and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix
     milliseconds, 0 if unknown. `messages` counts those before it, `kept` those among them that the agent still has.
@@ -399,7 +400,7 @@ async def lost(workspace: Workspace, params: LostParams) -> LostResult:
 
 
 def _lost_result(found: "LeftOut", params: LostParams) -> LostResult:
-    from ullage.lost.left_out import detail_of, text_of, write_brief  # noqa: PLC0415
+    from ullage.lost.left_out import detail_of, ranked, text_of, write_brief  # noqa: PLC0415
 
     def row_of(entry: LedgerEntry) -> LostEntry:
         return LostEntry(
@@ -411,7 +412,7 @@ def _lost_result(found: "LeftOut", params: LostParams) -> LostResult:
         )
 
     compaction = found.compaction
-    of_kind = ([entry for entry in found.entries if entry.kind is kind] for kind in Kind)
+    of_kind = (ranked(entry for entry in found.entries if entry.kind is kind) for kind in Kind)
     rows = (entry for entries in of_kind for entry in entries[: params.limit])
     return LostResult(
         edit_id=compaction.edit_id,

@@ -223,6 +223,14 @@ _GUIDE_HEAD = (
 )
 
 
+def ranked(entries: Iterable[Entry]) -> list[Entry]:
+    """Returns the entries of a kind as a reader wants them: first what the agent's summary contradicts, then what is
+    open, then the rest, the newest first."""
+    return sorted(
+        entries, key=lambda entry: (not entry.against, entry.life in (Life.MENDED, Life.ENDED, Life.DONE), -entry.index)
+    )
+
+
 def characters(text: str) -> int:
     """Returns the length of a text as agents limit it: in UTF-16 units, since they run on JavaScript."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2

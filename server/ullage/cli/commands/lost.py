@@ -15,7 +15,16 @@ from ullage.cli.reports import Report
 from ullage.cli.session_source import Source, chosen_words, open_source, unread_words
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.lost import LONGEST
-from ullage.lost.left_out import LeftOut, characters, count_kinds, detail_of, left_out_words, text_of, write_brief
+from ullage.lost.left_out import (
+    LeftOut,
+    characters,
+    count_kinds,
+    detail_of,
+    left_out_words,
+    ranked,
+    text_of,
+    write_brief,
+)
 from ullage.lost.left_out import left_out as left_out_of
 from ullage.model.errors import InputError
 from ullage.model.message import number_of
@@ -118,7 +127,7 @@ async def _run(options: LostOptions, screen: Screen) -> None:
 
 def _report(name: str, found: LeftOut, limit: int | None) -> LostReport:
     compaction = found.compaction
-    listed = ((entries, _ranked(entries)[:limit]) for _, entries in _by_kind(found))
+    listed = ((entries, ranked(entries)[:limit]) for _, entries in _by_kind(found))
     rows = (entry for entries, chosen in listed for entry in entries if entry in chosen)
     return LostReport(
         name=name,
@@ -147,20 +156,12 @@ def _by_kind(found: LeftOut) -> Iterator[tuple[Kind, list[Entry]]]:
             yield kind, entries
 
 
-def _ranked(entries: list[Entry]) -> list[Entry]:
-    """Returns the entries of a kind as a reader wants them: first what the agent's summary contradicts, then what is
-    open, then the rest, the newest first."""
-    return sorted(
-        entries, key=lambda entry: (not entry.against, entry.life in (Life.MENDED, Life.ENDED, Life.DONE), -entry.index)
-    )
-
-
 def _lines(found: LeftOut, options: LostOptions, now: int, screen: Screen) -> Iterator[Text | str]:
     limit, which = options.limit or _SHOWN, f" {quote(options.target)}" if options.target else ""
     yield from screen.prose(plain(_opening(found, now), screen.glyphs))
     for kind, entries in _by_kind(found):
         yield from ("", Text(f"{_HEADINGS[kind]} ({len(entries):,})", "bold"))
-        for entry in _ranked(entries)[:limit]:
+        for entry in ranked(entries)[:limit]:
             yield from screen.prose(f"- #{number_of(entry.index):,} {_entry_line(entry, found.cwd)}")
         if len(entries) > limit:
             yield f"  and {len(entries) - limit:,} more, most of them older"
