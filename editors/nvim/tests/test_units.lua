@@ -38,6 +38,41 @@ T['times are relative'] = function()
   )
 end
 
+T['of an agent’s conversation no key is offered that would be refused'] = function()
+  local keys, following = require('ullage.context.keys'), require('ullage.following')
+  local owner, current = following.owner, following.current
+  MiniTest.finally(function()
+    following.owner, following.current = owner, current
+  end)
+  local function offered(row)
+    following.owner, following.current = function() return row and row.agent end, function() return row end
+    local texts = {}
+    for _, key in ipairs(keys.offered()) do
+      texts[key[1]] = key[2]
+    end
+    return vim.tbl_map(function(key) return texts[key] or '-' end, { 'x', 'cc', 'cw', 'ct', 'cf', 'cp', 'u', 'p', 'gl' })
+  end
+  local lost = 'list what the compaction left out'
+  eq(vim.tbl_contains(offered(nil), '-'), false)
+  local row = { agent = 'Some Agent', compact_command = '/compact', takes_focus = true }
+  eq(offered(row), {
+    '-',
+    'compact now, by /compact',
+    'compact, with words about what to keep, by /compact',
+    '-',
+    '-',
+    '-',
+    '-',
+    '-',
+    lost,
+  })
+  eq(vim.list_slice(offered(vim.tbl_extend('force', row, { takes_focus = false })), 2, 3), {
+    'compact now, by /compact',
+    '-',
+  })
+  eq(vim.list_slice(offered(vim.tbl_extend('force', row, { compact_command = '' })), 2, 3), { '-', '-' })
+end
+
 T['a command that an agent keeps in tags is shown as it was typed'] = function()
   local command = '<command-message>review</command-message>\n<command-name>/review</command-name>'
   eq(words.plain(command .. '\n<command-args>the tests</command-args>'), '/review the tests')

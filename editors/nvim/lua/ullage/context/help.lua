@@ -8,11 +8,11 @@ local KEY = 5
 local LOOK = { wrap = true, linebreak = true, breakindent = true, breakindentopt = 'shift:' .. KEY + 1 }
 
 ---Shows the keys in the middle of the screen.
----@param keys { [1]: string, [2]: string, [3]: string }[] key, mapping, what it does
+---@param keys { [1]: string, [2]: string }[] key, what it does
 function M.show(keys)
   local lines, width = {}, 0
   for number, key in ipairs(keys) do
-    lines[number] = (' %-' .. KEY .. 's %s'):format(key[1], key[3])
+    lines[number] = (' %-' .. KEY .. 's %s'):format(key[1], key[2])
   end
   lines[#lines + 1] = ' za zR zM  archived messages: one stretch, all, none'
   for _, line in ipairs(lines) do

@@ -175,20 +175,51 @@ local function reload()
   require('ullage.context').reload()
 end
 
-local function help() require('ullage.context.help').show(M.KEYS) end
+---Returns the keys with what each does. Of an agent's conversation, which is only read, those are left out that would be
+---refused.
+---@return { [1]: string, [2]: string }[]
+function M.offered()
+  local following = require('ullage.following')
+  local is_read_only, row = following.owner() ~= nil, following.current()
+  local command = row and row.compact_command ~= '' and row.compact_command
+  local offered = {}
+  for _, key in ipairs(M.KEYS) do
+    local text = key[3]
+    if is_read_only and key.edits then
+      text = key.by_agent and command and (key.by_agent ~= 'focus' or row.takes_focus) and key[3] .. ', by ' .. command
+    end
+    offered[#offered + 1] = text and { key[1], text } or nil
+  end
+  return offered
+end
 
----Key, mapping, what it does, and how. Without the last, `<Plug>(ullage-MAPPING)` is a command's, which exists everywhere.
----@type { [1]: string, [2]: string, [3]: string, [4]: fun(view: ullage.View)? }[]
+local function help() require('ullage.context.help').show(M.offered()) end
+
+---@class ullage.Key a key, its mapping, what it does, and how
+---@field [1] string
+---@field [2] string
+---@field [3] string
+---@field [4]? fun(view: ullage.View) without it `<Plug>(ullage-MAPPING)` is a command's, which exists everywhere
+---@field edits? boolean it changes the conversation, which cannot be done if an agent has it
+---@field by_agent? 'any'|'focus' the agent's own command does the same; `focus`: if it takes words about what to keep
+
+---@type ullage.Key[]
 M.KEYS = {
   { '<CR>', 'toggle', 'open or close what is under the cursor', expand },
-  { 'x', 'cancel', 'stop the compaction that runs', function() require('ullage.compacting').cancel() end },
-  { 'cc', 'compact-asked', 'compact now', compact },
-  { 'cw', 'compact-focus', 'compact, with words about what to keep', focus },
-  { 'ct', 'upto-asked', 'compact everything up to the message', compact_stretch('everything up to', 'upTo') },
-  { 'cf', 'from-asked', 'compact from the message on', compact_stretch('everything from', 'from') },
-  { 'cp', 'preview', 'preview a compaction' },
-  { 'u', 'undo-here', 'undo the compaction under the cursor, or the last edit', undo },
-  { 'p', 'pin', 'pin or unpin the message', pin },
+  {
+    'x',
+    'cancel',
+    'stop the compaction that runs',
+    function() require('ullage.compacting').cancel() end,
+    edits = true,
+  },
+  { 'cc', 'compact-asked', 'compact now', compact, edits = true, by_agent = 'any' },
+  { 'cw', 'compact-focus', 'compact, with words about what to keep', focus, edits = true, by_agent = 'focus' },
+  { 'ct', 'upto-asked', 'compact everything up to the message', compact_stretch('everything up to', 'upTo'), edits = true },
+  { 'cf', 'from-asked', 'compact from the message on', compact_stretch('everything from', 'from'), edits = true },
+  { 'cp', 'preview', 'preview a compaction', edits = true },
+  { 'u', 'undo-here', 'undo the compaction under the cursor, or the last edit', undo, edits = true },
+  { 'p', 'pin', 'pin or unpin the message', pin, edits = true },
   { 'gy', 'yank', 'copy the message', yank },
   { 'gx', 'open-link', 'open the link', open_link },
   { 'gl', 'lost', 'list what the compaction left out' },
