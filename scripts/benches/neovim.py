@@ -10,9 +10,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from releasing.neovim_plugin import build_plugin
-from releasing.project import read_project
-
 ROOT = Path(__file__).resolve().parents[2]
 RIGS = Path(os.environ.get("ULLAGE_RIGS", ROOT / ".rigs"))
 PLUGINS = RIGS / "nvim-plugins" / "root" / "usr" / "share"
@@ -65,20 +62,9 @@ def newcomer(nvim: Path, pipx: Path, home: Path) -> float:
     _run(["bash", "-euc", steps["sh"]], clean)
     configuration = home / ".config" / "nvim" / "init.lua"
     configuration.parent.mkdir(parents=True)
-    # The address is a copy on this disk, and no question is asked about it.
-    local = f"'file://{_repository(home)}' }}, {{ confirm = false }}"
-    configuration.write_text(steps["lua"].replace("'https://github.com/ullage/ullage.nvim' }", local))
+    configuration.write_text(steps["lua"].replace("~/ullage/", f"{ROOT}/"))
     _run([str(nvim), "--headless", "-S", str(_TESTS / "newcomer.lua")], {**clean, "ULLAGE_SAMPLE": str(SAMPLE)})
     return time.monotonic() - began
-
-
-def _repository(home: Path) -> Path:
-    """Returns a repository of the plugin alone, as `scripts/release` makes it."""
-    (tree, _) = build_plugin(read_project(), ROOT, home)
-    git = ["git", "-C", str(tree), "-c", "user.name=u", "-c", "user.email=u@example.org"]
-    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "all"]):
-        _run([*git, *command], dict(os.environ))
-    return tree
 
 
 def _measured(printed: str) -> Measured:

@@ -57,7 +57,6 @@ def test_each_appended_message_shows_its_own_figure_in_the_statusline(newest: Pa
 
 
 @pytest.mark.minutes
-# Before 0.12 there is no vim.pack, by which the README installs the plugin.
 def test_a_newcomer_sees_a_figure_by_the_readmes_first_commands(newest: Path, tmp_path: Path) -> None:
     rig = ROOT / "scripts" / "rigs" / "pipx.sh"
     pipx = subprocess.run([rig], stdout=subprocess.PIPE, text=True, timeout=PATIENCE, check=True).stdout.strip()

@@ -1,7 +1,7 @@
 -- Finds the server: the option `cmd`, then $ULLAGE_SERVER, then `ullage` on PATH.
 local M = {}
 
-M.REMEDY = 'Install it with `pipx install ".[all]"` or `uv tool install ".[all]"` in a checkout of Ullage, '
+M.REMEDY = 'Install it with `pipx install .` in a checkout of Ullage, '
   .. 'or set `cmd` in setup() or $ULLAGE_SERVER to its path.'
 
 ---@class ullage.ServerCommand
