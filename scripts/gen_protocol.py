@@ -51,7 +51,7 @@ FIRST_SETTINGS = (
 )
 # The entry of `ullage mcp` in the MCP registry.
 REGISTRY = ROOT / "server.json"
-NVIM = ROOT / "editors" / "nvim" / "tests"
+NVIM = ROOT / "editors" / "nvim"
 
 
 # The fields that a status line or a client of a compaction reads and whose values are words.
@@ -265,7 +265,8 @@ OUTPUTS: Mapping[Path, Callable[[], str]] = {
     # npm writes the package's own version twice: at the top, and in the list of packages.
     LOCK: lambda: with_version(LOCK.read_text(), __version__, places=2),
     REGISTRY: lambda: with_version(REGISTRY.read_text(), __version__, places=2),
-    NVIM / "types.gen.lua": lua.types,
+    NVIM / "tests" / "types.gen.lua": lua.types,
+    NVIM / "lua" / "ullage" / "following" / "agent_folders.lua": lua.agent_folders,
     **{ROOT / path: text for path, text in plugin_files().items()},
 }
 

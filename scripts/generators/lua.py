@@ -1,4 +1,5 @@
-"""Generates `types.gen.lua` for the tests of Neovim's plugin: a LuaCATS class for every type on the wire."""
+"""Generates `types.gen.lua` for the tests of Neovim's plugin, a LuaCATS class for every type on the wire, and
+`agent_folders.lua` for the plugin itself."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -7,6 +8,7 @@ from typing import Any
 from msgspec import inspect as kinds
 
 from generators import wire
+from generators.agent_folders import agent_folders as folders_by_system
 
 _HEAD = "-- Generated from the server's structs by scripts/gen_protocol.py. Do not edit.\n"
 _SPACE = "ullage."
@@ -23,6 +25,14 @@ _PLAIN: Mapping[type[kinds.Type], str] = {
 def types() -> str:
     """Returns every type on the wire. A JSON null is nil up to Neovim 0.10, and `vim.NIL` in later versions."""
     return "\n".join((f"---@meta _\n{_HEAD}", *map(_declaration, wire.declarations())))
+
+
+def agent_folders() -> str:
+    """Returns the folders in which agents keep conversations, by `sys.platform`."""
+    lines = list[str]()
+    for system, places in folders_by_system().items():
+        lines += [f"  {system} = {{", *(f"    '{place}'," for place in places), "  },"]
+    return "\n".join((f"{_HEAD}---@type table<string, string[]>", "return {", *lines, "}", ""))
 
 
 def _declaration(declaration: wire.Declaration) -> str:

@@ -2,13 +2,13 @@
 numbers that params take, and error codes."""
 
 import json
-import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import inspect as kinds
 
 from generators import wire
+from generators.agent_folders import Names, agent_folders
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS, agent_called, word_of
 from ullage.api.methods import METHODS, NOTIFICATIONS, PREFIXES, settings_schema
@@ -158,38 +158,12 @@ def _settings() -> str:
     return f"{doc}export const settingNames = [\n{names}] as const;\n"
 
 
-class _Names(Mapping[str, str]):
-    """Environment variables by which agents name their folders, each with its own name as its value."""
-
-    def __getitem__(self, key: str) -> str:
-        if not key:
-            raise KeyError(key)  # A place without a variable has an empty name.
-        return f"${{{key}}}"
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-
 def _agent_folders() -> str:
-    """Returns the folders in which agents keep conversations, by `process.platform`: enough to see whether there are
-    any without a server. They begin with `~` or with an environment variable."""
-    lines = ""
-    for system in ("linux", "darwin", "win32"):
-        variables: tuple[Mapping[str, str], ...] = ({}, _Names())
-        machines = (Machine(system=system, home="~", variables=named) for named in variables)
-        found = {
-            re.split(r"/[^/]*[*?\[]", place)[0]
-            for machine in machines
-            for agent in AGENTS
-            if agent.sessions
-            for place in agent.sessions.patterns(machine)
-            # VS Code makes these folders for every user.
-            if "/workspaceStorage/" not in place and "emptyWindowChatSessions" not in place
-        }
-        lines += f"  {system}: [\n{''.join(f'    {json.dumps(place)},' + chr(10) for place in sorted(found))}  ],\n"
+    """Returns the folders in which agents keep conversations, by `process.platform`."""
+    lines = "".join(
+        f"  {system}: [\n{''.join(f'    {json.dumps(place)},' + chr(10) for place in places)}  ],\n"
+        for system, places in agent_folders().items()
+    )
     doc = _comment("The folders in which agents keep conversations, by `process.platform`.")
     return f"{doc}export const agentFolders: Readonly<Record<string, readonly string[]>> = {{\n{lines}}};\n"
 
@@ -216,7 +190,7 @@ def _settings_folders(word: str) -> list[str]:
     if agent is None or agent.wiring is None:
         raise SystemExit(f"{word}: it is not known where this agent has its settings")
     path = agent.wiring.files[0].path
-    variables: tuple[Mapping[str, str], ...] = (_Names(), {})
+    variables: tuple[Mapping[str, str], ...] = (Names(), {})
     machines = (Machine(system="linux", home="~", variables=named) for named in variables)
     return list(dict.fromkeys(path(machine).rpartition("/")[0] for machine in machines))
 

@@ -224,11 +224,13 @@ T['the receipt is in the row of the marker and in its first lines'] = function()
   })
 end
 
-T['in a narrow window, a marker keeps its size and what was given back'] = function()
+T['in a narrow window, a marker keeps what was given back, and its size as long as it has room'] = function()
   eq(marker(80)[1], '◈ Compacted #1 · just now · at 9K · 4 messages · 31 tokens given back')
   eq(marker(70)[1], '◈ Compacted #1 · just now · at 9K · 31 tokens given back')
   eq(marker(60)[1], '◈ Compacted #1 · at 9K · 31 tokens given back')
-  eq(marker(30)[1], '◈ Compacted #1 · at 9K · 31 tokens given back')
+  eq(marker(50)[1], '◈ Compacted #1 · at 9K · 31 given back')
+  eq(marker(40)[1], '◈ Compacted #1 · 31 given back')
+  eq(marker(30)[1], '◈ Compacted #1 · 31 given back')
 end
 
 T['in a window of'] = MiniTest.new_set({ parametrize = { { 60 }, { 100 } } })

@@ -6,6 +6,9 @@ local eq, has = MiniTest.expect.equality, editor.has
 local child
 local T = editor.set()
 
+-- No process has this id.
+local GONE = 2 ^ 30
+
 ---Writes the child's live file as the follower does, in one step.
 ---@param list table[]
 ---@param follower? integer the process that follows; the default is this one
@@ -41,10 +44,27 @@ T['two live agents are in the statusline, the fullest first, and no server is st
     row({ session_id = 'codex', agent = 'Codex', agent_short = 'Codex', used = 24000 }),
     row({ calls_left = { 5, 9 }, nearness = 'near' }),
   })
-  shows('CC 46 %, 5 to 9 calls left · Codex 12 %')
-  eq(child.lua_get("require('ullage').statusline()"), '%#UllageWarn#CC 46 %%, 5 to 9 calls left%* · Codex 12 %%')
+  shows('CC 46 %, 5+ calls left · Codex 12 %')
+  eq(child.lua_get("require('ullage').statusline()"), '%#UllageWarn#CC 46 %%, 5+ calls left%* · Codex 12 %%')
   child.o.columns = 79
+  shows('CC 46 %, 5+ calls left · +1')
+  child.o.columns = 30
   shows('CC 46 % · +1')
+end
+
+T['a statusline loses first what matters least'] = function()
+  local soon = (os.time() + 630) * 1000
+  start({
+    row({ session_id = 'codex', agent = 'Codex', agent_short = 'Codex', used = 24000 }),
+    row({ calls_left = { 2, 9 }, nearness = 'near', cache = { ['until'] = soon, source = 'promised' } }),
+  })
+  shows('CC 46 %, 2+ calls left, warm 10 min · Codex 12 %')
+  child.o.columns = 80
+  shows('CC 46 %, 2+ calls left, warm 10 min · Codex 12 %')
+  for columns, text in pairs({ [60] = 'CC 46 %, 2+ calls left · +1', [50] = 'CC 46 %, 2+ calls left · +1', [40] = 'CC 46 % · +1' }) do
+    child.o.columns = columns
+    shows(text)
+  end
 end
 
 T['lualine shows the agents, in the colour of the most urgent one'] = function()
@@ -54,7 +74,7 @@ T['lualine shows the agents, in the colour of the most urgent one'] = function()
   })
   child.lua("require('lualine').setup({ sections = { lualine_x = { 'ullage' } } })")
   local shown = 'vim.api.nvim_eval_statusline(vim.o.statusline, { highlights = true })'
-  editor.wait(child, shown .. ".str:find('CC 46 %, 1 to 2 calls left · Codex 12 %', 1, true) ~= nil")
+  editor.wait(child, shown .. ".str:find('CC 46 %, 1+ calls left · Codex 12 %', 1, true) ~= nil")
   local wanted = child.lua_get("vim.api.nvim_get_hl(0, { name = 'UllageCritical', link = false }).fg")
   local colours = child.lua(([[
     return vim.tbl_map(function(part)
@@ -85,9 +105,88 @@ T['health says who follows'] = function()
   shows('CC 46 %')
   child.cmd('checkhealth ullage')
   editor.line_with(child, ('process %d follows 1 conversation and writes'):format(vim.fn.getpid()))
-  write({ row() }, 2 ^ 30)
+  write({ row() }, GONE)
   child.cmd('checkhealth ullage')
   editor.line_with(child, 'not followed; :Ullage agents asks whether to, and lists them')
+end
+
+T['what nobody follows any more is shown with its age, and is no warning'] = function()
+  local folder = start({ row() })
+  shows('CC 46 %')
+  local at, later = (os.time() - 250) * 1000, (os.time() + 300) * 1000
+  local dead = {
+    cwd = folder,
+    updated_at = at,
+    process_id = vim.fn.getpid(),
+    cache = { ['until'] = later, source = 'promised' },
+    idle = { at = later, setting = 's' },
+    calls_left = { 1, 2 },
+    nearness = 'imminent',
+    warnings = { 'It has passed your own limit.' },
+  }
+  write({ row(dead) }, GONE)
+  shows('CC 46 %, 4 minutes ago, not followed')
+  eq(child.lua_get("require('ullage').usage().group"), 'UllageNormal')
+  eq(child.lua_get('_G.said'), {})
+  child.o.columns = 50
+  shows('CC 46 %, 4 minutes ago')
+  child.o.columns = 30
+  shows('CC 46 %, 4m ago')
+  child.o.columns = 110
+  child.o.statusline = "%{%v:lua.require'ullage'.statusline()%}"
+  child.cmd('checkhealth ullage')
+  editor.line_with(child, 'it shows: CC 46 %, 4 minutes ago, not followed, so the figure may be old')
+  eq(vim.tbl_filter(function(line) return line:find('OK it shows', 1, true) end, editor.lines(child)), {})
+  write({ row({ cwd = folder }) })
+  shows('CC 46 %')
+end
+
+---Has an agent keep a conversation on this machine.
+local function keep_one()
+  local folder = vim.env.HOME .. '/.claude/projects/-project'
+  vim.fn.mkdir(folder, 'p')
+  MiniTest.finally(function() vim.fn.delete(vim.env.HOME .. '/.claude', 'rf') end)
+end
+
+---Begins anew with the user's answer.
+local function forget_answer() vim.fn.delete(vim.env.XDG_STATE_HOME .. '/nvim/ullage/follow') end
+
+T['who has conversations and was never asked is told once how to be asked'] = function()
+  forget_answer()
+  local folder = start({})
+  shows('')
+  keep_one()
+  write({}, GONE)
+  shows('Ullage: :Ullage agents')
+  write({ row({ cwd = folder, live = false }) }, GONE)
+  shows('CC 46 %, just now, not followed')
+  write({}, GONE)
+  shows('Ullage: :Ullage agents')
+  -- A list that is closed is no answer, but the user was asked.
+  editor.answer(child, 99)
+  child.cmd('Ullage agents')
+  eq(child.lua_get('#_G.asked'), 1)
+  shows('')
+  eq(child.lua_get("require('ullage.following.consent').given()"), vim.NIL)
+  forget_answer()
+end
+
+T['nothing is hinted at where the answer is known, nobody has to be asked, or it is quiet'] = function()
+  forget_answer()
+  keep_one()
+  start({})
+  shows('')
+  write({}, GONE)
+  shows('Ullage: :Ullage agents')
+  for _, options in ipairs({ { follow = false }, { statusline = { quiet = true } } }) do
+    child.lua("require('ullage').setup(...)", { vim.tbl_extend('error', options, { store = vim.env.ULLAGE_STORE }) })
+    child.lua("require('ullage.events').emit('following')")
+    shows('')
+    child.lua("require('ullage').setup({ store = vim.env.ULLAGE_STORE, follow = nil })")
+  end
+  child.cmd('Ullage agents off')
+  shows('')
+  forget_answer()
 end
 
 T['a change is shown, and so is that the agent has ended'] = function()
@@ -97,7 +196,7 @@ T['a change is shown, and so is that the agent has ended'] = function()
   shows('CC 46 %')
   local imminent = { calls_left = { 1, 2 }, nearness = 'imminent' }
   write({ row(vim.tbl_extend('error', imminent, { cwd = folder, used = 160000, process_id = process.pid })) })
-  shows('CC 80 %, 1 to 2 calls left')
+  shows('CC 80 %, 1+ calls left')
   process:kill('sigkill')
   process:wait()
   shows('CC 80 %, just now')
@@ -172,12 +271,12 @@ T['in quiet mode nothing is shown until two calls are left'] = function()
   child.lua("require('ullage').setup({ store = vim.env.ULLAGE_STORE, statusline = { quiet = true } })")
   shows('')
   write({ row({ cwd = folder, calls_left = { 2, 9 }, nearness = 'imminent' }) })
-  shows('CC 46 %, 2 to 9 calls left')
+  shows('CC 46 %, 2+ calls left')
 end
 
 T['an imminent compaction is told once, and again after there was room'] = function()
   local folder = start({ row({ calls_left = { 3, 9 }, nearness = 'near' }) })
-  shows('CC 46 %, 3 to 9 calls left')
+  shows('CC 46 %, 3+ calls left')
   eq(child.lua_get('_G.said'), {})
   local function told(nearness, fields, text, times)
     write({ row(vim.tbl_extend('force', { cwd = folder, nearness = nearness }, fields)) })
@@ -185,13 +284,13 @@ T['an imminent compaction is told once, and again after there was room'] = funct
     local said = child.lua_get('_G.said')
     eq({ said, #said }, { said, times })
   end
-  told('imminent', { calls_left = { 2, 5 } }, 'CC 46 %, 2 to 5 calls left', 1)
-  eq(child.lua_get('_G.said[1]'), 'Claude Code compacts in 2 to 5 calls: 46 % full, compacts at 55 %. (:Ullage agents)')
-  told('imminent', { calls_left = { 1, 4 } }, 'CC 46 %, 1 to 4 calls left', 1)
-  told('near', { calls_left = { 3, 4 } }, 'CC 46 %, 3 to 4 calls left', 1)
-  told('imminent', { calls_left = { 2, 4 } }, 'CC 46 %, 2 to 4 calls left', 1)
+  told('imminent', { calls_left = { 2, 5 } }, 'CC 46 %, 2+ calls left', 1)
+  eq(child.lua_get('_G.said[1]'), 'Claude Code compacts in 2+ calls: 46 % full, compacts at 55 %. (:Ullage agents)')
+  told('imminent', { calls_left = { 1, 4 } }, 'CC 46 %, 1+ calls left', 1)
+  told('near', { calls_left = { 3, 4 } }, 'CC 46 %, 3+ calls left', 1)
+  told('imminent', { calls_left = { 2, 4 } }, 'CC 46 %, 2+ calls left', 1)
   told('far', { used = 30000, calls_left = { 40, 60 } }, 'CC 15 %', 1)
-  told('imminent', { calls_left = { 1, 2 } }, 'CC 46 %, 1 to 2 calls left', 2)
+  told('imminent', { calls_left = { 1, 2 } }, 'CC 46 %, 1+ calls left', 2)
 end
 
 T['a compaction because it idles is told once, when it is near'] = function()
@@ -224,7 +323,7 @@ T['a good moment is told once, after a silence, and neither late nor in quiet mo
   child.lua("require('ullage').setup({ store = vim.env.ULLAGE_STORE, statusline = { quiet = true } })")
   shows('')
   write({ row({ cwd = folder, nearness = 'imminent', warnings = { 'It is near.' }, moment = moment(30) }) })
-  shows('CC 46 %, 20 to 31 calls left')
+  shows('CC 46 %, 20+ calls left')
   eq(#child.lua_get('_G.said'), 2)
 end
 
@@ -255,7 +354,7 @@ T['what its writer tells on the desktop is not told here, but for a compaction t
     nil,
     true
   )
-  shows('CC 46 %, 1 to 2 calls left')
+  shows('CC 46 %, 1+ calls left')
   eq(child.lua_get('#_G.said'), 1)
 end
 
@@ -275,9 +374,9 @@ T['all conversations are listed, those of the folder and live ones first'] = fun
   editor.answer(child, 99)
   child.cmd('Ullage agents')
   eq(child.lua_get('_G.asked[1].items'), {
-    '● CC: 46 % of 200K, compacts at 55 %, 20 to 31 calls left · Add token refresh · just now',
+    '● CC: 46 % of 200K, compacts at 55 %, 20+ calls left · Add token refresh · just now',
     '○ CC: 46 % of 200K, compacts at 55 % · a1.jsonl · 2 hours ago',
-    '● Codex: 46 % of 200K, compacts at 55 %, 20 to 31 calls left · Another · just now · /elsewhere',
+    '● Codex: 46 % of 200K, compacts at 55 %, 20+ calls left · Another · just now · /elsewhere',
   })
   eq(child.lua_get("require('ullage.client').state"), 'off')
   child.o.columns = 40

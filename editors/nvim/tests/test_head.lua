@@ -66,7 +66,7 @@ end
 T['the calls that are left and the cost are shown if they are known'] = function()
   local known =
     lines(140, { calls_left = { low = 2, mean = 5, high = 9 }, cost = { amount = 0.004, currency = 'USD' } })
-  eq(known[4], '120 active messages · 40 archived · 2 to 9 calls left · reported · $0.004 · g? for help')
+  eq(known[4], '120 active messages · 40 archived · 2+ calls left · reported · $0.004 · g? for help')
   local none = lines(140, { calls_left = { low = 0, mean = 0, high = 0 } })
   eq(none[4], '120 active messages · 40 archived · compacts with the next call · reported · g? for help')
 end

@@ -29,6 +29,24 @@ T['a failure that is cut says where it can be read'] = function()
   has('of several lines a long notice', table.concat(editor.lines(child), ' '))
 end
 
+T['a warning loses its figures first, then what can be done, and says in how many calls'] = function()
+  local warn = "require('ullage.notices').say(rows.warning(row), 'warning', ' (:Ullage agents)', rows.short_warnings(row))"
+  for columns, text in pairs({
+    [100] = 'Claude Code compacts in 0–3 calls: 46 % full, compacts at 55 %. (:Ullage agents)',
+    [70] = 'Claude Code compacts in 0–3 calls (:Ullage agents)',
+    [60] = 'CC compacts in 0–3 calls (:Ullage agents)',
+    [50] = 'Claude Code compacts in 0–3 calls',
+  }) do
+    child.o.columns = columns
+    child.cmd('messages clear')
+    child.lua(
+      "local row = ... local rows = require('ullage.following.rows') row = rows.read({ row })[1] " .. warn,
+      { require('support.example_row')({ calls_left = { 0, 3 } }) }
+    )
+    eq({ columns, messages() }, { columns, { text } })
+  end
+end
+
 T['a notification plugin gets the whole notice'] = function()
   child.lua('vim.notify = function(text) _G.told = text end')
   child.lua(("require('ullage.notices').say(%s)"):format(LONG))

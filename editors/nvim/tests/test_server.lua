@@ -101,15 +101,16 @@ T['an imported conversation belongs to its own folder'] = function()
   eq(session('active'), vim.NIL)
 end
 
-T['health lists the four steps'] = function()
+T['health lists the steps in the order of the first minutes'] = function()
   child = editor.start()
   editor.import(child)
   child.cmd('checkhealth ullage')
   for _, step in ipairs({
     '1. Server found',
-    '2. Import a conversation',
-    '3. See the statusline',
-    '4. Compact it, undo it',
+    '2. See the statusline',
+    "3. Follow agents' conversations",
+    '4. Look at a conversation',
+    '5. Compact it, undo it',
   }) do
     editor.line_with(child, step)
   end

@@ -38,6 +38,18 @@ T['times are relative'] = function()
   )
 end
 
+T['calls of the model are in the words of the terminal'] = function()
+  eq(
+    { words.calls(1, 1), words.calls(6, 33), words.calls(0, 3), words.calls(0, 1), words.calls(1200, 3000) },
+    { '1 call', '6+ calls', '0–3 calls', '0–1 call', '1,200+ calls' }
+  )
+end
+
+T['where there is little room, times are short'] = function()
+  local function ago(seconds) return words.ago_short((os.time() - seconds) * 1000) end
+  eq({ ago(0), ago(30), ago(120), ago(7300), ago(86400 * 3) }, { 'just now', '30s ago', '2m ago', '2h ago', '3d ago' })
+end
+
 T['of an agent’s conversation no key is offered that would be refused'] = function()
   local keys, following = require('ullage.context.keys'), require('ullage.following')
   local owner, current = following.owner, following.current

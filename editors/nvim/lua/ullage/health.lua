@@ -1,4 +1,4 @@
--- `:checkhealth ullage`: whether everything is installed, and the four steps of the first minute.
+-- `:checkhealth ullage`: whether everything is installed, and the steps of the first minutes.
 local M = {}
 
 local health = vim.health
@@ -38,34 +38,50 @@ local function check_server()
   end
 end
 
-local function check_session()
-  health.start('ullage: 2. Import a conversation')
-  local active = require('ullage.session').active
-  if active then
-    local title = require('ullage.words').plain(active.title)
-    health.ok(('active: %s'):format(title ~= '' and title or active.id))
-  else
-    health.info(
-      ':Ullage import lists those that coding agents keep on this machine; :Ullage import {file} takes any transcript'
-    )
-  end
-end
-
 local function check_statusline()
-  health.start('ullage: 3. See the statusline')
+  health.start('ullage: 2. See the statusline')
   local used = vim.o.statusline:find('ullage', 1, true) or vim.o.winbar:find('ullage', 1, true)
   if used or package.loaded['lualine.components.ullage'] then
-    local text = require('ullage').status()
+    local text, following = require('ullage').status(), require('ullage.following')
     local none = 'it is set up; it shows nothing, because no conversation is live here'
-    health.ok(text ~= '' and 'it shows: ' .. text or none)
+    local is_old = vim.iter(following.shown):any(function(row) return row.unfollowed end)
+    local say = is_old and health.warn or health.ok
+    say(text ~= '' and 'it shows: ' .. text .. (is_old and ', so the figure may be old' or '') or none)
   else
     health.info("lualine: sections = { lualine_x = { 'ullage' } }")
     health.info([[without it: vim.o.statusline = "%f %=%{%v:lua.require'ullage'.statusline()%}"]])
   end
 end
 
+local function check_agents()
+  health.start("ullage: 3. Follow agents' conversations")
+  local live_file, consent = require('ullage.following.live_file'), require('ullage.following.consent').given()
+  live_file.look()
+  if live_file.is_written() then
+    local count = require('ullage.words').count(#live_file.rows, 'conversation')
+    health.ok(('process %d follows %s and writes %s'):format(live_file.writer, count, live_file.path()))
+  elseif consent then
+    health.info("not followed yet; this Neovim's server follows them when the statusline is drawn")
+  elseif consent == false then
+    health.info('not followed, as you wished; :Ullage agents on follows them')
+  else
+    health.info('not followed; :Ullage agents asks whether to, and lists them')
+  end
+end
+
+local function check_session()
+  health.start('ullage: 4. Look at a conversation')
+  local active = require('ullage.session').active
+  if active then
+    local title = require('ullage.words').plain(active.title)
+    health.ok(('active: %s'):format(title ~= '' and title or active.id))
+  else
+    health.info(':Ullage agents opens one that is followed; :Ullage import takes any other, or a file')
+  end
+end
+
 local function check_compaction()
-  health.start('ullage: 4. Compact it, undo it')
+  health.start('ullage: 5. Compact it, undo it')
   local figures, owner = require('ullage.session').figures, require('ullage.following').owner()
   if figures and owner then
     local text = '%s has the conversation, so it is only read; :Ullage continue goes on in a new session'
@@ -82,29 +98,13 @@ local function check_compaction()
   end
 end
 
-local function check_agents()
-  health.start("ullage: 5. Agents' conversations")
-  local live_file, consent = require('ullage.following.live_file'), require('ullage.following.consent').given()
-  live_file.look()
-  if live_file.is_written() then
-    local count = require('ullage.words').count(#live_file.rows, 'conversation')
-    health.ok(('process %d follows %s and writes %s'):format(live_file.writer, count, live_file.path()))
-  elseif consent then
-    health.info("not followed yet; this Neovim's server follows them when the statusline is drawn")
-  elseif consent == false then
-    health.info('not followed, as you wished; :Ullage agents on follows them')
-  else
-    health.info('not followed; :Ullage agents asks whether to, and lists them')
-  end
-end
-
 function M.check()
   if check_editor() then
     check_server()
-    check_session()
     check_statusline()
-    check_compaction()
     check_agents()
+    check_session()
+    check_compaction()
   end
 end
 

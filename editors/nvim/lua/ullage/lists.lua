@@ -38,7 +38,7 @@ end
 local function followed_line(row)
   local figures = vim.o.columns < WIDE and rows.briefest(row) or ('%s: %s'):format(row.agent_short, rows.figures(row))
   local text = ('%s %s · %s'):format(
-    row.live and '●' or '○',
+    row.live and not row.unfollowed and '●' or '○',
     figures,
     line(rows.title(row), {}, row.updated_at, row.cwd, SHORT)
   )

@@ -21,7 +21,8 @@ end
 
 ---Shows a text whatever the options say.
 ---@param level integer of `vim.log.levels`
-function M.show(text, hint, level)
+---@param shorter? string[] the text where there is less room, the longest first
+function M.show(text, hint, level, shorter)
   if not is_builtin(vim.notify) then return vim.notify(text .. hint, level, { title = 'Ullage' }) end
   -- One line, because Neovim's own notification would stop the user with a prompt. The whole is in `:Ullage log`.
   local line, room = text:gsub('%s*\n%s*', ' '), math.max(vim.v.echospace, SHORTEST)
@@ -29,16 +30,23 @@ function M.show(text, hint, level)
     hint = ' (:Ullage log)'
   end
   vim.cmd.redraw()
+  -- What happens matters more than its figures, and than what can be done.
+  for _, ending in ipairs(shorter and { hint, '' } or {}) do
+    for _, whole in ipairs({ line, unpack(shorter) }) do
+      if vim.fn.strdisplaywidth(whole .. ending) <= room then return vim.notify(whole .. ending, level) end
+    end
+  end
   vim.notify(words.fit(line, room - vim.fn.strdisplaywidth(hint)) .. hint, level)
 end
 
 ---@param severity? 'info'|'warning'|'error'
 ---@param hint? string says what can be done, at the end
-function M.say(text, severity, hint)
+---@param shorter? string[] the text where there is less room, the longest first
+function M.say(text, severity, hint, shorter)
   severity, hint = severity or 'info', hint or ''
   journal.write('%s: %s', severity, text .. hint)
   local level = LEVELS[severity] or LEVELS.info
-  if level >= LEVELS[require('ullage.config').get().notices.level] then M.show(text, hint, level) end
+  if level >= LEVELS[require('ullage.config').get().notices.level] then M.show(text, hint, level, shorter) end
 end
 
 function M.error(text) M.say(text, 'error') end

@@ -16,7 +16,10 @@ local GROUPS = { normal = 'UllageNormal', warning = 'UllageWarn', critical = 'Ul
 local function usage_text(figures)
   if not figures.size then return words.short(figures.used) .. ' · limit unknown' end
   local about = figures.source == 'reported' and '' or '~'
-  return ('ctx %s%d%% %s/%s'):format(about, figures.percent, words.short(figures.used), words.short(figures.size))
+  local text = ('ctx %s%d%% %s/%s'):format(about, figures.percent, words.short(figures.used), words.short(figures.size))
+  -- An agent may go on with what was imported from it.
+  local is_old = figures.agent and figures.as_of and not figures.followed
+  return is_old and ('%s, %s'):format(text, words.ago(figures.as_of)) or text
 end
 
 -- Milliseconds for which `✓ 164K → 31K` stays.
@@ -61,7 +64,8 @@ local function compose()
     return { { 'Ullage: stopped', 'UllageError' } }, 'UllageError'
   elseif not session.figures or session.idle then
     -- Nothing is live here.
-    return {}, 'UllageNormal'
+    local hints = following.is_open and not require('ullage.config').get().statusline.quiet
+    return hints and { { 'Ullage: :Ullage agents', 'UllageNormal' } } or {}, 'UllageNormal'
   end
   group = GROUPS[session.figures.level] or 'UllageNormal'
   return { { usage_text(session.figures), group } }, group

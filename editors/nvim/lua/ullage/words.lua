@@ -36,13 +36,16 @@ end
 
 function M.count(count, noun) return ('%s %s%s'):format(M.grouped(count), noun, count == 1 and '' or 's') end
 
----Formats a range of model calls: `2 to 4 calls`.
+---Formats a range of model calls: `6+ calls`, or `0–3 calls`. The most is far above the least and says nothing.
 function M.calls(low, high)
-  return low == high and M.count(low, 'call') or ('%s to %s'):format(M.grouped(low), M.count(high, 'call'))
+  local number = low == high and M.grouped(low)
+    or low > 0 and M.grouped(low) .. '+'
+    or ('0–%s'):format(M.grouped(high))
+  return ('%s %s'):format(number, high == 1 and 'call' or 'calls')
 end
 
 ---Formats the model calls that are likely to be left until a compaction, or until the window is full if there will be
----none: `2 to 4 calls left`.
+---none: `6+ calls left`.
 function M.calls_left(low, high, compacts)
   if high <= 0 then return compacts and 'compacts with the next call' or 'no room for the next call' end
   return M.calls(low, high) .. ' left'
@@ -58,6 +61,11 @@ function M.ago(timestamp, now)
     if seconds >= unit[1] then return M.count(math.floor(seconds / unit[1]), unit[2]) .. ' ago' end
   end
   return seconds < 5 and 'just now' or (seconds .. ' s ago')
+end
+
+---Returns the same where there is little room: `2h ago`.
+function M.ago_short(timestamp)
+  return (M.ago(timestamp):gsub('^([%d,]+) (%l)%l* ago$', '%1%2 ago'))
 end
 
 function M.fit(text, cells)

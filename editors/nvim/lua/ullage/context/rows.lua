@@ -80,8 +80,8 @@ local function sizes(block)
   return before > 0 and ('at ' .. words.short(before)) or nil
 end
 
--- Facts of a marker that a narrow window has no room for, the first one first. The size, and what was given back, stay.
-local DISPENSABLE = { 'trigger', 'messages', 'ago' }
+-- Facts of a marker that a narrow window has no room for, the first one first. What was given back stays.
+local DISPENSABLE = { 'trigger', 'messages', 'ago', 'unit', 'sizes' }
 
 ---Returns the facts of a marker that fit into the window.
 ---@param item ullage.Item
@@ -94,10 +94,11 @@ local function facts(item, cells)
     sizes = sizes(block),
     messages = archived > 0 and words.count(archived, 'message') or nil,
     trigger = item.trigger,
-    given = given and ('%s tokens given back'):format(words.short(given.tokens)) or nil,
+    unit = given and ' tokens' or nil,
   }
   local function joined()
     local line = ''
+    known.given = given and ('%s%s given back'):format(words.short(given.tokens), known.unit or '') or nil
     for _, name in ipairs({ 'ago', 'sizes', 'messages', 'trigger', 'given' }) do
       line = line .. (known[name] and ' · ' .. known[name] or '')
     end

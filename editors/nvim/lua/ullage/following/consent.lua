@@ -24,13 +24,15 @@ function M.take(wire)
   events.emit('following')
 end
 
----Returns the rows of the live file, and of the server's those that the file lacks.
+---Returns the rows of the live file, and of the server's those that the file lacks, or has of a time that is over.
 ---@param list ullage.Followed[] the rows of the live file
 ---@return ullage.Followed[]
 function M.with(list)
-  local all, known = vim.list_extend({}, list), {}
+  local all, known = {}, {}
   for _, row in ipairs(list) do
-    known[row.session_id] = true
+    if not (row.unfollowed and by_session[row.session_id]) then
+      all[#all + 1], known[row.session_id] = row, true
+    end
   end
   for session_id, row in pairs(by_session) do
     all[#all + 1] = not known[session_id] and row or nil
@@ -40,14 +42,38 @@ end
 
 local function path() return vim.fn.stdpath('state') .. '/ullage/follow' end
 
+---Returns what is kept of the user's answer: `yes`, `no`, `asked` without an answer, or nil if the user was never asked.
+---@return string?
+local function kept()
+  local file = io.open(path(), 'r')
+  local answer = file and file:read('*l')
+  if file then file:close() end
+  return answer
+end
+
+---@param answer 'yes'|'no'|'asked'
+local function keep(answer)
+  vim.fn.mkdir(vim.fs.dirname(path()), 'p')
+  vim.fn.writefile({ answer }, path())
+end
+
 ---Returns the user's consent: the option, or the answer that was given in an earlier Neovim; nil if there is neither.
 function M.given()
   local option = require('ullage.config').get().follow
   if option ~= nil then return option end
-  local file = io.open(path(), 'r')
-  local answer = file and file:read('*l')
-  if file then file:close() end
+  local answer = kept()
   return answer == 'yes' or (answer ~= 'no' and nil)
+end
+
+---Whether there is something to ask, and the user was never asked: agents have conversations on this machine, and nobody
+---follows them. Then the statusline says how to be asked.
+function M.is_open()
+  local fine, given = pcall(M.given)
+  return fine
+    and given == nil
+    and kept() == nil
+    and not live_file.is_written()
+    and require('ullage.following.agents_here').any()
 end
 
 ---@type boolean whether the server of this Neovim was told to follow
@@ -79,17 +105,17 @@ end
 ---Ends following by this Neovim's server.
 ---@param callback fun(error: ullage.Error?)
 local function finish(callback)
-  if not begun then return callback() end
-  begun = false
-  by_session = {}
+  local was_begun = begun
+  begun, by_session = false, {}
+  events.emit('following')
+  if not was_begun then return callback() end
   client.request('following/stop', {}, callback)
 end
 
 ---Takes the user's answer, for this Neovim and later ones, and begins or ends following.
 ---@param callback fun(error: ullage.Error?)
 function M.answer(answer, callback)
-  vim.fn.mkdir(vim.fs.dirname(path()), 'p')
-  vim.fn.writefile({ answer and 'yes' or 'no' }, path())
+  keep(answer and 'yes' or 'no')
   local change = answer and M.begin or finish
   change(callback)
 end
@@ -102,6 +128,8 @@ local WIRE = 'Follow them, and give back what their compactions leave out'
 function M.ask(callback)
   local choices = { FOLLOW, WIRE, 'Not now', NEVER }
   local prompt = 'Follow agents’ conversations on this machine? Their files are only read.'
+  if not kept() then keep('asked') end
+  events.emit('following')
   vim.ui.select(choices, { prompt = prompt }, function(choice)
     if choice == FOLLOW or choice == WIRE or choice == NEVER then
       M.answer(choice ~= NEVER, function(error) callback(error, choice ~= NEVER, choice == WIRE) end)

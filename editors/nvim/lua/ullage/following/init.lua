@@ -14,6 +14,8 @@ M.shown = {}
 M.of = nil
 ---@type ullage.Followed? the folder's newest conversation if no agent is live here, however old
 M.newest = nil
+---@type boolean agents have conversations here, and the user was never asked whether to follow them
+M.is_open = false
 
 ---Returns all rows that are known.
 ---@return ullage.Followed[]
@@ -21,8 +23,8 @@ function M.all() return consent.with(live_file.rows) end
 
 local GROUPS = { far = 'UllageNormal', near = 'UllageWarn', imminent = 'UllageCritical' }
 local RANKS = { far = 1, near = 2, imminent = 3 }
--- Cells of a statusline that one agent takes beside what else is shown there, and the most agents in it.
-local CELLS, MOST = 40, 3
+-- Cells of a statusline for each agent in it, the most agents, and the cells that are left to what else is shown there.
+local CELLS, MOST, OTHERS = 40, 3, 30
 
 ---@class ullage.StatusPart
 ---@field [1] string
@@ -42,14 +44,20 @@ function M.parts(list)
   if require('ullage.config').get().statusline.quiet then list = vim.tbl_filter(is_loud, list) end
   local cells = width()
   local most = math.max(1, math.min(MOST, math.floor(cells / CELLS)))
-  local parts, urgent = {}, 'far'
+  local urgent, fewest = 'far', {}
   for number, row in ipairs(list) do
-    local nearness = row.nearness
-    urgent = RANKS[nearness] > RANKS[urgent] and nearness or urgent
-    if number <= most then
-      local text = cells < 2 * CELLS and rows.briefest(row) or rows.brief(row)
-      parts[number] = { text, GROUPS[nearness] }
-    end
+    urgent = RANKS[row.nearness] > RANKS[urgent] and row.nearness or urgent
+    fewest[number] = number <= most and vim.fn.strdisplaywidth(rows.brief(row, 0)) or nil
+  end
+  -- What the shortest texts leave free goes to the fullest conversations first.
+  local room, parts = math.max(math.floor(cells / 2), cells - OTHERS), {}
+  for _, least in ipairs(fewest) do
+    room = room - least
+  end
+  for number, least in ipairs(fewest) do
+    local text = rows.brief(list[number], least + math.max(0, room))
+    room = room - (vim.fn.strdisplaywidth(text) - least)
+    parts[number] = { text, GROUPS[list[number].nearness] }
   end
   if #list > most then parts[most + 1] = { ('+%d'):format(#list - most), 'UllageNormal' } end
   return parts, GROUPS[urgent]
@@ -59,10 +67,11 @@ end
 local told = {}
 
 ---Tells a text, unless it was told.
-local function once(key, text, severity, hint)
+---@param shorter? string[] the text where there is less room, the longest first
+local function once(key, text, severity, hint, shorter)
   if not told[key] then
     told[key] = true
-    require('ullage.notices').say(text, severity, hint)
+    require('ullage.notices').say(text, severity, hint, shorter)
   end
 end
 
@@ -74,6 +83,7 @@ local SILENCE, NEWS = 15000, 600000
 ---again is told of again.
 ---@param row ullage.Followed
 local function tell(row)
+  if row.unfollowed then return end
   local id, agent, now = row.session_id, row.agent, os.time() * 1000
   for _, warning in ipairs(row.warnings) do
     if not live_file.on_desktop then
@@ -81,7 +91,7 @@ local function tell(row)
     end
   end
   if row.nearness == 'imminent' and (live_file.on_desktop or #row.warnings == 0) then
-    once(id, rows.warning(row), 'warning', ' (:Ullage agents)')
+    once(id, rows.warning(row), 'warning', ' (:Ullage agents)', rows.short_warnings(row))
   end
   told[id] = row.nearness == 'imminent' or told[id] and row.nearness == 'near' or nil
   local is_quiet = live_file.on_desktop or require('ullage.config').get().statusline.quiet
@@ -90,12 +100,14 @@ local function tell(row)
   if left > 0 and left <= rows.AHEAD then
     local instead = row.compact_command ~= '' and ', ' .. row.compact_command or ''
     local text = ('%s: %s; before that: a prompt%s'):format(agent, rows.idles(row.idle), instead)
-    once(('%s idle %d'):format(id, row.idle.at), text, 'info', ' (:Ullage continue)')
+    local short = { ('%s: %s'):format(agent, rows.idles(row.idle)), ('%s: %s'):format(row.agent_short, rows.idles(row.idle)) }
+    once(('%s idle %d'):format(id, row.idle.at), text, 'info', ' (:Ullage continue)', short)
   end
   local since = row.moment and row.used and now - (row.moment.at > 0 and row.moment.at or row.updated_at)
   if since and since >= SILENCE and since < SILENCE + NEWS then
-    local text = ('%s: %s'):format(agent, rows.new_session(row.moment))
-    once(('%s moment %d'):format(id, row.moment.at), text, 'info', ' (:Ullage continue)')
+    local moment = rows.new_session(row.moment)
+    local short = { ('%s: %s'):format(row.agent_short, moment) }
+    once(('%s moment %d'):format(id, row.moment.at), ('%s: %s'):format(agent, moment), 'info', ' (:Ullage continue)', short)
   end
 end
 
@@ -108,6 +120,13 @@ local function refresh()
   events.emit('followed')
 end
 
+---Looks whether the user was ever asked whether to follow, and shows the rows. An agent's first conversation may come while
+---Neovim is open.
+local function look()
+  M.is_open = consent.is_open()
+  refresh()
+end
+
 -- Several windows may be entered in one turn of the loop.
 local refresh_soon = events.once_a_turn(function()
   if live_file.is_started() then refresh() end
@@ -117,7 +136,7 @@ end)
 function M.start()
   if not live_file.is_started() then
     live_file.start()
-    refresh()
+    look()
   end
 end
 
@@ -185,7 +204,7 @@ function M.refuse()
 end
 
 function M.setup()
-  events.on('following', refresh)
+  events.on('following', look)
   local group = vim.api.nvim_create_augroup('ullage.following', {})
   local moves = { 'BufEnter', 'WinEnter', 'TermOpen', 'TermClose', 'DirChanged', 'VimResized', 'WinResized' }
   vim.api.nvim_create_autocmd(moves, { group = group, callback = refresh_soon })

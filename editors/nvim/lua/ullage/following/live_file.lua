@@ -73,6 +73,14 @@ local function read(path)
   M.on_desktop = known.desktop == true
 end
 
+---Marks all rows if nobody follows them any more.
+local function unfollow()
+  if M.is_written() then return end
+  for _, row in ipairs(M.rows) do
+    if not row.unfollowed then rows.unfollow(row) end
+  end
+end
+
 ---Marks the rows whose process has ended: live no more, whatever the file says. Returns whether any was live.
 local function bury()
   local buried = false
@@ -97,6 +105,7 @@ function M.look()
     read(path)
   end
   local is_written = M.is_written()
+  unfollow()
   -- Ages are shown in minutes, and what is a day old is shown no more.
   local minute = math.floor(os.time() / 60)
   if bury() or changed or is_written ~= was_written or minute ~= seen_minute then

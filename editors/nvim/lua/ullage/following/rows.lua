@@ -7,6 +7,9 @@ local M = {}
 -- Milliseconds before a compaction because a conversation idles in which it is announced: time enough to come back.
 M.AHEAD = 600000
 
+-- What is said of a figure that nobody keeps up to date.
+M.UNFOLLOWED = 'not followed'
+
 ---A conversation that is followed. A field that is not known is nil.
 ---@class ullage.Followed
 ---@field session_id string
@@ -17,6 +20,7 @@ M.AHEAD = 600000
 ---@field cwd string
 ---@field path string
 ---@field live boolean
+---@field unfollowed boolean nobody follows the conversation now: its figure is as old as its last change
 ---@field used? integer tokens
 ---@field used_source? string
 ---@field window? integer tokens
@@ -78,6 +82,7 @@ local function checked(given)
   row.rate_limits = only(given.rate_limits, function(limit) return with_numbers(limit, 'percent') ~= nil end)
   row.warnings = only(given.warnings, function(warning) return type(warning) == 'string' end)
   row.live, row.updated_at, row.takes_focus = row.live or false, row.updated_at or 0, row.takes_focus or false
+  row.unfollowed = false
   row.nearness = (given.nearness == 'near' or given.nearness == 'imminent') and given.nearness or 'far'
   -- A file that an older version writes has no short names.
   row.agent_short = row.agent_short ~= '' and row.agent_short or row.agent ~= '' and row.agent or '?'
@@ -99,6 +104,14 @@ end
 ---@return ullage.Followed[]
 function M.read_wire(list) return M.read(vim.tbl_map(words.in_snake_case, list)) end
 
+---Marks a row of which nobody learns any more. What is left is its figure, as of its last change; what time or the next
+---call of the model changes is unknown. Whether it is live, its process alone can say.
+---@param row ullage.Followed
+function M.unfollow(row)
+  row.unfollowed, row.nearness, row.live = true, 'far', row.live and row.process_id ~= nil
+  row.calls_left, row.idle, row.cache, row.moment = nil, nil, nil, nil
+end
+
 ---Returns how full the window is, as a whole percentage, or nil if that is not known.
 ---@param row ullage.Followed
 function M.percent(row) return row.used and row.window and words.percent(row.used, row.window) or nil end
@@ -112,7 +125,7 @@ function M.figure(row)
   return about .. (percent and ('%d %%'):format(percent) or words.short(row.used))
 end
 
----Returns `2 to 4 calls left`, or nil if that is not known.
+---Returns `6+ calls left`, or nil if that is not known.
 ---@param row ullage.Followed
 function M.distance(row)
   local range = row.calls_left
@@ -224,22 +237,44 @@ function M.clock(known)
   return lines
 end
 
----Returns a row's part of the statusline: `CC 46 %`, `CC 62 %, 2 to 4 calls left`.
+---Returns the parts of a row's text in the statusline, the most important first.
 ---@param row ullage.Followed
-function M.brief(row)
-  local text = M.briefest(row)
-  local distance = row.nearness ~= 'far' and M.distance(row)
-  if not row.live and row.updated_at > 0 and not distance then
-    return ('%s, %s'):format(text, words.ago(row.updated_at))
+---@param is_short boolean
+---@return string[]
+---@return integer fewest how many of them are shown at least: a figure that is not of now is never without its age
+local function brief_parts(row, is_short)
+  local parts = { M.briefest(row) }
+  if row.unfollowed or not row.live then
+    local ago = is_short and words.ago_short or words.ago
+    parts[#parts + 1] = row.updated_at > 0 and ago(row.updated_at) or nil
+    parts[#parts + 1] = row.unfollowed and M.UNFOLLOWED or nil
+    return parts, math.min(#parts, 2)
   end
-  local parts = { text, distance or nil }
-  local idle = row.live and row.idle and row.idle.at - now() or 0
+  parts[#parts + 1] = row.nearness ~= 'far' and M.distance(row) or nil
+  local idle = row.idle and row.idle.at - now() or 0
   parts[#parts + 1] = idle > 0 and idle <= M.AHEAD and M.idles(row.idle) or nil
   parts[#parts + 1] = warm(row)
-  return table.concat(parts, ', ')
+  return parts, 1
 end
 
----Returns `46 % of 200K, compacts at 84 %, 20 to 31 calls left`, with `?` for what is not known.
+---Returns a row's part of the statusline, as much of it as has room: `CC 46 %`, `CC 62 %, 2+ calls left`,
+---`CC 46 %, 4 minutes ago, not followed`.
+---@param row ullage.Followed
+---@param cells? integer
+function M.brief(row, cells)
+  local function fits(text) return not cells or vim.fn.strdisplaywidth(text) <= cells end
+  local text
+  for _, is_short in ipairs({ false, true }) do
+    local parts, fewest = brief_parts(row, is_short)
+    for count = #parts, fewest, -1 do
+      text = table.concat(parts, ', ', 1, count)
+      if fits(text) then return text end
+    end
+  end
+  return text
+end
+
+---Returns `46 % of 200K, compacts at 84 %, 20+ calls left`, with `?` for what is not known.
 ---@param row ullage.Followed
 function M.figures(row)
   local percent = M.percent(row)
@@ -258,25 +293,38 @@ function M.figures(row)
   parts[#parts + 1] = row.live and M.distance(row) or nil
   parts[#parts + 1] = warm_and_cost(row)
   parts[#parts + 1] = row.live and row.moment and M.new_session(row.moment) or nil
+  parts[#parts + 1] = row.unfollowed and M.UNFOLLOWED or nil
   return table.concat(parts, ', ')
+end
+
+---Returns what is near, without its figures: `compacts in 2+ calls`.
+---@param row ullage.Followed
+local function is_near(row)
+  if not row.compacts_at then return 'has little room' end
+  local range = row.calls_left
+  if not range then return 'compacts soon' end
+  return range[2] > 0 and 'compacts in ' .. words.calls(range[1], range[2]) or 'compacts with the next call'
 end
 
 ---Returns the sentence that warns of an agent's compaction.
 ---@param row ullage.Followed
 function M.warning(row)
+  local figures
   if not row.compacts_at then
     local distance = M.distance(row)
-    return ('%s has little room: %s full%s.'):format(row.agent, M.figure(row), distance and ', ' .. distance or '')
+    figures = ('%s full%s'):format(M.figure(row), distance and ', ' .. distance or '')
+  elseif not row.window then
+    figures = ('%s of %s'):format(M.figure(row), words.short(row.compacts_at))
+  else
+    figures = ('%s full, compacts at %d %%'):format(M.figure(row), words.percent(row.compacts_at, row.window))
   end
-  local range = row.calls_left
-  local when = range and range[2] > 0 and ('in %s'):format(words.calls(range[1], range[2]))
-    or range and 'with the next call'
-    or 'soon'
-  if not row.window then
-    return ('%s compacts %s: %s of %s.'):format(row.agent, when, M.figure(row), words.short(row.compacts_at))
-  end
-  local at = words.percent(row.compacts_at, row.window)
-  return ('%s compacts %s: %s full, compacts at %d %%.'):format(row.agent, when, M.figure(row), at)
+  return ('%s %s: %s.'):format(row.agent, is_near(row), figures)
+end
+
+---Returns the same where there is less and less room.
+---@param row ullage.Followed
+function M.short_warnings(row)
+  return vim.tbl_map(function(name) return ('%s %s'):format(name, is_near(row)) end, { row.agent, row.agent_short })
 end
 
 ---@param row ullage.Followed

@@ -1,0 +1,42 @@
+"""Where agents keep conversations: enough for an editor to see without a server whether there are any."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from ullage.agents.machine import Machine
+from ullage.agents.table import AGENTS
+
+
+class Names(Mapping[str, str]):
+    """Environment variables by which agents name their folders, each with its own name as its value."""
+
+    def __getitem__(self, key: str) -> str:
+        if not key:
+            raise KeyError(key)  # A place without a variable has an empty name.
+        return f"${{{key}}}"
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def agent_folders() -> Mapping[str, list[str]]:
+    """Returns the folders in which agents keep conversations, by `sys.platform`. They begin with `~` or with an
+    environment variable, as `${NAME}`."""
+    return {system: sorted(_places(system)) for system in ("linux", "darwin", "win32")}
+
+
+def _places(system: str) -> set[str]:
+    variables: tuple[Mapping[str, str], ...] = ({}, Names())
+    machines = (Machine(system=system, home="~", variables=named) for named in variables)
+    return {
+        re.split(r"/[^/]*[*?\[]", place)[0]
+        for machine in machines
+        for agent in AGENTS
+        if agent.sessions
+        for place in agent.sessions.patterns(machine)
+        # VS Code makes these folders for every user.
+        if "/workspaceStorage/" not in place and "emptyWindowChatSessions" not in place
+    }
