@@ -61,7 +61,11 @@ T['a statusline loses first what matters least'] = function()
   shows('CC 46 %, 2+ calls left, warm 10 min · Codex 12 %')
   child.o.columns = 80
   shows('CC 46 %, 2+ calls left, warm 10 min · Codex 12 %')
-  for columns, text in pairs({ [60] = 'CC 46 %, 2+ calls left · +1', [50] = 'CC 46 %, 2+ calls left · +1', [40] = 'CC 46 % · +1' }) do
+  for columns, text in pairs({
+    [60] = 'CC 46 %, 2+ calls left · +1',
+    [50] = 'CC 46 %, 2+ calls left · +1',
+    [40] = 'CC 46 % · +1',
+  }) do
     child.o.columns = columns
     shows(text)
   end

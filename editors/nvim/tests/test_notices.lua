@@ -30,7 +30,8 @@ T['a failure that is cut says where it can be read'] = function()
 end
 
 T['a warning loses its figures first, then what can be done, and says in how many calls'] = function()
-  local warn = "require('ullage.notices').say(rows.warning(row), 'warning', ' (:Ullage agents)', rows.short_warnings(row))"
+  local warn =
+    "require('ullage.notices').say(rows.warning(row), 'warning', ' (:Ullage agents)', rows.short_warnings(row))"
   for columns, text in pairs({
     [100] = 'Claude Code compacts in 0–3 calls: 46 % full, compacts at 55 %. (:Ullage agents)',
     [70] = 'Claude Code compacts in 0–3 calls (:Ullage agents)',

@@ -62,7 +62,10 @@ T['of an agent’s conversation no key is offered that would be refused'] = func
     for _, key in ipairs(keys.offered()) do
       texts[key[1]] = key[2]
     end
-    return vim.tbl_map(function(key) return texts[key] or '-' end, { 'x', 'cc', 'cw', 'ct', 'cf', 'cp', 'u', 'p', 'gl' })
+    return vim.tbl_map(
+      function(key) return texts[key] or '-' end,
+      { 'x', 'cc', 'cw', 'ct', 'cf', 'cp', 'u', 'p', 'gl' }
+    )
   end
   local lost = 'list what the compaction left out'
   eq(vim.tbl_contains(offered(nil), '-'), false)

@@ -64,9 +64,7 @@ function M.ago(timestamp, now)
 end
 
 ---Returns the same where there is little room: `2h ago`.
-function M.ago_short(timestamp)
-  return (M.ago(timestamp):gsub('^([%d,]+) (%l)%l* ago$', '%1%2 ago'))
-end
+function M.ago_short(timestamp) return (M.ago(timestamp):gsub('^([%d,]+) (%l)%l* ago$', '%1%2 ago')) end
 
 function M.fit(text, cells)
   if vim.fn.strdisplaywidth(text) <= cells then return text end

@@ -100,14 +100,21 @@ local function tell(row)
   if left > 0 and left <= rows.AHEAD then
     local instead = row.compact_command ~= '' and ', ' .. row.compact_command or ''
     local text = ('%s: %s; before that: a prompt%s'):format(agent, rows.idles(row.idle), instead)
-    local short = { ('%s: %s'):format(agent, rows.idles(row.idle)), ('%s: %s'):format(row.agent_short, rows.idles(row.idle)) }
+    local short =
+      { ('%s: %s'):format(agent, rows.idles(row.idle)), ('%s: %s'):format(row.agent_short, rows.idles(row.idle)) }
     once(('%s idle %d'):format(id, row.idle.at), text, 'info', ' (:Ullage continue)', short)
   end
   local since = row.moment and row.used and now - (row.moment.at > 0 and row.moment.at or row.updated_at)
   if since and since >= SILENCE and since < SILENCE + NEWS then
     local moment = rows.new_session(row.moment)
     local short = { ('%s: %s'):format(row.agent_short, moment) }
-    once(('%s moment %d'):format(id, row.moment.at), ('%s: %s'):format(agent, moment), 'info', ' (:Ullage continue)', short)
+    once(
+      ('%s moment %d'):format(id, row.moment.at),
+      ('%s: %s'):format(agent, moment),
+      'info',
+      ' (:Ullage continue)',
+      short
+    )
   end
 end
 
