@@ -35,6 +35,9 @@ from ullage.store.tables.connection import Connection, packed
 
 # Pages that are merged in one transaction, which other writers wait for: some milliseconds.
 _MERGED = 500
+# Levels of the index at which it is made again instead of merged. Each merge of all parts adds one, and FTS5 calls an
+# index with over 2,000 damaged (`FTS5_MAX_SEGMENT` in SQLite's fts5_index.c).
+_MOST_LEVELS = 1_500
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
@@ -150,6 +153,11 @@ class Fts5Transactions:
     def merge_all(self) -> None:
         """Merges the index into one part. Until then, FTS5 keeps deleted tokens, with a mark that they are deleted. Its
         option `secure-delete` would not, but SQLite before 3.42 can't read an index that was written with it."""
+        with self.reading() as index:
+            levels = _levels(index)
+        if levels > _MOST_LEVELS:
+            self.empty()
+            return
         pages = -_MERGED
         while True:
             with self.writing() as index:
@@ -189,6 +197,18 @@ class Fts5Transactions:
                 self._connection = reconnect(self._path)
             with transaction(self._connection, mode) as connection:
                 yield Fts5Index(connection)
+
+
+def _levels(index: WordIndex) -> int:
+    """Returns the number of levels of the index: in the record of its structure, the number of seven bits a byte after
+    four bytes."""
+    (structure,) = index.execute("SELECT block FROM message_words_data WHERE id = 10").fetchone()
+    levels = 0
+    for byte in structure[4:]:
+        levels = levels << 7 | byte & 127
+        if byte < 128:
+            break
+    return levels
 
 
 def open_store(path: Path | None = None) -> "SqliteStore":
