@@ -25,8 +25,8 @@ from benches.report import Report, at_most
 from support import toy_agent
 from support.log_trees import to_bytes
 from support.lsp_client import PATIENCE, LspClient, RpcFailure, start_server
-from support.mcp_client import HELLO, McpClient, server_command, server_environment
-from support.program import OUR_CLIENT, serve_command
+from support.mcp_client import HELLO, McpClient, server_environment
+from support.program import OUR_CLIENT
 from support.session_log import boundary, summary
 
 # Minutes of a run, seconds between two samples, and the hours that the growth is told for.
@@ -88,16 +88,18 @@ async def _soak(home: Path, seconds: float) -> tuple[dict[str, list[Sample]], di
     folder.mkdir(parents=True)
     os.environ.update(HOME=str(home), CLAUDE_CONFIG_DIR=str(home / ".claude"), XDG_DATA_HOME=str(home / "data"))
     store, agent = home / "own.db", [sys.executable, toy_agent.__file__, '{"window": 100000, "compact": true}']
-    proxied = [str(Path(sys.executable).with_name("ullage")), "acp", "--store", str(home / "proxy.db"), "--", *agent]
+    # The programs themselves: what stands for a copy of a process in tests has no memory of a server's.
+    program = str(Path(sys.executable).with_name("ullage"))
+    proxied = [program, "acp", "--store", str(home / "proxy.db"), "--", *agent]
     proxy = Client(proxied)
     mcp = McpClient(
         await asyncio.create_subprocess_exec(
-            *server_command(store), stdin=-1, stdout=-1, env=server_environment(os.environ)
+            *(program, "mcp", "--store", str(store)), stdin=-1, stdout=-1, env=server_environment(os.environ)
         )
     )
     try:
         with watch(home) as (follower, printed):
-            async with start_server(serve_command(store)) as server:
+            async with start_server([program, "lsp", "--store", str(store)]) as server:
                 await server.initialize(OUR_CLIENT)
                 await server.request("ullage/following/start", {"folders": []})
                 await mcp.ask("initialize", HELLO)
