@@ -486,8 +486,8 @@ class Agent:
         if client.settings is not None:
             self._settings = read_settings(client.settings)
         self._hooks.keep_private(params.name, self._settings)
-        # A daemon thread, so that the program does not wait for it when the client leaves at once.
-        threading.Thread(target=self._hooks.warm_up, name="warm-up", daemon=True).start()
+        # No daemon: Python ends one in the midst of native code, and that aborts the program. It takes half a second.
+        threading.Thread(target=self._hooks.warm_up, name="warm-up").start()
         names = tuple(PREFIX + method.name for method in self._methods)
         introduced = introduce(self._version, names, client, uses_servers=is_usable())
         if params.version == PROTOCOL_VERSION:

@@ -134,8 +134,8 @@ class LspServer:
         return Reply(result, lambda: self._configuration.start(client))
 
     async def _initialized(self, params: Any) -> None:
-        # A daemon, so that the program ends at once if the client disconnects during the warm-up.
-        threading.Thread(target=self._hooks.warm_up, name="warm-up", daemon=True).start()
+        # No daemon: Python ends one in the midst of native code, and that aborts the program. It takes half a second.
+        threading.Thread(target=self._hooks.warm_up, name="warm-up").start()
         await self._configuration.subscribe(params)
 
     def _announce(self, capabilities: dict[str, Any]) -> None:
