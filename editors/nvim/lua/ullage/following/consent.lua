@@ -65,15 +65,35 @@ function M.given()
   return answer == 'yes' or (answer ~= 'no' and nil)
 end
 
+---Returns the agents' folder on this machine, or nil if an unset environment variable would name it.
+---@param place string
+local function located(place)
+  for name in place:gmatch('%${([%w_]+)}') do
+    if (vim.env[name] or '') == '' then return nil end
+  end
+  return vim.fs.normalize(place)
+end
+
+---Whether a folder has anything in it. A place may be a file: a database, or a log.
+local function holds_any(folder)
+  local status = vim.uv.fs_stat(folder)
+  return status ~= nil and (status.type ~= 'directory' or vim.fs.dir(folder)() ~= nil)
+end
+
+---Whether agents have conversations on this machine. Only the names of folders are looked at.
+local function has_agents()
+  local system = vim.fn.has('win32') == 1 and 'win32' or vim.fn.has('mac') == 1 and 'darwin' or 'linux'
+  return vim.iter(require('ullage.following.agent_folders')[system]):any(function(place)
+    local folder = located(place)
+    return folder ~= nil and holds_any(folder)
+  end)
+end
+
 ---Whether there is something to ask, and the user was never asked: agents have conversations on this machine, and nobody
 ---follows them. Then the statusline says how to be asked.
 function M.is_open()
   local fine, given = pcall(M.given)
-  return fine
-    and given == nil
-    and kept() == nil
-    and not live_file.is_written()
-    and require('ullage.following.agents_here').any()
+  return fine and given == nil and kept() == nil and not live_file.is_written() and has_agents()
 end
 
 ---@type boolean whether the server of this Neovim was told to follow
