@@ -486,7 +486,7 @@ class Agent:
         if client.settings is not None:
             self._settings = read_settings(client.settings)
         self._hooks.keep_private(params.name, self._settings)
-        # No daemon: Python ends one in the midst of native code, and that aborts the program. It takes half a second.
+        # No daemon: Python ends one in the midst of native code, which may abort the program. It takes half a second.
         threading.Thread(target=self._hooks.warm_up, name="warm-up").start()
         names = tuple(PREFIX + method.name for method in self._methods)
         introduced = introduce(self._version, names, client, uses_servers=is_usable())

@@ -134,7 +134,7 @@ class LspServer:
         return Reply(result, lambda: self._configuration.start(client))
 
     async def _initialized(self, params: Any) -> None:
-        # No daemon: Python ends one in the midst of native code, and that aborts the program. It takes half a second.
+        # No daemon: Python ends one in the midst of native code, which may abort the program. It takes half a second.
         threading.Thread(target=self._hooks.warm_up, name="warm-up").start()
         await self._configuration.subscribe(params)
 
