@@ -61,8 +61,8 @@ from ullage.watch.candidates import Candidate, find_candidates, read_fact_files,
 from ullage.watch.file_parts import FileEnds, file_ends, has_any
 
 # Bytes of a file that is read whole because its end does not say the figure, and of the files that are read whole
-# because they are shown: a user waits for these.
-_LARGEST, _MOST = 64 << 20, 12 << 20
+# because they are shown, of conversations that continue and of others: a user waits for these.
+_LARGEST, _MOST, _MOST_QUIET = 64 << 20, 12 << 20, 4 << 20
 # Bytes of a file that a prompt is believed to have had, and how many of them make one of text: records have much else.
 _BEFORE, _TEXT = 128 << 10, 3
 _MODEL = b'"model":"'
@@ -144,15 +144,15 @@ class KnownConversations:
         agents said of the user's rate limits. Larger files than that takes patience are left as they are, with their
         sources. `runs` says whether a conversation continues, by default whether it has changed not long ago."""
         closer: dict[str, KnownConversation] = {}
-        left = _MOST
+        left = {True: _MOST, False: _MOST_QUIET}
         for one in shown:
             candidate = self._candidates[one.place]
-            if one.is_sure or one.reason or candidate.size > left:
+            continues = runs(one) if runs else time.time() * 1000 - changed_at(one) < QUIET
+            if one.is_sure or one.reason or candidate.size > left[continues]:
                 continue
             # How fast a context grows, by which its calls are foretold, an earlier part of the file says, and whether a
             # piece of work has ended the whole. A short file is read in any case: that takes milliseconds.
             is_long = one.calls_left is None or (one.used or 0) >= LONG
-            continues = runs(one) if runs else time.time() * 1000 - changed_at(one) < QUIET
             if (
                 not (is_long and continues)
                 and candidate.size > _BEFORE
@@ -161,7 +161,7 @@ class KnownConversations:
             ):
                 closer[one.place] = replace(one, is_sure=True)
             else:
-                left -= candidate.size
+                left[continues] -= candidate.size
                 read = _read(self._rows, candidate, one.place, Care.WHOLE)
                 closer[one.place] = replace(read, begins=one.begins)
         self._write(closer.values(), ())

@@ -21,6 +21,7 @@ from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.formats.transcripts.format import Format, from_last_answer
 from ullage.model.errors import UnreadableTranscript
 from ullage.model.events import Event, MessageAppended, UsageReported
+from ullage.model.message import Block, ToolResultBlock
 from ullage.service.follow.catalogue_rows import ends_with_edit
 from ullage.service.imports import last_model
 from ullage.watch.file_parts import file_ends
@@ -58,6 +59,10 @@ def counts(event: Event) -> bool:
     return isinstance(event, MessageAppended)
 
 
+def said_last(read: ImportedTranscript) -> tuple[Block, ...]:
+    return [event.message.content for event in read.events if isinstance(event, MessageAppended)][-1]
+
+
 @pytest.mark.parametrize(("agent", "patterns"), RECORDED)
 def test_wherever_a_file_ends_its_end_says_what_the_whole_says_or_nothing(
     tmp_path: Path, agent: Agent, patterns: list[str]
@@ -79,14 +84,32 @@ def test_wherever_a_file_ends_its_end_says_what_the_whole_says_or_nothing(
     assert told > cut / 20
 
 
-def test_results_between_the_lines_of_an_answer_are_left_to_a_reading_of_all(tmp_path: Path) -> None:
+def test_results_between_the_lines_of_an_answer_count_after_its_usage(tmp_path: Path) -> None:
     data = ClaudeLog().ask("Look.").read("a.py", "a").answer(9_000).data
-    called, result, answered = data.splitlines(keepends=True)[1:]
+    prompt, called, result, answered = data.splitlines(keepends=True)
     # The call is now a line of the answer that comes after its result.
     call = json.loads(called)
     call["message"]["id"] = json.loads(answered)["message"]["id"]
-    assert at_end(CLAUDE_CODE, tmp_path / "a.jsonl", data) is not None
-    assert at_end(CLAUDE_CODE, tmp_path / "a.jsonl", to_lines(call) + result + answered) is None
+    between = prompt + to_lines(call) + result + answered
+    read = at_end(CLAUDE_CODE, tmp_path / "a.jsonl", between)
+    whole = CLAUDE_CODE.formats[-1].read(parse_document(between, "a.jsonl"))
+    assert read is not None and without_ids(facts(read)) == without_ids(facts(whole))
+    assert said_last(read) == said_last(whole) and isinstance(said_last(read)[0], ToolResultBlock)
+
+
+def test_the_output_of_a_local_command_after_an_answer_counts_unless_it_is_the_context_that_was_drawn(
+    tmp_path: Path,
+) -> None:
+    log = ClaudeLog().ask("Look.").answer(9_000)
+    last = json.loads(log.data.splitlines()[-1])["uuid"]
+    drawn = "<local-command-stdout>\x1b[1mContext usage</local-command-stdout>"
+    for shown, is_sent in (("<local-command-stdout>Set.</local-command-stdout>", True), ("", False), (drawn, False)):
+        command = {"type": "system", "subtype": "local_command", "uuid": "x", "parentUuid": last, "content": shown}
+        read = at_end(CLAUDE_CODE, tmp_path / "a.jsonl", log.data + to_lines(command))
+        assert (read is not None) == is_sent
+        if read is not None:
+            whole = CLAUDE_CODE.formats[-1].read(parse_document(log.data + to_lines(command), "a.jsonl"))
+            assert said_last(read) == said_last(whole) and without_ids(facts(read)) == without_ids(facts(whole))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ullage.agents.claude_code.compaction import WindowReader
 from ullage.agents.claude_code.entries import NO_MODEL, Entry, entry_of
-from ullage.agents.claude_code.tree_writer import ENDS_OF_TURNS, TreeWriter
+from ullage.agents.claude_code.tree_writer import ENDS_OF_TURNS, TreeWriter, is_sent
 from ullage.agents.record_reader import conversation_records, may_be_another
 from ullage.formats.parsing import Document, Line, as_timestamp, convert_passes, convert_usage
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
@@ -300,6 +300,14 @@ class _LastLine(Struct, rename="camel"):
     is_api_error_message: bool = False
     forked_from: JsonObject | None = None
     message: _LastMessage | None = None
+    content: Any = None
+
+    @property
+    def said(self) -> Any:
+        """The content of a user's message, of results, or of a local command that the model is sent; else None."""
+        if self.type == "user":
+            return self.message and self.message.content
+        return self.content if self.subtype == "local_command" and is_sent(as_text(self.content)) else None
 
 
 _last_line = msgspec.json.Decoder(_LastLine)
@@ -324,13 +332,13 @@ def at_end(ends: Ends) -> ImportedTranscript | None:
         elif line.type == "assistant" and not line.is_api_error_message:
             answer = line
             parents.discard(line.parent_uuid or "")
-        elif line.type == "user" and line.message and line.parent_uuid and not _is_special(line, raw):
+        elif line.said and line.parent_uuid and not _is_special(line, raw):
             later.append(line)
             parents.add(line.parent_uuid)
         elif not (line.type in _AFTER_ANSWER or line.is_api_error_message or line.subtype in ENDS_OF_TURNS):
             return None
         if answer is not None and not parents:
-            return None if _has_results_between(lines, _answer_id(answer)) else _of_answer(ends, answer, later)
+            return _of_answer(ends, answer, [*later, *_results_between(lines, _answer_id(answer))])
     return None
 
 
@@ -338,19 +346,19 @@ def _answer_id(line: _LastLine) -> str:
     return line.message.id if line.message else ""
 
 
-def _has_results_between(lines: Iterator[bytes], answer_id: str) -> bool:
-    """Returns whether results of an answer's calls are between its lines. They count after its usage. `lines` are those
+def _results_between(lines: Iterator[bytes], answer_id: str) -> Iterator[_LastLine]:
+    """Yields the results of an answer's calls that are between its lines. They count after its usage. `lines` are those
     before its last one, from the end on."""
-    has_results = False
+    results: list[bytes] = []
     for raw in lines:
         if answer_id.encode() in raw:
-            if has_results:
-                return True
+            for line, _ in from_end(iter(results), _last_line):
+                yield line
+            results.clear()
         elif b'"tool_result"' in raw:
-            has_results = True
+            results.append(raw)
         elif b'"progress"' not in raw and (b'"assistant"' in raw or b'"user"' in raw):
             break
-    return False
 
 
 def _is_special(line: _LastLine, raw: bytes) -> bool:
@@ -376,8 +384,7 @@ def _of_answer(ends: Ends, line: _LastLine, later: Sequence[_LastLine]) -> Impor
     builder.report_answer(said.model, usage, at, convert_passes(said.usage or {}), is_copied=is_copied)
     WindowReader(builder).read_answer(line.requested_model, at)
     for one in reversed(later):
-        content = one.message.content if one.message else None
-        builder.add(Role.USER, read_blocks(content), timestamp=as_timestamp(one.timestamp))
+        builder.add(Role.USER, read_blocks(one.said), timestamp=as_timestamp(one.timestamp))
     return builder.finish()
 
 

@@ -124,7 +124,7 @@ class TreeWriter:
             self._write_answer(entry, place)
         elif entry.kind == "attachment":
             self._write_attachment(entry, place)
-        elif entry.subtype == "local_command" and _is_sent(as_text(entry.value.get("content"))):
+        elif entry.subtype == "local_command" and is_sent(as_text(entry.value.get("content"))):
             # The model is sent the user's local commands and their output.
             self._write_message(entry, place, read_blocks(entry.value.get("content")))
         else:
@@ -378,7 +378,8 @@ class TreeWriter:
             self._tip = answer.place
 
 
-def _is_sent(output: str) -> bool:
+def is_sent(output: str) -> bool:
+    """Returns whether the model is sent what a local command was called with, or its output."""
     return bool(output) and not _DRAWN.match(output)
 
 

@@ -236,12 +236,19 @@ def _left_by_length(events: Sequence[Event], begun: Sequence[Event]) -> int:
     """Estimates the tokens of the context after these events by the length of its messages, and by what the agent adds
     to them, according to the reports in `begun`, which a file begins with."""
     hidden, transcript = list[int](), Transcript()
+    # Bytes of text in the context, and characters of its JSON.
+    size, length = 0, 0
     for at, event in enumerate(begun):
         transcript.apply(Record(position=at, timestamp=0, event=event))
-        if isinstance(event, UsageReported) and not is_doubtful(
-            event.usage.prompt, sum(map(text_size, transcript.view))
-        ):
-            hidden.append(event.usage.total - _length(transcript.view) // _CHARACTERS)
+        match event:
+            case MessageAppended(message=message):
+                size, length = size + text_size(message), length + _length((message,))
+            case ContextEdited() | EditReverted():
+                size, length = sum(map(text_size, transcript.view)), _length(transcript.view)
+            case UsageReported() if not is_doubtful(event.usage.prompt, size):
+                hidden.append(event.usage.total - length // _CHARACTERS)
+            case _:
+                pass
     return max(0, min(hidden, default=0)) + _length(project(events)) // _CHARACTERS
 
 
