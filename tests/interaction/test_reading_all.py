@@ -12,6 +12,7 @@ from ullage.app import catalogue
 from ullage.app.catalogue import KnownConversations, ReadingAll, read_in_background
 from ullage.model.usage import FollowedRow, LiveSessions, UsageSource
 from ullage.service.conversation.workspace import Workspace
+from ullage.store.search.query import written_forms
 from ullage.store.sqlite.catalogue import FollowedNow
 
 IDS = [f"{number}a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9" for number in range(4)]
@@ -72,6 +73,22 @@ async def test_what_changed_last_is_read_first_and_what_is_there_is_not_read_aga
         assert not workspace.conversations
     assert titles(workspace) == {"Snow", "Hail", "Fog"}
     assert reading(home, workspace).left == 0
+
+
+@pytest.mark.parametrize("title", ["Snow", "SNOW", "snowed in"])
+async def test_files_that_have_the_words_of_a_search_are_read_before_all_others(
+    home: Home, workspace: Workspace, title: str
+) -> None:
+    file = put_claude(home, IDS[3], f"{title} and früh", tokens=9_000)
+    os.utime(file, (1_600_000_000, 1_600_000_000))
+    home.put(".claude/projects/-home-ada-weather/empty.jsonl", b"")
+    steps = reading(home, workspace).read(written_forms("what of the früh snowing?"))
+    while not titles(workspace):
+        await anext(steps)
+    assert titles(workspace) == {f"{title} and früh"}
+    async for _ in steps:
+        pass
+    assert titles(workspace) == {"Snow", "Hail", "Fog", f"{title} and früh"}
 
 
 async def test_what_another_process_follows_is_left_to_it(home: Home, workspace: Workspace) -> None:

@@ -8,6 +8,7 @@ ended is read by the next one.
 """
 
 import asyncio
+import json
 import logging
 import math
 import os
@@ -58,7 +59,7 @@ from ullage.system.growing_files import GrowingFiles
 from ullage.system.shared_files import FileLease
 from ullage.system.transcript_files import read_database, read_transcript_file
 from ullage.watch.candidates import Candidate, find_candidates, read_fact_files, reason_of, this_machine
-from ullage.watch.file_parts import FileEnds, file_ends, has_any
+from ullage.watch.file_parts import FileEnds, file_ends, has_all
 
 # Bytes of a file that is read whole because its end does not say the figure, and of the files that are read whole
 # because they are shown, of conversations that continue and of others: a user waits for these.
@@ -157,7 +158,7 @@ class KnownConversations:
                 not (is_long and continues)
                 and candidate.size > _BEFORE
                 and one.used_source is UsageSource.REPORTED
-                and not has_any(Path(one.path), candidate.sessions.marks)
+                and not has_all(Path(one.path), (candidate.sessions.marks,))
             ):
                 closer[one.place] = replace(one, is_sure=True)
             else:
@@ -584,14 +585,23 @@ class ReadingAll:
                 await asyncio.to_thread(self._known.read_closer, [one])
                 yield
 
-    async def read(self) -> AsyncGenerator[str]:
+    async def read(self, words: Sequence[Collection[str]] = ()) -> AsyncGenerator[str]:
         """Reads what is missing, one conversation after the other, and yields the id of each session, "" if there is
-        none. Reads nothing while another process does: two would make two sessions of one conversation. Raises
-        `StoreError`."""
+        none. Files that have all of `words`, each in one of its forms in small letters, come before all others. Reads
+        nothing while another process does: two would make two sessions of one conversation. Raises `StoreError`."""
         if self._missing and not self._lease.take():
             return
+        # The longest word is the rarest, mostly. Another spelling is found when all has been read.
+        spelt = [_in_files(forms) for forms in sorted(words, key=lambda forms: -max(map(len, forms)))]
+        others: list[FoundFile] = []
         try:
             for file in self._missing:
+                if not spelt or await asyncio.to_thread(_has_words, file.path, spelt):
+                    yield await self._read(file)
+                else:
+                    others.append(file)
+                    yield ""
+            for file in others:
                 yield await self._read(file)
         finally:
             self._lease.give_up()
@@ -612,6 +622,19 @@ class ReadingAll:
             # Thousands are not kept in memory.
             await self._workspace.end(conversation.id)
         return conversation.id
+
+
+def _in_files(forms: Collection[str]) -> list[bytes]:
+    """Returns how files write a word, of which these are forms in small letters: some escape all but ASCII."""
+    cases = [case for form in forms for case in (form, form.capitalize(), form.upper())]
+    return [text.encode() for case in cases for text in {case, json.dumps(case)[1:-1]}]
+
+
+def _has_words(path: Path, spelt: Sequence[Sequence[bytes]]) -> bool:
+    try:
+        return has_all(path, spelt)
+    except OSError:
+        return False
 
 
 async def read_in_background(workspace: Workspace, place: StorePlace | None, machine: Machine | None = None) -> None:

@@ -1,6 +1,7 @@
 """Reads the first and the last records of a file, only as many as a list needs. A long file is not read whole."""
 
 import json
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
@@ -224,10 +225,13 @@ def _numbered(raw: Iterable[bytes], number: int) -> tuple[Line, ...]:
     return tuple(line for one in raw if one for line in _lines(one, number))
 
 
-def has_any(path: Path, marks: Sequence[bytes]) -> bool:
-    """Returns whether any of these texts is in a file. Raises `OSError`."""
-    with open_plain(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-        return any(data.find(mark) >= 0 for mark in marks)
+def has_all(path: Path, groups: Iterable[Sequence[bytes]]) -> bool:
+    """Returns whether a file has a text of each of these groups. Raises `OSError`."""
+    with open_plain(path) as file:
+        if not os.fstat(file.fileno()).st_size:
+            return False
+        with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+            return all(any(data.find(text) >= 0 for text in texts) for texts in groups)
 
 
 def _lines(raw: bytes, number: int) -> Sequence[Line]:

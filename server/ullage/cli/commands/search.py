@@ -29,7 +29,7 @@ from ullage.service.conversation.conversation import Entry
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SearchHit
 from ullage.service.ports.world import Indexing, SearchWait
-from ullage.store.search.query import read_query
+from ullage.store.search.query import read_query, written_forms
 from ullage.store.sqlite.catalogue_notes import Keeping
 from ullage.store.store_place import local_path, may_write
 from ullage.system.team_choices import archive_of, choices_path, read_choices
@@ -161,7 +161,7 @@ class _Everything:
 
     async def _read(self, reading: ReadingAll) -> None:
         due = time.monotonic()
-        async for _ in reading.read():
+        async for _ in reading.read(written_forms(self._options.query or "")):
             done = reading.total - reading.left
             drawn = bar(done, reading.total, None, _CELLS, self._screen.glyphs)
             self._show(f"{drawn}  {done:,} of {reading.total:,} conversations read (Ctrl-C ends it)")

@@ -84,6 +84,12 @@ def plain(text: str) -> str:
     return " ".join(fold(text).lower().split())
 
 
+def written_forms(text: str) -> list[set[str]]:
+    """Returns for each word of a query its stem and, if it is written with accents, the word, in small letters."""
+    given = text.lower().split()
+    return [{one, *(word for word in given if plain(word).startswith(one))} for one in read_query(text).stems]
+
+
 def read_query(text: str, known: Callable[[str], bool] = lambda _: True, now: datetime | None = None) -> Query:
     """Returns the query for a user's or a model's text, in which no character is syntax.
 
