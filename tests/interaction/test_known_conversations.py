@@ -227,6 +227,13 @@ def test_a_session_of_claude_desktops_cowork_is_known_once(home: Home, workspace
     assert [(one.agent, one.title, one.used) for one in found] == [("Claude Code", "What about quinces?", 33_050)]
 
 
+def test_a_conversation_of_a_version_with_its_home_in_the_users_settings_is_known(
+    home: Home, workspace: Workspace
+) -> None:
+    home.put(f".config/claude/projects/-home-ada-weather/{ID}.jsonl", ClaudeLog(session=ID).ask().answer(33_000).data)
+    assert [(one.agent, one.used) for one in known(home, workspace).found] == [("Claude Code", 33_050)]
+
+
 def test_a_workflows_sub_agent_is_found_by_the_session_that_started_it(home: Home) -> None:
     place = f".claude/projects/-home-ada-weather/{ID}/subagents/workflows/wf_0a/agent-a1.jsonl"
     home.put(place, ClaudeLog(session=ID).ask("Look at zirconium.").answer(3_000).data)

@@ -48,9 +48,10 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
 
     Versions up to 2.1 write sub-agents' files (`agent-*.jsonl`) into the project's folder. Sub-agents of a workflow
     have a folder of their own in `subagents`. Claude Desktop's Cowork gives each of its sessions a home of its own.
+    Some versions 1.0 had their home in `~/.config`.
     """
     cowork = f"{machine.settings}/Claude/local-agent-mode-sessions/*/*/local_*/.claude"
-    places = [f"{home}/projects/*" for home in (_home(machine), cowork)]
+    places = [f"{home}/projects/*" for home in (_home(machine), f"{machine.home}/.config/claude", cowork)]
     return tuple(f"{place}/{files}" for place in places for files in ("*.jsonl", _SUB_AGENTS))
 
 
