@@ -884,7 +884,7 @@
 ---@field data string
 ---@field tokens integer
 
---- A message that matches a search. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the message's index in the transcript, as in `Entry`, inherited messages included. `role` is `tool` for results of tools, which models are sent with the user's role. `fits` says whether the message has most of the query's words near each other; one that does not is seldom what was searched for. A hit may still be in the context: the `Entry` of its message says whether it is `archived`.
+--- A message that matches a search. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the message's index in the transcript, as in `Entry`, inherited messages included. `role` is `tool` for results of tools and `agent` for what an agent's program wrote: models are sent both with the user's role. `fits` says whether the message has most of the query's words near each other; one that does not is seldom what was searched for. A hit may still be in the context: the `Entry` of its message says whether it is `archived`.
 ---@class (exact) ullage.SearchHit
 ---@field sessionId string
 ---@field messageId string

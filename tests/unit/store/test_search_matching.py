@@ -242,9 +242,13 @@ def test_what_i_said_is_looked_for_in_what_the_user_wrote(sqlite_store: SqliteSt
     agent = Message(id="agent", role=Role.ASSISTANT, content=(TextBlock(text="the retry limit is the retry limit"),))
     result = ToolResultBlock(tool_use_id="t", content=(TextBlock(text="retry limit\nretry limit"),))
     tool = Message(id="tool", role=Role.USER, content=(result,))
-    events = [message("other"), *(MessageAppended(message=one) for one in (tool, agent, said))]
+    reminder = TextBlock(text="<system-reminder>the retry limit is the retry limit, I say</system-reminder>")
+    program = Message(id="program", role=Role.USER, content=(reminder,))
+    events = [message("other"), *(MessageAppended(message=one) for one in (tool, program, agent, said))]
     sqlite_store.create("s", records(SessionCreated(), *events))
     assert ids(sqlite_store, "what did I say about the retry limit")[0] == "user"
+    roles = {hit.message_id: hit.role for hit in sqlite_store.search("retry limit")}
+    assert roles == {"user": "user", "agent": "assistant", "tool": "tool", "program": "agent"}
     assert ids(sqlite_store, "what did you say about the retry limit")[0] == "agent"
 
 

@@ -65,9 +65,9 @@ class AttachedSession(Struct, frozen=True, kw_only=True):
 class SearchHit(Struct, frozen=True, kw_only=True, rename="camel"):
     """A message that matches a search. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the
     message's index in the transcript, as in `Entry`, inherited messages included. `role` is `tool` for results of
-    tools, which models are sent with the user's role. `fits` says whether the message has most of the query's words
-    near each other; one that does not is seldom what was searched for. A hit may still be in the context: the `Entry`
-    of its message says whether it is `archived`."""
+    tools and `agent` for what an agent's program wrote: models are sent both with the user's role. `fits` says whether
+    the message has most of the query's words near each other; one that does not is seldom what was searched for. A hit
+    may still be in the context: the `Entry` of its message says whether it is `archived`."""
 
     session_id: str
     message_id: str

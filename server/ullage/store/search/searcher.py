@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ullage.agents.inserted import is_by_agent
 from ullage.model.message import Message, ToolResultBlock
 from ullage.service.ports.store import ChunkId, Passage, SearchHit
 from ullage.store.search.query import (
@@ -530,8 +531,10 @@ def _answers(candidate: Candidate, query: Query) -> Answers:
 
 
 def _speaks(message: Message, query: Query) -> bool:
-    """Returns whether a message is what the asked speaker said. A tool's result is what neither said."""
-    return message.role is query.speaker and not any(isinstance(block, ToolResultBlock) for block in message.content)
+    """Returns whether a message is what the asked speaker said. Neither said a tool's result, nor what an agent's
+    program wrote in the user's place."""
+    is_result = any(isinstance(block, ToolResultBlock) for block in message.content)
+    return message.role is query.speaker and not is_result and not is_by_agent(message)
 
 
 def _passage(query: Query, scored: _Scored) -> Passage:
@@ -543,7 +546,7 @@ def _passage(query: Query, scored: _Scored) -> Passage:
         session_id=candidate.session_id,
         message_id=message.id,
         index=candidate.number - 1,
-        role=message.speaker,
+        role="agent" if is_by_agent(message) else message.speaker,
         score=scored.score,
         snippet=make_snippet(without_bare_numbers(text[start:stop], query), query),
         fits=candidate.held.gathered >= _fitting(len(query.stems)),
