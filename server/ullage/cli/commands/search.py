@@ -110,6 +110,8 @@ _LEAST = 20
 _FOUND_EVERY, _CELLS = 3.0, 20
 # Seconds that the embeddings server is waited for: what it makes after the command ends would be lost.
 _EMBEDDINGS = 60.0
+# Seconds for which what was read is indexed when the user has ended the reading.
+_AFTER_CTRL_C = 1.0
 
 
 class IndexingShown:
@@ -144,13 +146,13 @@ class _Everything:
         does not want agents' conversations kept gets none into the store by a search."""
         reading = ReadingAll(self._workspace, self._options.store)
         is_kept = Keeping(local_path(self._options.store)).wanted is not False
+        query, limit = self._options.query or "", self._options.limit
         try:
             if is_kept:
                 await self._read(reading)
+            found = await search_to_end(self._workspace, None, query, limit)
         except asyncio.CancelledError:
-            if (task := asyncio.current_task()) is not None:
-                task.uncancel()
-        found = await search_to_end(self._workspace, None, self._options.query or "", self._options.limit)
+            found = await search_after_ctrl_c(self._workspace, None, query, limit)
         if not reading.left:
             return found
         read = f"{reading.total - reading.left:,} of {plural(reading.total, 'conversation')} were read so far."
@@ -266,10 +268,15 @@ async def search_to_end(workspace: Workspace, session: str | None, query: str, l
     try:
         return await search(workspace, session, query, limit)
     except asyncio.CancelledError:
-        if (task := asyncio.current_task()) is not None:
-            task.uncancel()
-        workspace.search_wait = SearchWait(most=0)
-        return await search(workspace, session, query, limit)
+        return await search_after_ctrl_c(workspace, session, query, limit)
+
+
+async def search_after_ctrl_c(workspace: Workspace, session: str | None, query: str, limit: int) -> SearchResult:
+    """Returns what matches in what a second more can index."""
+    if (task := asyncio.current_task()) is not None:
+        task.uncancel()
+    workspace.search_wait = SearchWait(most=_AFTER_CTRL_C, embeddings=0.0)
+    return await search(workspace, session, query, limit)
 
 
 def _show(workspace: Workspace, options: SearchOptions, screen: Screen) -> int:
