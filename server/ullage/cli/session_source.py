@@ -15,8 +15,7 @@ from ullage.agents.discovery import Found, Wanted
 from ullage.app.compose import open_workspace, reading_settings, throwaway_workspace
 from ullage.bounds import LARGEST_TRANSCRIPT, read_most
 from ullage.cli.arguments import ReadingOptions
-from ullage.cli.drawing import fit_most, plural
-from ullage.cli.output import Screen
+from ullage.cli.drawing import Screen, fit_most, plural
 from ullage.cli.this_folder import ShortIds, ThisFolder
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
 from ullage.model.errors import InputError, SessionNotFound, UllageError

@@ -14,8 +14,7 @@ from rich.text import Text
 from ullage.agents.discovery import Found, UnreadFile
 from ullage.app.catalogue import KnownConversations, StoredCopies, belongs, changed_at, families
 from ullage.app.running_now import running_agents
-from ullage.cli.drawing import Cell, Column, Glyphs, ago, bar, clock, fit_most, plural, table
-from ullage.cli.output import Screen
+from ullage.cli.drawing import Cell, Column, Glyphs, Screen, ago, bar, clock, fit_most, plural, table
 from ullage.model.errors import InputError
 from ullage.model.usage import FollowedRow, Nearness, RateLimit, UsageSource
 from ullage.model.words import rate_limits, short, warm

@@ -17,6 +17,7 @@ from ullage.cli.drawing import (
     Box,
     Column,
     Glyphs,
+    Screen,
     ago,
     bar,
     clock,
@@ -25,10 +26,11 @@ from ullage.cli.drawing import (
     percent,
     plain,
     plural,
+    print_json,
     source_words,
     table,
+    working,
 )
-from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import EditRow, Figures, Report, UnreadLine, figures_of, filled
 from ullage.cli.session_source import Source, chosen_words, open_source, unread_words
 from ullage.cli.this_folder import Shortened

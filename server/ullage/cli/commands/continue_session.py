@@ -15,8 +15,7 @@ from msgspec.structs import asdict
 from ullage.app.compose import examples_of
 from ullage.app.session_continuing import create_file
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
-from ullage.cli.drawing import percent, plain, plural
-from ullage.cli.output import Screen, agreed, print_json, working
+from ullage.cli.drawing import Screen, agreed, percent, plain, plural, print_json, working
 from ullage.cli.reports import Report, filled
 from ullage.cli.session_source import read_source, throwaway_copy
 from ullage.cli.terminal import at_home, visible

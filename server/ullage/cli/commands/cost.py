@@ -21,8 +21,7 @@ from ullage.agents.transcripts import read_document
 from ullage.app.catalogue import KnownConversations, whole_document
 from ullage.app.compose import open_workspace
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
-from ullage.cli.drawing import Cell, Column, clean, fit_end, fit_most, plural, table
-from ullage.cli.output import Screen, print_json, working
+from ullage.cli.drawing import Cell, Column, Screen, clean, fit_end, fit_most, plural, print_json, table, working
 from ullage.cli.reports import Report, filled
 from ullage.cli.this_folder import folder_called, unread_lines
 from ullage.formats.transcripts.builder import ImportedTranscript

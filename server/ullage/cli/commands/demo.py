@@ -32,9 +32,8 @@ from ullage.api.protocol import UPDATE, SessionNotification, SessionResult, Usag
 from ullage.api.session_methods import AppendParams, AppendResult, NewSessionParams
 from ullage.cli.arguments import add_file, number, read_options
 from ullage.cli.commands.messages import first_line, main_argument
-from ullage.cli.drawing import UNICODE, Box, Glyphs, bar, clean, fit, level_style, percent, plain
+from ullage.cli.drawing import UNICODE, Box, Glyphs, Screen, bar, clean, fit, level_style, percent, plain, write_file
 from ullage.cli.lsp_client import LSP_PREFIX, LanguageClient, start_server
-from ullage.cli.output import Screen, write_file
 from ullage.cli.session_source import read_transcript
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.known_models import ContextLimits

@@ -17,8 +17,20 @@ from ullage.app.agent_wiring import has_plugin, on_this_machine, project_with_pl
 from ullage.app.catalogue import rows_of_sessions
 from ullage.app.compose import open_workspace
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
-from ullage.cli.drawing import Column, ago, clean, clock, fit_end, plural, step_lines, table, wrap
-from ullage.cli.output import Screen, print_json, working
+from ullage.cli.drawing import (
+    Column,
+    Screen,
+    ago,
+    clean,
+    clock,
+    fit_end,
+    plural,
+    print_json,
+    step_lines,
+    table,
+    working,
+    wrap,
+)
 from ullage.cli.reports import Report
 from ullage.cli.this_folder import (
     ConversationRow,

@@ -11,8 +11,7 @@ from ullage.agents.discovery import UnreadFile
 from ullage.api.protocol import UsageResult, usage_result
 from ullage.app.compose import open_workspace
 from ullage.cli.arguments import StoreOptions, add_drawing, add_file, read_options
-from ullage.cli.drawing import plural
-from ullage.cli.output import Screen, print_json, working
+from ullage.cli.drawing import Screen, plural, print_json, working
 from ullage.cli.reports import Figures, Report, UnreadLine, figures_of
 from ullage.cli.session_source import STDIN, read_transcript, unread_words
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine

@@ -9,8 +9,7 @@ from msgspec import Struct
 from rich.text import Text
 
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
-from ullage.cli.drawing import ago, plain, plural, step_lines
-from ullage.cli.output import Screen, print_bytes, print_json, working
+from ullage.cli.drawing import Screen, ago, plain, plural, print_bytes, print_json, step_lines, working
 from ullage.cli.reports import Report
 from ullage.cli.session_source import Source, chosen_words, open_source, unread_words
 from ullage.ledger.ledger_entry import Entry, Kind, Life

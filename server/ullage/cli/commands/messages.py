@@ -10,8 +10,7 @@ from msgspec import Struct
 from rich.text import Text
 
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
-from ullage.cli.drawing import Column, plain, table
-from ullage.cli.output import Screen, print_json, working
+from ullage.cli.drawing import Column, Screen, plain, print_json, table, working
 from ullage.cli.reports import Report
 from ullage.cli.session_source import chosen_words, open_source, unread_words
 from ullage.model.message import (

@@ -16,8 +16,7 @@ from ullage.app.catalogue import ReadingAll
 from ullage.app.compose import open_workspace
 from ullage.app.team_sending import open_archive
 from ullage.cli.arguments import StoreOptions, add_drawing, add_embeddings, number, read_options
-from ullage.cli.drawing import bar, clean, fit_most, plural, step_lines
-from ullage.cli.output import Screen, print_json, working
+from ullage.cli.drawing import Screen, bar, clean, fit_most, plural, print_json, step_lines, working
 from ullage.cli.reports import Report, filled
 from ullage.cli.this_folder import ShortIds
 from ullage.model.errors import InvalidRequest

@@ -26,8 +26,7 @@ from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.commands.context import biggest, context_box
 from ullage.cli.commands.messages import message_rows, message_table
 from ullage.cli.commands.search import hit_lines
-from ullage.cli.drawing import Glyphs, clock, fit_most, in_bytes, plural
-from ullage.cli.output import Screen, agreed, print_json_line
+from ullage.cli.drawing import Glyphs, Screen, agreed, clock, fit_most, in_bytes, plural, print_json_line
 from ullage.cli.terminal import at_home
 from ullage.cli.this_folder import Shortened, conversation_table, limits_of, running_first
 from ullage.host import this_system

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from ullage.app.agent_wiring import AgentWiring, known_words
 from ullage.cli.arguments import read_options
-from ullage.cli.drawing import clean, plural
-from ullage.cli.output import Screen, agreed
+from ullage.cli.drawing import Screen, agreed, clean, plural
 from ullage.cli.terminal import at_home
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.system.settings_files import cautions
