@@ -16,8 +16,8 @@ from ullage.formats.parsing import as_timestamp
 from ullage.model.errors import InputError
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import FollowedFile
-from ullage.service.imports import import_or_continue
 from ullage.service.ports.agent_files import FoundFile
+from ullage.service.sessions import import_or_continue
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.transcript_files import read_transcript_file
 

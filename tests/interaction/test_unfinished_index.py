@@ -14,7 +14,7 @@ from ullage.cli.commands.watch import What, Wish, make_page
 from ullage.cli.drawing import UNICODE, Screen
 from ullage.embed.host import SearchResults
 from ullage.service.archive.search import search
-from ullage.service.ports.world import SearchWait
+from ullage.service.ports.models import SearchWait
 
 LEFT = "1,234 stored records are not indexed yet, so results may be missing; the next search sees more."
 

@@ -39,7 +39,7 @@ from ullage.model.updates import ToolCall, UserMessageChunk
 from ullage.model.usage import Usage
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.world import ProjectFile, Surroundings
+from ullage.service.ports.models import ProjectFile, Surroundings
 from ullage.tools.session_servers import is_usable
 
 # Seconds that `session/close` waits for turns that it has cancelled.

@@ -47,9 +47,16 @@ from ullage.model.usage import FollowedRow, UsageSource
 from ullage.service.archive.search import index_session
 from ullage.service.conversation.usage import LONG
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.catalogue_rows import Care, CatalogueRows, ends_with_compaction, ends_with_edit
 from ullage.service.follow.followed_file import read_conversation
-from ullage.service.follow.rows import QUIET, Families, of_agent
+from ullage.service.follow.rows import (
+    QUIET,
+    Care,
+    CatalogueRows,
+    Families,
+    ends_with_compaction,
+    ends_with_edit,
+    of_agent,
+)
 from ullage.service.ports.agent_files import FoundFile
 from ullage.store.sqlite.catalogue import KnownConversation, SqliteCatalogue, as_followed, forgotten_key
 from ullage.store.sqlite.catalogue_notes import ForgottenList, SqliteTold

@@ -57,9 +57,8 @@ from ullage.service.follow.keep_originals import OriginalsKeeper
 from ullage.service.follow.reminders import Reminders
 from ullage.service.follow.rows import Following, row_of
 from ullage.service.ports.agent_files import AgentPorts, FoundFile, KeptPorts, NoOwnFiles, Source
-from ullage.service.ports.models import Summarizer, ToolOutcome
+from ullage.service.ports.models import FollowingListener, KeepingQuestion, Ports, Summarizer, ToolOutcome
 from ullage.service.ports.store import SessionStore, TakesNews, no_news
-from ullage.service.ports.world import FollowingListener, KeepingQuestion, Ports
 from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.store.memories.memory_files import project_memory
 from ullage.store.originals.sqlite_originals import SqliteOriginals

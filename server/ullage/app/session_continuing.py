@@ -25,13 +25,13 @@ from ullage.policy.evidence import Compacted
 from ullage.service.continuing import BUDGET, Prepared, WantedContext, choose_context, prepare_continuation
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.imports import copied_session
-from ullage.service.ports.world import (
+from ullage.service.ports.models import (
     AgentChoice,
     ContinuingChoicesResult,
     ContinuingPreviewParams,
     ContinuingResult,
 )
+from ullage.service.sessions import copied_session
 from ullage.watch.candidates import machine_of_paths
 
 # Planned sessions that are kept until they are written: more than a picker offers at once. Each has its file's content.

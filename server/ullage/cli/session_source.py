@@ -24,7 +24,7 @@ from ullage.service.archive.naming import find_session
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import kept_by_agent
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.imports import copied_session, import_transcript, import_without_reports
+from ullage.service.sessions import copied_session, import_transcript, import_without_reports
 from ullage.store.sqlite.catalogue_notes import SqliteTold
 from ullage.store.store_place import StorePlace, is_there, local_path
 from ullage.system.transcript_files import parse_transcript, read_transcript_file

@@ -18,10 +18,10 @@ from ullage.cli.drawing import Cell, Column, Glyphs, Screen, ago, bar, clock, fi
 from ullage.model.errors import InputError
 from ullage.model.usage import FollowedRow, Nearness, RateLimit, UsageSource
 from ullage.model.words import rate_limits, short, warm
+from ullage.service.archive.naming import list_main
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.rows import QUIET, row_of
-from ullage.service.follow.sub_agents import list_main
 from ullage.service.ports.store import SessionInfo, SessionStore
 from ullage.store.sqlite.catalogue import KnownConversation
 from ullage.store.store_place import StorePlace

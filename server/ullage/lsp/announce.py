@@ -39,10 +39,10 @@ from ullage.model.updates import (
     Update,
 )
 from ullage.model.usage import FollowedRow, Nearness
+from ullage.service.archive.naming import list_main
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.sub_agents import list_main
-from ullage.service.imports import ImportOutcome
-from ullage.service.ports.world import Indexing
+from ullage.service.ports.models import Indexing
+from ullage.service.sessions import ImportOutcome
 
 UPDATE_METHOD = f"ullage/{UPDATE}"
 _CHANGED_METHOD = f"ullage/{FOLLOWING_CHANGED}"

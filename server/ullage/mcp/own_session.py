@@ -18,11 +18,10 @@ from ullage.agents.discovery import Found, Wanted
 from ullage.agents.table import AGENTS
 from ullage.model.errors import ConcurrentAppend, InputError, NotFound, SessionNotFound
 from ullage.model.usage import FollowedRow
-from ullage.service.archive.naming import find_session, list_found
+from ullage.service.archive.naming import find_session, list_found, list_main
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import FollowedFile
-from ullage.service.follow.sub_agents import list_main
 from ullage.service.ports.agent_files import FindProcesses, FoundFile, TranscriptFiles
 
 log = logging.getLogger(__name__)

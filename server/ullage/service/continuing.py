@@ -19,8 +19,8 @@ from ullage.service.compact.by_hand import fit_budget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.imports import import_without_reports
-from ullage.service.ports.world import ContinuingResult
+from ullage.service.ports.models import ContinuingResult
+from ullage.service.sessions import import_without_reports
 from ullage.transcript.view import Item, cut_points
 
 # Tokens of messages in a compacted session, without what the agent adds. A tenth of the smallest usual window, and five

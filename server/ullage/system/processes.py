@@ -38,7 +38,7 @@ from msgspec import Struct
 
 from ullage.host import this_system
 from ullage.model.errors import InvalidRequest
-from ullage.service.ports.world import CommandOutcome
+from ullage.service.ports.models import CommandOutcome
 from ullage.system.stdio import CHUNK, DescriptorWriter, Source, open_source
 
 # Seconds that `taskkill` may take. After that, only the child itself is killed.

@@ -8,7 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from ullage.bounds import open_plain
-from ullage.service.ports.world import ProjectFile, Surroundings
+from ullage.service.ports.models import ProjectFile, Surroundings
 
 # Git's own files are shorter; a longer one is not Git's.
 _MOST_CHARS = 4_096

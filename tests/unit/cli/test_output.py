@@ -44,7 +44,7 @@ from ullage.model.message import (
     ToolUseBlock,
 )
 from ullage.model.usage import UsageSource
-from ullage.service.ports.world import Indexing
+from ullage.service.ports.models import Indexing
 
 
 @pytest.mark.parametrize(

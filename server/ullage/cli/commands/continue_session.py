@@ -20,7 +20,7 @@ from ullage.cli.reports import Report, filled
 from ullage.cli.session_source import read_source, throwaway_copy
 from ullage.cli.terminal import at_home, visible
 from ullage.service.continuing import BUDGET, WantedContext, prepare_continuation
-from ullage.service.ports.world import ContinuingResult
+from ullage.service.ports.models import ContinuingResult
 from ullage.watch.candidates import machine_of_paths
 
 

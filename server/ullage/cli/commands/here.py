@@ -48,9 +48,9 @@ from ullage.cli.this_folder import (
 from ullage.model.errors import UllageError
 from ullage.model.usage import FollowedRow
 from ullage.model.words import good_moment, short
+from ullage.service.archive.naming import SubAgents
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.rows import row_of
-from ullage.service.follow.sub_agents import SubAgents
 from ullage.service.ports.store import SessionInfo, SessionStore
 from ullage.store.sqlite.catalogue_notes import Receipts
 from ullage.store.store_place import local_path

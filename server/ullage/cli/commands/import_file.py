@@ -20,7 +20,7 @@ from ullage.model.words import context_line
 from ullage.service.archive.search import index_session
 from ullage.service.conversation.environment import beside_the_log
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.imports import Imported, ImportOutcome, import_or_continue
+from ullage.service.sessions import Imported, ImportOutcome, import_or_continue
 from ullage.system.transcript_files import conversations_in
 
 

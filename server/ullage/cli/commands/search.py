@@ -26,8 +26,8 @@ from ullage.service.archive.naming import find_message, find_session
 from ullage.service.archive.search import SearchResult, find_entry, message_lines, search
 from ullage.service.conversation.conversation import Entry
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.models import Indexing, SearchWait
 from ullage.service.ports.store import SearchHit
-from ullage.service.ports.world import Indexing, SearchWait
 from ullage.store.search.query import read_query
 from ullage.store.sqlite.catalogue_notes import Keeping
 from ullage.store.store_place import local_path, may_write

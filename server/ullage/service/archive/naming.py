@@ -1,23 +1,35 @@
-"""What users type for a session, a message or an edit: its id, the beginning of its id, or a message's number; and the
-conversations of coding agents on this machine, each with the stored session that was imported from it.
-"""
+"""What users type for a session, a message, an edit or an original: its id, the beginning of its id, or a message's
+number; the conversations of coding agents on this machine, each with the stored session that was imported from it;
+which sessions are sub-agents'; and export.
+
+Sub-agents' sessions are left out where one conversation is chosen or few are listed, except one whose parent is not
+stored: nothing else would show its work."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
+from hashlib import sha256
+from itertools import islice
+from typing import Any, Self
 
+import msgspec
 from msgspec import Struct
 
 from ullage.agents.discovery import Discovery, Found, UnreadFile, Wanted
-from ullage.model.errors import EditNotFound, MessageNotFound, NotFound, SessionNotFound
+from ullage.formats.provider import write_request
+from ullage.formats.transcripts.message_lists import Header, write_ullage
+from ullage.model.errors import EditNotFound, MessageNotFound, NotFound, SessionNotFound, StoreUnavailable
 from ullage.model.message import index_of
+from ullage.service.compact.automatic import ready, require_fit_if_managed
 from ullage.service.conversation.conversation import Conversation, read_entries
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.store import SessionStore
+from ullage.service.ports.agent_files import Original, Originals, Version
+from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore
 
 # Every id that Ullage makes for a session begins with this; users may leave it out.
 _SESSION_PREFIX = "s_"
-# Candidates that an error lists.
+# What an error lists at the most.
 _LISTED = 5
 
 
@@ -115,3 +127,147 @@ def _with_sessions(store: SessionStore, found: Sequence[Found]) -> Iterator[List
         sessions.setdefault((imported.format, imported.origin_id), imported.session_id)
     for one in found:
         yield Listed(found=one, session_id=sessions.get((one.format, one.origin_id)) if one.origin_id else None)
+
+
+async def export_session(conversation: Conversation, shape: str) -> str:
+    """Returns the session as text. If `shape` is `ullage`, that is its whole log as JSONL; else its context as a
+    request, in JSON, of the provider named by `shape` (`anthropic`, `openai`, `openai-responses`). Raises
+    `InvalidRequest` for another name."""
+    if shape == "ullage":
+        return _whole_log(conversation)
+    request = await provider_request(conversation, shape)
+    return msgspec.json.format(msgspec.json.encode(request), indent=2).decode()
+
+
+async def provider_request(conversation: Conversation, provider: str) -> dict[str, Any]:
+    """Returns the context as the fields of a request of this provider. If Ullage manages the context, it fits the
+    window. Raises `InvalidRequest` for an unknown provider, and `CannotFit` if Ullage manages the context and what must
+    stay in it exceeds the window."""
+    conversation = await ready(conversation)
+    require_fit_if_managed(conversation)
+    return write_request(provider, conversation.transcript.view, conversation.transcript.tools)
+
+
+def _whole_log(conversation: Conversation) -> str:
+    transcript = conversation.transcript
+    header = Header(
+        session_id=conversation.id,
+        title=transcript.title,
+        cwd=transcript.cwd,
+        model=transcript.model,
+        exported_at=conversation.workspace.ports.clock.now(),
+    )
+    return write_ullage(header, conversation.workspace.ports.store.read(conversation.id)).decode()
+
+
+def find_originals(store: SessionStore, originals: Originals, name: str) -> tuple[Original, ...]:
+    """Returns the original that `name` means, and after it the files that belong to it. `name` is the id of a session,
+    the beginning of one, an agent's own id of a conversation, the beginning of one, or the path of the file.
+
+    Raises `NotFound` if the archive has no such original, or several.
+    """
+    found = originals.find(path=name) or _of_session(store, originals, name) or originals.find(origin_id=name)
+    mains = [one for one in found if not one.source.owner]
+    if len(mains) > 1:
+        listed = ", ".join(f"{one.source.path} ({one.source.agent})" for one in mains[:_LISTED])
+        raise NotFound(f"{name!r} could be any of {len(mains)} files: {listed}; give the path of one")
+    return found
+
+
+def _of_session(store: SessionStore, originals: Originals, name: str) -> tuple[Original, ...]:
+    try:
+        session_id = find_session(store, name)
+    except SessionNotFound:
+        return ()
+    return originals.find(session_id=session_id)
+
+
+def choose_version(original: Original, number: int | None = None) -> Version:
+    """Returns a version of an original: the one with this number, or the newest that holds anything. Raises `NotFound`
+    if there is none."""
+    whole = [one for one in original.versions if (one.number == number if number else one.size)]
+    if whole:
+        return whole[-1]
+    known = ", ".join(f"{one.number} ({one.size:,} bytes)" for one in original.versions)
+    raise NotFound(f"no version {number} of {original.source.path} is kept; its versions are {known}")
+
+
+def read_version(originals: Originals, version: Version) -> Iterator[bytes]:
+    """Yields the bytes of a version. Raises `StoreUnavailable` at the end if they are not those that were kept."""
+    digest = sha256()
+    for data in originals.read(version.version_id):
+        digest.update(data)
+        yield data
+    if version.digest and digest.digest() != version.digest:
+        raise StoreUnavailable("the archive is damaged: what it holds of this file is not what was kept")
+
+
+class SubAgents:
+    """The sub-agents' conversations among sessions that were imported. `imported` has the last created first; of
+    several sessions that were imported from one conversation, the last created is the parent."""
+
+    def __init__(self, imported: Sequence[ImportedSession]) -> None:
+        by_origin: dict[tuple[str, str], str] = {}
+        for one in imported:
+            by_origin.setdefault((one.agent, one.origin_id), one.session_id)
+        self._parents: dict[str, str] = {}
+        self._nameless: set[str] = set()
+        for one in imported:
+            if not one.is_sub_agent:
+                continue
+            if not one.parent_id:
+                self._nameless.add(one.session_id)
+            elif parent := by_origin.get((one.agent, one.parent_id)):
+                self._parents[one.session_id] = parent
+
+    @classmethod
+    def of(cls, store: SessionStore) -> Self:
+        """Returns the sub-agents' sessions of a store. Raises `StoreError`."""
+        return cls(store.imported())
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The sessions that are left out: their parent is stored, or the agent does not say which it is."""
+        return frozenset({*self._parents, *self._nameless})
+
+    def shown_under(self, session_id: str) -> str | None:
+        """Returns the session under which a sub-agent's is shown, or None if it is shown by itself."""
+        return self._parents.get(session_id)
+
+    def list_parents(self, store: SessionStore, cwd: str | None, limit: int) -> Sequence[SessionInfo]:
+        """Returns sessions as `list_main` does, without those that are shown under another one."""
+        return _list(store, self._parents.keys(), cwd, limit, 0)
+
+    def children(self, session_id: str) -> list[str]:
+        """Returns the sessions that are shown under this one: its sub-agents', and theirs, each once."""
+        found: list[str] = []
+        new = [session_id]
+        while new:
+            # Files that name each other as parents are damaged, but must not hang a list.
+            new = [child for child, parent in self._parents.items() if parent in new and child not in found]
+            new = [child for child in new if child != session_id]
+            found += new
+        return found
+
+
+def list_main(store: SessionStore, cwd: str | None, limit: int, offset: int = 0) -> tuple[SessionInfo, ...]:
+    """Returns sessions as `SessionStore.list` does, without those of sub-agents that are left out and without those
+    that have neither a message nor a title: editors start a session when they open. Raises `StoreError`."""
+    return _list(store, SubAgents.of(store).left_out, cwd, limit, offset)
+
+
+def _list(
+    store: SessionStore, left_out: AbstractSet[str], cwd: str | None, limit: int, offset: int
+) -> tuple[SessionInfo, ...]:
+    shown = (info for info in _all(store, cwd, limit + offset) if info.messages or info.title)
+    return tuple(islice((info for info in shown if info.session_id not in left_out), offset, offset + limit))
+
+
+def _all(store: SessionStore, cwd: str | None, first: int) -> Iterator[SessionInfo]:
+    """Yields the sessions of a folder, or all: at first so many are read, then twice as many."""
+    at, most = 0, first
+    while found := store.list(cwd, most, at):
+        yield from found
+        if len(found) < most:
+            break
+        at, most = at + len(found), 2 * most

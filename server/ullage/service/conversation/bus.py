@@ -31,7 +31,7 @@ from ullage.model.events import (
     compaction_block,
 )
 from ullage.model.updates import Meta, Notice, NoticeMeta, Severity, Update
-from ullage.service.ports.world import Listener
+from ullage.service.ports.models import Listener
 
 E = TypeVar("E", bound=ContextEvent)
 T = TypeVar("T")

@@ -50,16 +50,20 @@ from ullage.service.ports.agent_files import (
     no_receipts,
 )
 from ullage.service.ports.models import (
+    ContinuesSessions,
     EditorModels,
+    FollowsAgents,
+    IndexingListener,
     LinkedFiles,
     LooksUp,
     ModelLimits,
     Permissions,
+    Ports,
     ReadInEditor,
+    SearchWait,
     SessionTools,
 )
 from ullage.service.ports.store import ReadsTeam, StoredSession
-from ullage.service.ports.world import ContinuesSessions, FollowsAgents, IndexingListener, Ports, SearchWait
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter, get_counter
 from ullage.transcript.fold import Transcript

@@ -15,8 +15,8 @@ from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.usage import publish_change
 from ullage.service.conversation.work import repeated
+from ullage.service.ports.models import Ports
 from ullage.service.ports.store import StoredSession, StoreNews
-from ullage.service.ports.world import Ports
 
 log = logging.getLogger(__name__)
 

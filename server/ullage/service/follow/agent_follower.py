@@ -19,12 +19,12 @@ from ullage.agents.discovery import DATABASES
 from ullage.model.errors import InputError, NotFound, SessionNotFound, StoreError
 from ullage.model.events import WindowReported
 from ullage.model.usage import FollowedRow
+from ullage.service.archive.naming import list_main
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import ENDED, FollowedFile
 from ullage.service.follow.keep_originals import OriginalsKeeper
 from ullage.service.follow.rows import LiveRows, ended, row_of
-from ullage.service.follow.sub_agents import list_main
 from ullage.service.ports.agent_files import AgentPorts, Changes, FoundFile, Mark, ReadFile, ReadFiles
 
 # Seconds between two writes of the list. What is not in it when the process dies is read again.

@@ -33,15 +33,6 @@ from ullage.model.events import (
 from ullage.model.usage import UsageSource
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.imports import (
-    before_open_results,
-    continue_import,
-    ends_with_newest,
-    imagine_import,
-    import_or_continue,
-    missing_from,
-    project_transcript,
-)
 from ullage.service.ports.agent_files import (
     Appended,
     FoundFile,
@@ -55,6 +46,15 @@ from ullage.service.ports.agent_files import (
     ReadFile,
     Replaced,
     TranscriptFiles,
+)
+from ullage.service.sessions import (
+    before_open_results,
+    continue_import,
+    ends_with_newest,
+    imagine_import,
+    import_or_continue,
+    missing_from,
+    project_transcript,
 )
 
 log = logging.getLogger(__name__)
