@@ -33,8 +33,7 @@ from ullage.model.usage import (
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.ports.agent_files import FoundFile
-from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue
-from ullage.store.sqlite.catalogue_notes import ForgottenList
+from ullage.store.sqlite.catalogue import FollowedNow, ForgottenList, SqliteCatalogue
 from ullage.system.growing_files import GrowingFiles
 
 # Seconds. A busy machine may be slow.

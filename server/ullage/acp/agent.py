@@ -28,8 +28,7 @@ from ullage.api.context_methods import Invocation, find_command, run_command
 from ullage.api.engine import Handler, Reply
 from ullage.api.protocol import REQUEST_PERMISSION, AnyMethod
 from ullage.api.session_methods import read_settings
-from ullage.jsonrpc.envelope import MAX_LINE
-from ullage.jsonrpc.peer import cancelled
+from ullage.jsonrpc.envelope import MAX_LINE, cancelled
 from ullage.model.answer import TurnEnd
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.json_values import JsonObject, as_object, as_plain, as_text

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from ullage.api.client_requests import Ask
 from ullage.api.engine import RequestEngine
 from ullage.api.protocol import acp_error_object
-from ullage.jsonrpc.envelope import MAX_LINE, BadReply, ErrorObject, LineFraming
-from ullage.jsonrpc.peer import Dialect
+from ullage.jsonrpc.envelope import MAX_LINE, BadReply, Dialect, ErrorObject, LineFraming
 from ullage.model.errors import AuthenticationFailed, NoModelConfigured, UllageError
 from ullage.model.json_values import JsonObject, as_object
 

@@ -1,7 +1,7 @@
 """The request engine of the doors: one client's connection, its running requests, and our own requests to the client.
 
-`jsonrpc/peer.py` knows which messages are owed, and this module runs them on asyncio. The module is in `api/` because
-all doors use it and because it gives errors their codes (`api/protocol.py`); `jsonrpc/` is pure.
+`jsonrpc/envelope.py` knows which messages are owed, and this module runs them on asyncio. It is in `api/` because all
+doors use it and because it gives errors their codes (`api/protocol.py`); `jsonrpc/` is pure.
 
 A message is decoded once, its params by the type of its method. Requests and notifications run as tasks, which start in
 the order in which the messages came. Every request gets exactly one answer. An answer contains no text of an exception
@@ -26,26 +26,24 @@ from ullage.api.protocol import error_object
 from ullage.jsonrpc.envelope import (
     INTERNAL_ERROR,
     METHOD_NOT_FOUND,
+    Answered,
     BadFrame,
     BadReply,
-    ErrorObject,
-    ErrorResponse,
-    Notification,
-    RequestId,
-    RpcError,
-    read_params,
-)
-from ullage.jsonrpc.peer import (
-    Answered,
     Called,
     Cancelled,
     Dialect,
+    ErrorObject,
+    ErrorResponse,
     Event,
     Exited,
     Ignored,
+    Notification,
     Notified,
     Peer,
     Refused,
+    RequestId,
+    RpcError,
+    read_params,
 )
 from ullage.model.errors import UllageError
 from ullage.model.json_values import encode_json

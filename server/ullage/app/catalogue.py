@@ -58,14 +58,28 @@ from ullage.service.follow.rows import (
     of_agent,
 )
 from ullage.service.ports.agent_files import FoundFile
-from ullage.store.sqlite.catalogue import KnownConversation, SqliteCatalogue, as_followed, forgotten_key
-from ullage.store.sqlite.catalogue_notes import ForgottenList, SqliteTold
+from ullage.store.sqlite.catalogue import (
+    ForgottenList,
+    KnownConversation,
+    SqliteCatalogue,
+    SqliteTold,
+    as_followed,
+    forgotten_key,
+)
 from ullage.store.store_place import StorePlace, is_there, local_path
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.shared_files import FileLease
 from ullage.system.transcript_files import read_database, read_transcript_file
-from ullage.watch.candidates import Candidate, find_candidates, read_fact_files, reason_of, this_machine
-from ullage.watch.file_parts import FileEnds, file_ends, has_any
+from ullage.watch.candidates import (
+    Candidate,
+    FileEnds,
+    file_ends,
+    find_candidates,
+    has_any,
+    read_fact_files,
+    reason_of,
+    this_machine,
+)
 
 # Bytes of a file that is read whole because its end does not say the figure, and of the files that are read whole
 # because they are shown: a user waits for these.

@@ -45,7 +45,7 @@ from ullage.model.settings import (
 )
 from ullage.model.updates import CompactionStatus, CompactionUpdate, Update, UsageUpdate
 from ullage.model.usage import FollowedRow, Keeper, LiveSessions
-from ullage.policy.alarm import is_due
+from ullage.policy.budget import is_due
 from ullage.providers.registry import ProviderRegistry, embed
 from ullage.service.archive.naming import Listed, list_found
 from ullage.service.archive.search import recall
@@ -62,8 +62,17 @@ from ullage.service.ports.store import SessionStore, TakesNews, no_news
 from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.store.memories.memory_files import project_memory
 from ullage.store.originals.sqlite_originals import SqliteOriginals
-from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue, SqliteReadFiles, forgotten_key
-from ullage.store.sqlite.catalogue_notes import ForgottenList, Keeping, SqliteReadings, SqliteTold, ToldOnce
+from ullage.store.sqlite.catalogue import (
+    FollowedNow,
+    ForgottenList,
+    Keeping,
+    SqliteCatalogue,
+    SqliteReadFiles,
+    SqliteReadings,
+    SqliteTold,
+    ToldOnce,
+    forgotten_key,
+)
 from ullage.store.store_place import StorePlace, local_path, news_of, open_sessions_at
 from ullage.system.desktop import notify, shows
 from ullage.system.growing_files import GrowingFiles

@@ -9,8 +9,7 @@ from ullage.api.methods import METHODS
 from ullage.app.serving import OpeningFailure, share_the_interpreter, unix_milliseconds, warm_up
 from ullage.app.telemetry import request_span
 from ullage.jsonrpc.envelope import MAX_BODY
-from ullage.lsp.announce import COMMANDS, Announcer
-from ullage.lsp.server import LspServer, TracedConnection, WorkspaceHooks, open_trace
+from ullage.lsp.server import COMMANDS, Announcer, LspServer, TracedConnection, WorkspaceHooks, open_trace
 from ullage.model.settings import Settings, private_patterns
 from ullage.service.archive.search import indexing
 from ullage.service.conversation.workspace import Follower, Workspace
@@ -57,7 +56,7 @@ def make_language_server(closing: AsyncExitStack, place: "StorePlace | None", ma
         from ullage.app.serving_mcp import ConversationTools  # noqa: PLC0415
         from ullage.app.session_continuing import SessionContinuing  # noqa: PLC0415
         from ullage.app.team_sending import TeamSender  # noqa: PLC0415
-        from ullage.store.sqlite.catalogue_notes import Receipts  # noqa: PLC0415
+        from ullage.store.sqlite.catalogue import Receipts  # noqa: PLC0415
         from ullage.store.store_place import local_path  # noqa: PLC0415
 
         chosen = place or settings.store or None

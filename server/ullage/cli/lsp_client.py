@@ -15,8 +15,17 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from ullage.jsonrpc.envelope import FrameParser, Notification, RequestId
-from ullage.jsonrpc.peer import Answered, Called, Dialect, Event, Notified, Peer
+from ullage.jsonrpc.envelope import (
+    Answered,
+    Called,
+    Dialect,
+    Event,
+    FrameParser,
+    Notification,
+    Notified,
+    Peer,
+    RequestId,
+)
 from ullage.model.errors import UllageError
 
 R = TypeVar("R")

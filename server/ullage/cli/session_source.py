@@ -25,7 +25,7 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import kept_by_agent
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import copied_session, import_transcript, import_without_reports
-from ullage.store.sqlite.catalogue_notes import SqliteTold
+from ullage.store.sqlite.catalogue import SqliteTold
 from ullage.store.store_place import StorePlace, is_there, local_path
 from ullage.system.transcript_files import parse_transcript, read_transcript_file
 

@@ -23,9 +23,9 @@ from ullage.model.usage import BudgetShares, UsageSource
 from ullage.policy import budget as policy
 from ullage.tokens import counter as engine_counters
 from ullage.tokens import tracker
+from ullage.tokens.counter import MessageCounter
 from ullage.tokens.counter import TokenCounter as EngineCounter
 from ullage.tokens.families import UNKNOWN, Family, bare_name, family_of
-from ullage.tokens.message_counter import MessageCounter
 from ullage.tokens.vocabulary import load_encoding
 
 

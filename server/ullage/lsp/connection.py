@@ -31,8 +31,7 @@ from pygls.protocol import default_converter
 from ullage.api.engine import Handler, ReadParams, RequestEngine
 from ullage.api.session_methods import usable_settings
 from ullage.host import this_system
-from ullage.jsonrpc.envelope import INVALID_PARAMS, MAX_BODY, BadReply, FrameParser, RpcError, read_params
-from ullage.jsonrpc.peer import Dialect
+from ullage.jsonrpc.envelope import INVALID_PARAMS, MAX_BODY, BadReply, Dialect, FrameParser, RpcError, read_params
 from ullage.model.errors import StoreError
 from ullage.model.settings import Settings
 

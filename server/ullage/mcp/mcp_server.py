@@ -20,11 +20,11 @@ from ullage.jsonrpc.envelope import (
     INVALID_REQUEST,
     MAX_LINE,
     RESOURCE_NOT_FOUND,
+    Dialect,
     ErrorData,
     LineFraming,
     RpcError,
 )
-from ullage.jsonrpc.peer import Dialect
 from ullage.mcp.tool_table import Asked, CallToolParams, CallToolResult, ListedTool, listed_tools
 from ullage.redaction.quoting import cut
 

@@ -1,13 +1,29 @@
-"""The context budget: how much of a window can be used, where the thresholds lie, and which limits of the user's own a
-conversation has passed, whatever the window.
+"""The context budget: how much of a window can be used, where the thresholds lie, which limits of the user's own are
+passed; when to warn, and how near a compaction is.
+
+The user is warned once when the context crosses the warning threshold, and again only after an edit, or after the
+figure fell below the threshold. If an agent compacts the conversation, the warning comes near enough to its compaction
+to be true, and at least one call ahead.
+
+The threshold is `ContextBudget.warn_at`: the setting `warnAt` as a share of the usable window. Where an
+agent compacts the conversation it is what `warns_at` returns, and at the earliest the same share of the agent's
+threshold (`service/conversation/environment.py`). After each change `service/compact/automatic.py` asks `is_due`, tells
+the user and records `ContextWarned`.
+
+The calls that are left until the compaction are judged by recent growth, which is heavy-tailed and comes in stretches:
+many small calls, then a few large ones. Their range is that of a log-normal distribution whose mean and spread come
+from the recent calls, mixed with what calls of coding agents usually add. Fitted on 34 of 69 recorded compactions of
+Claude Code (the last 40 calls before each), 90 % of the true numbers lay in the range; on the other 35, 92 %.
 """
 
 from collections.abc import Sequence
+from math import ceil, exp, floor, log1p, sqrt
 
 from msgspec import Struct
 
 from ullage.model.settings import ContextSettings, Limit, settled
-from ullage.model.usage import Breakdown, BudgetShares, Remark, RemarkKind
+from ullage.model.updates import Level
+from ullage.model.usage import Breakdown, BudgetShares, CallsLeft, Nearness, Remark, RemarkKind
 from ullage.model.words import dollars
 
 # Room for an answer. The answers of coding agents rarely exceed it. Reserving all of a 64k output limit would make
@@ -122,3 +138,132 @@ def _path(text: str) -> str:
 
 def _word(name: str) -> str:
     return name.lower().replace(" ", "-")
+
+
+# An estimate counts up to this share above the last report; the next report comes with the next call. Of 4,853 recorded
+# prompts 99 % were predicted within 1.8 %, and with any share from 2 % to 10 % the same recorded compactions are warned
+# of in time.
+_ABOVE_REPORT = 0.05
+# A figure that wavers around the threshold must not warn again and again; it has to fall by this share of usable.
+_HYSTERESIS = 0.02
+
+
+class Alarm(Struct, frozen=True, kw_only=True):
+    """Whether the user has been warned of the present crossing of the warning threshold. `used` is the number of tokens
+    at that warning. Below `again_below` tokens the alarm is reset; None means that the user has not been warned."""
+
+    used: int = 0
+    again_below: int | None = None
+
+
+def used_for_warnings(used: int, reported: int | None) -> int:
+    """Returns the tokens that every warning goes by: `used`, but at most 5 % more than the `reported` tokens of the
+    last usage report. That is None if no report covers the context."""
+    return used if reported is None else min(used, int(reported * (1 + _ABOVE_REPORT)))
+
+
+def is_due(alarm: Alarm, used: int, budget: ContextBudget) -> bool:
+    """Returns whether to warn the user now: `used` tokens reach the warning threshold, and the alarm has not warned of
+    it yet."""
+    return alarm.again_below is None and used >= budget.warn_at
+
+
+def after_warning(used: int, budget: ContextBudget) -> Alarm:
+    """Returns the alarm after the user has been warned at `used` tokens. It is reset once the context is 2 % of usable
+    below the warning threshold."""
+    return Alarm(used=used, again_below=budget.warn_at - int(budget.usable * _HYSTERESIS))
+
+
+def after_update(alarm: Alarm, used: int) -> Alarm:
+    """Returns the alarm after a new figure: one that has not warned if `used` is below `again_below`, else the same
+    alarm."""
+    return Alarm() if alarm.again_below is not None and used < alarm.again_below else alarm
+
+
+def level(used: int, budget: ContextBudget | None) -> Level:
+    """Returns the level of `used` tokens: `critical` from the compaction threshold, `warning` from the warning
+    threshold, else `normal`. Returns `off` if there is no budget."""
+    if budget is None:
+        return Level.OFF
+    if used >= budget.compact_at:
+        return Level.CRITICAL
+    return Level.WARNING if used >= budget.warn_at else Level.NORMAL
+
+
+# Calls of the mean growth, and the share of the threshold: the larger of both is the distance of the warning. Of 23
+# recorded compactions of Claude Code 22 were warned of at least one call ahead. The other one came after a result of
+# 35,000 tokens, and the count alone doesn't warn (`alarm.used_for_warnings`).
+_CALLS, _SHARE = 5, 0.05
+
+
+def warns_at(threshold: int, growths: Sequence[int], earliest: int) -> int:
+    """Returns the tokens from which on to warn that the agent compacts at `threshold`. `growths` are the tokens that
+    recent calls added, oldest first. The result is at least `earliest` and at most `threshold`."""
+    distance = max(_CALLS * mean_growth(growths), _SHARE * threshold)
+    return min(threshold, max(earliest, threshold - int(distance)))
+
+
+# The fewest calls left from which a compaction is imminent, or near. A user who is warned two calls ahead has one call
+# to act in.
+_IMMINENT_CALLS, _NEAR_CALLS = 2, 8
+# The calls count from these shares of the threshold on. Before, only a step of a rare size would be enough.
+_IMMINENT_FROM, _NEAR_FROM = 0.75, 0.6
+# The shares that count if the calls left are not known.
+_IMMINENT_SHARE, _NEAR_SHARE = 0.97, 0.9
+
+
+def nearness(used: int, limit: int, calls: int | None) -> Nearness:
+    """Returns how near `limit` is: the threshold of the compaction in tokens, or without a compaction the end of the
+    window. `calls` are the fewest calls of the model that are likely to be left, None if that is not known."""
+    share = used / limit
+
+    def reaches(most: int, start: float, otherwise: float) -> bool:
+        if share >= 1:
+            return True
+        return share >= otherwise if calls is None else calls <= most and share >= start
+
+    if reaches(_IMMINENT_CALLS, _IMMINENT_FROM, _IMMINENT_SHARE):
+        return Nearness.IMMINENT
+    return Nearness.NEAR if reaches(_NEAR_CALLS, _NEAR_FROM, _NEAR_SHARE) else Nearness.FAR
+
+
+# Calls. Fewer say nothing about growth that is heavy-tailed.
+_LEAST = 5
+# The calls that count. Older ones describe other work.
+_RECENT = 12
+# What is assumed besides: so many calls, the tokens that each adds, and their mean square as a multiple of the squared
+# mean. They keep a few small calls from promising a long way.
+_USUAL_CALLS, _USUAL_GROWTH, _USUAL_SQUARE = 10, 1_100, 8
+# By which share the pace differs from that of the recent calls.
+_DRIFT = 0.35
+# Standard deviations of the range's ends.
+_SPREAD = 1.6
+
+
+def mean_growth(growths: Sequence[int]) -> float:
+    """Returns the tokens that a call is expected to add. `growths` are the tokens that recent calls added, oldest
+    first; without any, what a call of a coding agent usually adds is returned."""
+    recent = growths[-_RECENT:]
+    return (sum(recent) + _USUAL_CALLS * _USUAL_GROWTH) / (len(recent) + _USUAL_CALLS)
+
+
+def calls_left(left: int, growths: Sequence[int]) -> CallsLeft | None:
+    """Returns an estimate of the calls until the context has grown by `left` tokens, if it grows as in `growths`: the
+    tokens that each recent call added, oldest first. Returns None if fewer than 5 calls are known.
+
+    A `low` of 0 means that the context may be compacted before the next call, by what the user or a tool adds.
+    """
+    if len(growths) < _LEAST:
+        return None
+    if left <= 0:
+        return CallsLeft(low=0, mean=0, high=0)
+    recent = growths[-_RECENT:]
+    mean = mean_growth(growths)
+    squares = sum(grown * grown for grown in recent) + _USUAL_CALLS * _USUAL_SQUARE * _USUAL_GROWTH**2
+    calls = left / mean
+    variance = squares / (len(recent) + _USUAL_CALLS) / (mean * mean) / max(calls, 1.0) + _DRIFT**2
+    sigma = sqrt(log1p(variance))
+    middle = calls * exp(-sigma * sigma / 2)
+    low, high = floor(middle * exp(-_SPREAD * sigma)), ceil(middle * exp(_SPREAD * sigma))
+    rounded = ceil(calls)
+    return CallsLeft(low=min(low, rounded), mean=rounded, high=max(high, rounded))

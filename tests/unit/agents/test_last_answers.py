@@ -23,7 +23,7 @@ from ullage.model.errors import UnreadableTranscript
 from ullage.model.events import Event, MessageAppended, UsageReported
 from ullage.service.follow.rows import ends_with_edit
 from ullage.service.sessions import last_model
-from ullage.watch.file_parts import file_ends
+from ullage.watch.candidates import file_ends
 
 # Agents whose files' ends are read without a reading of their lines, with recorded conversations of each. Those of one
 # collection have lines in another order than that of their times, which their ends do not show before they are whole.

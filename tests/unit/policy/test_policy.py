@@ -5,17 +5,17 @@ from hypothesis import strategies as st
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Level
 from ullage.model.usage import Breakdown, CallsLeft
-from ullage.policy.alarm import (
+from ullage.policy.budget import (
     Alarm,
     after_update,
     after_warning,
     calls_left,
     is_due,
     level,
+    make_budget,
     mean_growth,
     used_for_warnings,
 )
-from ullage.policy.budget import make_budget
 from ullage.policy.decision import (
     Action,
     Breaker,

@@ -18,8 +18,15 @@ from ullage.cli.statusline.line import window_of
 from ullage.host import side_files
 from ullage.host.side_files import CATALOGUE, beside
 from ullage.model.usage import RateLimit
-from ullage.store.sqlite.catalogue import SqliteCatalogue, SqliteReadFiles
-from ullage.store.sqlite.catalogue_notes import ForgottenList, Keeping, Receipts, SqliteTold, ToldOnce
+from ullage.store.sqlite.catalogue import (
+    ForgottenList,
+    Keeping,
+    Receipts,
+    SqliteCatalogue,
+    SqliteReadFiles,
+    SqliteTold,
+    ToldOnce,
+)
 from ullage.store.sqlite.quick_catalogue import add_receipt
 
 

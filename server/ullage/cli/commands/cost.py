@@ -31,7 +31,7 @@ from ullage.model.usage import CURRENCY, CacheMissCause, Usage
 from ullage.model.words import short
 from ullage.policy.spending import PaidRequest, Spent, paid_requests, spent_on
 from ullage.service.conversation.workspace import Workspace
-from ullage.store.sqlite.catalogue_notes import ReadCosts
+from ullage.store.sqlite.catalogue import ReadCosts
 from ullage.store.store_place import StorePlace, local_path
 from ullage.watch.candidates import Candidate
 

@@ -52,7 +52,7 @@ from ullage.service.archive.naming import SubAgents
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.rows import row_of
 from ullage.service.ports.store import SessionInfo, SessionStore
-from ullage.store.sqlite.catalogue_notes import Receipts
+from ullage.store.sqlite.catalogue import Receipts
 from ullage.store.store_place import local_path
 
 

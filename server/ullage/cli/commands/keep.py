@@ -13,7 +13,7 @@ from ullage.cli.drawing import Column, Screen, in_bytes, print_json, table
 from ullage.cli.reports import Report
 from ullage.host.side_files import ARCHIVE, beside
 from ullage.service.ports.agent_files import Room
-from ullage.store.sqlite.catalogue_notes import Keeping
+from ullage.store.sqlite.catalogue import Keeping
 from ullage.store.store_place import local_path
 
 

@@ -27,7 +27,7 @@ from ullage.lost.left_out import (
 from ullage.lost.left_out import left_out as left_out_of
 from ullage.model.errors import InputError
 from ullage.model.message import number_of
-from ullage.store.sqlite.catalogue_notes import Receipts
+from ullage.store.sqlite.catalogue import Receipts
 from ullage.store.store_place import local_path
 
 

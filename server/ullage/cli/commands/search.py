@@ -29,7 +29,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import Indexing, SearchWait
 from ullage.service.ports.store import SearchHit
 from ullage.store.search.query import read_query
-from ullage.store.sqlite.catalogue_notes import Keeping
+from ullage.store.sqlite.catalogue import Keeping
 from ullage.store.store_place import local_path, may_write
 from ullage.system.team_choices import archive_of, choices_path, read_choices
 

@@ -37,7 +37,7 @@ from ullage.service.archive.search import search
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.reminders import DueNotice, due_notices
 from ullage.service.follow.rows import replaces
-from ullage.store.sqlite.catalogue_notes import Keeping
+from ullage.store.sqlite.catalogue import Keeping
 from ullage.store.store_place import StorePlace, local_path
 
 _TABLE_KEYS = ("↑↓ choose", "Enter messages", "c context", "/ search", "p pause", "q quit")

@@ -42,8 +42,7 @@ from ullage.model.events import (
 from ullage.model.message import Role, number_of
 from ullage.model.settings import Settings, TruncationMode
 from ullage.model.usage import Keeper, UsageSource
-from ullage.policy.alarm import after_warning, is_due
-from ullage.policy.budget import ContextBudget
+from ullage.policy.budget import ContextBudget, after_warning, is_due
 from ullage.policy.decision import (
     Action,
     Gain,

@@ -33,11 +33,9 @@ from ullage.model.usage import (
     WindowSource,
 )
 from ullage.model.words import hidden_part, percent
-from ullage.policy.alarm import warns_at
-from ullage.policy.budget import ContextBudget, make_budget
+from ullage.policy.budget import ContextBudget, make_budget, warns_at
 from ullage.policy.evidence import RECENT_COMPACTIONS, Compacted, Evidence
-from ullage.policy.threshold import Finding, find_threshold, of_same_window
-from ullage.policy.window import Candidates, find_window
+from ullage.policy.threshold import Candidates, Finding, find_threshold, find_window, of_same_window
 from ullage.service.conversation.bus import Bus
 from ullage.service.conversation.projection import Projection, agent_of
 from ullage.service.ports.agent_files import (

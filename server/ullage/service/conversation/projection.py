@@ -38,7 +38,7 @@ from ullage.model.events import (
 from ullage.model.json_values import JsonObject, decode_json, encode_json
 from ullage.model.message import ImageBlock, Message, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import Bill, Breakdown, HiddenKind, HiddenPart, MessageCount, Usage
-from ullage.policy.alarm import Alarm, after_update
+from ullage.policy.budget import Alarm, after_update
 from ullage.policy.evidence import Compacted, Evidence, ending
 from ullage.policy.prompt_cache import CachedPrompt
 from ullage.policy.spending import request_cost

@@ -16,8 +16,7 @@ from ullage.model.settings import Notices
 from ullage.model.updates import Cost, FollowedFrom, Level, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
 from ullage.model.usage import CURRENCY, Bill, GoodMoment, Hidden, HiddenKind, HiddenPart, Keeper, Nearness, Remark
 from ullage.model.words import percent
-from ullage.policy.alarm import calls_left, level, nearness
-from ullage.policy.budget import passed
+from ullage.policy.budget import calls_left, level, nearness, passed
 from ullage.policy.prompt_cache import idle_compaction, prompt_cache, prompt_usage
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Rules

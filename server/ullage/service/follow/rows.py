@@ -45,8 +45,7 @@ from ullage.model.message import Message, Role
 from ullage.model.usage import FollowedRow, LiveSessions, Nearness, R, UsageSource
 from ullage.model.usage_report import is_doubtful
 from ullage.model.words import percent
-from ullage.policy.alarm import calls_left
-from ullage.policy.budget import passed
+from ullage.policy.budget import calls_left, passed
 from ullage.policy.evidence import RECENT_CALLS, Evidence
 from ullage.policy.prompt_cache import CachedPrompt, idle_compaction, prompt_cache
 from ullage.service.conversation.conversation import Conversation, read_entries

@@ -24,8 +24,7 @@ from ullage.service.ports.store import (
     StoredSession,
     StoreNews,
 )
-from ullage.store.offline.catching_up import CaughtUp, catch_up
-from ullage.store.offline.local_copy import LocalCopy, open_copy
+from ullage.store.offline.local_copy import CaughtUp, LocalCopy, catch_up, open_copy
 from ullage.store.store_copy import same_records
 from ullage.store.table_store import TableStore
 from ullage.store.tables.copied_rows import SessionRow

@@ -31,8 +31,7 @@ from ullage.store.postgres.transactions import Appenders, Pool, PoolTransactions
 from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex
 from ullage.store.table_store import TableStore
-from ullage.store.tables.connection import Connection
-from ullage.store.tables.session_table import changes_facts, check_positions, require_session
+from ullage.store.tables.session_table import Connection, changes_facts, check_positions, require_session
 
 # Seconds that a notification may take before the connection is taken for lost.
 _PATIENCE = 1

@@ -14,7 +14,7 @@ setting, which each query must set again.
 """
 
 from ullage.model.errors import StoreTooNew
-from ullage.store.tables.connection import Connection
+from ullage.store.tables.session_table import Connection
 
 # Tables that hold a session's rows, by its id.
 _OF_SESSIONS = ("records", "snapshots", "message_words")

@@ -12,7 +12,7 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from ullage.store.search.word_index import WantedRows
-from ullage.store.tables.connection import Rows, packed
+from ullage.store.tables.session_table import Rows, packed
 
 # A part of an expression: a token in quotes, perhaps as a beginning, or a word between tokens.
 _PART = re.compile(r'"([^"]*)"( \*)?|AND|OR')

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from ullage.model.errors import InvalidRequest
 from ullage.model.message import Role
 from ullage.store.search.word_index import Counts, Name, WordIndex, fold, joined_names, places, plain_name, stem
-from ullage.store.tables.connection import storable
+from ullage.store.tables.session_table import storable
 
 # More words make a search slow and no better.
 MAX_WORDS = 40

@@ -60,8 +60,7 @@ from ullage.store.search.word_index import (
     save_vectors,
     stem,
 )
-from ullage.store.tables.connection import marks, unpacked
-from ullage.store.tables.session_table import lineage, require_session
+from ullage.store.tables.session_table import lineage, marks, require_session, unpacked
 
 # Rows that are fetched by the rare words of a query: each takes about a microsecond. The common words are counted in
 # what these find.

@@ -30,8 +30,7 @@ from msgspec import Struct
 from ullage.model.events import MessageAppended
 from ullage.model.message import Block, Message, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.service.ports.store import ChunkId
-from ullage.store.tables.connection import Connection, decode_event, event_name, marks, storable, unpacked
-from ullage.store.tables.session_table import lineage
+from ullage.store.tables.session_table import Connection, decode_event, event_name, lineage, marks, storable, unpacked
 
 # Characters of one block that are indexed, half from its head and half from its tail. This covers everything that a
 # tool usually returns, while a pasted log of megabytes neither doubles the store nor stalls the search that indexes it.

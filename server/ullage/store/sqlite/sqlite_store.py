@@ -31,7 +31,7 @@ from ullage.store.sqlite.database import (
 )
 from ullage.store.sqlite.sqlite_errors import reporting, unavailable
 from ullage.store.table_store import TableStore
-from ullage.store.tables.connection import Connection, packed
+from ullage.store.tables.session_table import Connection, packed
 
 # Pages that are merged in one transaction, which other writers wait for: some milliseconds.
 _MERGED = 500
