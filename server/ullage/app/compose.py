@@ -26,7 +26,7 @@ from ullage.agents.discovery import Discovery, Wanted, is_kept_for, kept_path, o
 from ullage.agents.table import AGENTS, agent_called
 from ullage.agents.transcripts import read_document
 from ullage.app.running_now import FollowedRows, LiveRowsShown, running_agents
-from ullage.app.team_sending import TeamReading
+from ullage.app.team_sending import TeamReading, TeamSender
 from ullage.app.telemetry import telemetry, traced
 from ullage.bounds import SETTINGS, read_text
 from ullage.formats.transcripts.builder import ImportedTranscript
@@ -180,7 +180,8 @@ class RandomIds:
 
 
 def build_workspace(closing: AsyncExitStack, place: StorePlace | None, settings: Settings | None = None) -> Workspace:
-    """Opens the store at a place and returns a workspace on it. None is the store in the user's data folder.
+    """Opens the store at a place and returns a workspace on it, from which what is shared with a team is sent. None is
+    the store in the user's data folder.
 
     When `closing` ends, the workspace's sessions are ended first, then the connections to providers are closed, then
     the store. Raises `StoreError` if the store can't be opened.
@@ -201,6 +202,7 @@ def build_workspace(closing: AsyncExitStack, place: StorePlace | None, settings:
     closing.callback(team.close)
     closing.push_async_callback(workspace.ports.providers.close)
     closing.push_async_callback(workspace.end_all)
+    closing.enter_context(TeamSender(place).running())
     return workspace
 
 

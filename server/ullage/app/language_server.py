@@ -55,7 +55,6 @@ def make_language_server(closing: AsyncExitStack, place: "StorePlace | None", ma
         from ullage.app.compose import build_workspace, make_following  # noqa: PLC0415
         from ullage.app.serving_mcp import ConversationTools  # noqa: PLC0415
         from ullage.app.session_continuing import SessionContinuing  # noqa: PLC0415
-        from ullage.app.team_sending import TeamSender  # noqa: PLC0415
         from ullage.store.sqlite.catalogue import Receipts  # noqa: PLC0415
         from ullage.store.store_place import local_path  # noqa: PLC0415
 
@@ -63,8 +62,8 @@ def make_language_server(closing: AsyncExitStack, place: "StorePlace | None", ma
         workspace = failure.opened(lambda: build_workspace(closing, chosen, settings))
         workspace.bus.listen(announcer)
         workspace.indexing_listeners.append(announcer)
-        for worker in (Follower(workspace).running(), indexing(workspace), TeamSender(chosen).running()):
-            closing.enter_context(worker)
+        closing.enter_context(Follower(workspace).running())
+        closing.enter_context(indexing(workspace))
         workspace.following = make_following(workspace, chosen, announcer)
         closing.push_async_callback(workspace.following.stop)
         workspace.wiring = AgentWiring(chosen)

@@ -3,7 +3,6 @@ With `--login` it serves nothing and stores a key."""
 
 import gc
 import json
-import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,6 @@ from msgspec.structs import replace
 from ullage.bounds import SETTINGS, read_text
 from ullage.cli.arguments import number
 from ullage.model.errors import InputError, InvalidRequest
-from ullage.model.json_values import JsonObject
 from ullage.model.settings import Settings
 
 # Separates the command lines of several agents.
@@ -84,35 +82,17 @@ def _serve_agent(args: Namespace, settings: Settings) -> int:
 
 
 def _serve_proxy(args: Namespace, settings: Settings) -> int:
-    from ullage.app.acp_proxy import serve_acp_proxy  # noqa: PLC0415
-    from ullage.proxy.connection import ProxyOptions  # noqa: PLC0415
+    from ullage.app.acp_proxy import ProxyOptions, own_server, serve_acp_proxy  # noqa: PLC0415
 
     _go()
-    server = None if args.no_mcp else _server(args.store)
     options = ProxyOptions(
         window=args.window,
         hand_over=args.hand_over,
-        server=server,
+        server=None if args.no_mcp else own_server(args.store),
         asks_for_compactions=not args.no_mcp,
         own_methods=not args.no_mcp,
     )
     return serve_acp_proxy([] if args.in_chain else _commands(args.agent), args.store, settings, options)
-
-
-def _server(store: str | None) -> JsonObject:
-    """Returns Ullage's MCP server as a client of the Agent Client Protocol offers it."""
-    from ullage.agents.table import AGENTS  # noqa: PLC0415
-    from ullage.app.agent_wiring import OwnCommand, own_words  # noqa: PLC0415
-    from ullage.proxy.agent_sessions import NAME  # noqa: PLC0415
-
-    command, *arguments = OwnCommand(words=own_words(), store=store).line("mcp")
-    needed = sorted({name for agent in AGENTS for name in agent.withheld_variables} & os.environ.keys())
-    return {
-        "name": NAME,
-        "command": command,
-        "args": arguments,
-        "env": [{"name": name, "value": os.environ[name]} for name in needed],
-    }
 
 
 def _commands(line: Sequence[str]) -> list[list[str]]:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ullage.agents.discovery import UnreadFile
 from ullage.agents.table import AGENTS
+from ullage.agents.transcripts import read_document
 from ullage.agents.wiring import Wiring
 from ullage.app.agent_wiring import has_plugin, on_this_machine, project_with_plugin, read_receipt
 from ullage.app.catalogue import rows_of_sessions
@@ -54,6 +55,7 @@ from ullage.service.follow.rows import row_of
 from ullage.service.ports.store import SessionInfo, SessionStore
 from ullage.store.sqlite.catalogue import Receipts
 from ullage.store.store_place import local_path
+from ullage.system.transcript_files import read_transcript_file
 
 
 class HereOptions(StoreOptions, frozen=True, kw_only=True):
@@ -278,13 +280,7 @@ def _left_by_last(row: ConversationRow, store: Path) -> tuple[str, int]:
     """Returns in words what the last compaction of a conversation did, and its time in Unix milliseconds, 0 if unknown.
     The words are "" if there is none, or if the agent's file can't be read or is too long for a list."""
     # Reads messages, which the list needs not.
-    from ullage.agents.transcripts import read_document  # noqa: PLC0415
-    from ullage.lost.left_out import (  # noqa: PLC0415
-        left_out,
-        left_out_words,
-        records_of,
-    )
-    from ullage.system.transcript_files import read_transcript_file  # noqa: PLC0415
+    from ullage.lost.left_out import left_out, left_out_words, records_of  # noqa: PLC0415
 
     try:
         if not row.path or Path(row.path).stat().st_size > _LONGEST:
