@@ -52,8 +52,7 @@ class Ask(Protocol):
     """Sends a request to the client of a door. `RequestEngine.ask` is one."""
 
     async def __call__(self, method: str, params: Struct, result: type[R], /) -> R:
-        """Returns the client's result, however long it takes. If the task is cancelled, the request is cancelled.
-        Raises `BadReply`."""
+        """Returns the client's result, however long it takes. Cancelled with its task. Raises `BadReply`."""
         ...
 
 

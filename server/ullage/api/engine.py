@@ -62,8 +62,7 @@ ReadParams = Callable[[Raw], Any]
 
 
 class Reply(Struct, frozen=True):
-    """What a handler may return instead of a result: the result, and a function that is called as soon as the result
-    was sent."""
+    """What a handler may return: the result, and a function that is called as soon as it was sent."""
 
     result: Any
     then: Callable[[], object]
@@ -126,20 +125,17 @@ class RequestEngine:
         self.stopped: Future[int] = Future()
 
     def add_route(self, method: str, params: Any, handler: Handler) -> None:
-        """Registers the handler of a method, sent as a request or as a notification. The handler gets the params
-        decoded as the type `params`."""
+        """Registers the handler of a request or notification. It gets the params decoded as the type `params`."""
         decoder = msgspec.json.Decoder(params)
         self.add_reader(method, lambda raw: read_params(method, raw, decoder), handler)
 
     def add_methods(self, prefix: str, methods: "Iterable[AnyMethod]", workspace: "Callable[[], Workspace]") -> None:
-        """Registers Ullage's own methods under their names after a door's prefix. `workspace` is called in the task of
-        each request."""
+        """Registers Ullage's methods under the door's prefix. `workspace` is called in the task of each request."""
         for method in methods:
             self.add_route(prefix + method.name, method.params, partial(_call, method, workspace))
 
     def add_reader(self, method: str, read: ReadParams, handler: Handler) -> None:
-        """Registers the handler of a method whose params `read` decodes instead of msgspec. `read` raises `RpcError`
-        for bad params."""
+        """Registers the handler of a method whose params `read` decodes. `read` raises `RpcError` for bad params."""
         self._routes[method] = _Route(read, handler)
 
     def clear_routes(self) -> None:
@@ -179,8 +175,7 @@ class RequestEngine:
         self._writer = writer
 
     def feed(self, data: bytes) -> None:
-        """Takes the client's next bytes, however they are divided. Never raises: a message that cannot be served is
-        answered by an error."""
+        """Takes the client's next bytes. Never raises: a message that cannot be served is answered by an error."""
         for item in self._framing.feed(data):
             self._take(item)
 

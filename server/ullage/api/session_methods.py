@@ -114,8 +114,7 @@ _STEP = re.compile(r"\.\w+|\[")
 
 
 def read_settings(section: Any) -> Settings:
-    """Returns the settings in a client's `ullage` section. Raises `InvalidRequest`, whose text names the wrong fields
-    and the remedy."""
+    """Returns the settings in a client's `ullage` section. Raises `InvalidRequest`, which names the wrong fields."""
     settings, faults = usable_settings(section, Settings())
     if faults:
         raise InvalidRequest(" ".join(faults))
@@ -123,8 +122,7 @@ def read_settings(section: Any) -> Settings:
 
 
 def usable_settings(section: Any, before: Settings) -> tuple[Settings, tuple[str, ...]]:
-    """Returns the settings in a client's `ullage` section, with a sentence for each that cannot be used. Such a setting
-    stays what it was `before`."""
+    """Returns the settings in a client's section, and a sentence for each unusable one, which stays as `before`."""
     faults: list[str] = []
     usable = _usable(_without_empty_lists(section), msgspec.to_builtins(before), (), faults)
     settings = msgspec.convert(usable, Settings)

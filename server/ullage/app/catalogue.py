@@ -218,8 +218,7 @@ class KnownConversations:
         return sorted(found, key=lambda one: changed_at(one[0]))
 
     def found_of(self, one: KnownConversation, folder: str = "") -> Found:
-        """Returns a conversation as those see it who read its file. Its folder is `folder` if only its place says
-        so."""
+        """Returns a conversation as those see it who read its file, in `folder` if only its place says so."""
         candidate = self._candidates.get(one.place)
         return Found(
             path=one.path,
@@ -462,8 +461,7 @@ def _read_on(
 
 
 def _documents(candidate: Candidate, ends: FileEnds | None, care: Care) -> Iterator[tuple[Document, int | None]]:
-    """Yields larger and larger parts of a conversation's file, and after how many lines a gap may be in them; None for
-    the whole."""
+    """Yields larger and larger parts of a file, and after how many lines a gap may be; None for the whole."""
     path = Path(candidate.path)
     if candidate.row is not None:
         if care < Care.WHOLE:
@@ -636,8 +634,7 @@ class ReadingAll:
 
 
 async def read_in_background(workspace: Workspace, place: StorePlace | None, machine: Machine | None = None) -> None:
-    """Counts what lists have estimated, and reads and indexes all that the store lacks, with pauses. If the store can't
-    be written, that is logged."""
+    """Counts what lists have estimated, and reads and indexes what the store lacks, with pauses."""
     loop = asyncio.get_running_loop()
 
     async def rest(began: float) -> float:

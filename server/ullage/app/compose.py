@@ -172,8 +172,7 @@ class SystemChance:
 
 
 class RandomIds:
-    """Makes unique ids: a prefix, the time in milliseconds and random digits. Ids with the same prefix sort by the time
-    at which they were made."""
+    """Makes unique ids: a prefix, the time in milliseconds and random digits. They sort by time."""
 
     def new(self, prefix: str) -> str:
         return f"{prefix}_{time.time_ns() // 1_000_000:011x}{os.urandom(5).hex()}"
@@ -516,8 +515,7 @@ async def _read_older(workspace: Workspace, place: StorePlace | None) -> None:
 
 
 def _make_keeper(workspace: Workspace, store_path: Path) -> OriginalsKeeper | None:
-    """Returns what keeps the agents' files once the user has said that they are to be kept; None if the settings say
-    that they are not."""
+    """Returns what keeps the agents' files once the user has said so; None if the settings forbid it."""
     settings = workspace.settings.archive
     if not settings.enabled:
         return None

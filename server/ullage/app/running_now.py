@@ -55,8 +55,7 @@ def followed_now(place: StorePlace | None) -> Sequence[FollowedRow]:
 
 
 class FollowedRows:
-    """The rows of the sessions of the store at `place` (None: the user's) that a process follows now. A look costs
-    microseconds, if they have not changed."""
+    """The rows that a process follows now, of the store at `place` (None: the user's). A look costs microseconds."""
 
     def __init__(self, place: StorePlace | None) -> None:
         self._now = FollowedNow(local_path(place))

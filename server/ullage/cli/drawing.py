@@ -131,8 +131,7 @@ def clean(text: str, glyphs: Glyphs) -> str:
 
 
 def fit(text: str, width: int, glyphs: Glyphs, *, right: bool = False) -> str:
-    """Returns the text in exactly `width` cells: filled with spaces (on the left if `right` is true), or cut with an
-    ellipsis. The text is cleaned first."""
+    """Returns the cleaned text in exactly `width` cells: filled with spaces (`right`: on the left) or cut."""
     text = clean(text, glyphs)
     if cell_len(text) > width:
         text = set_cell_size(text, max(0, width - 1)).rstrip() + glyphs.ellipsis if width > 0 else ""
@@ -147,8 +146,7 @@ def fit_most(text: str, width: int, glyphs: Glyphs) -> str:
 
 
 def fit_end(text: str, width: int, glyphs: Glyphs) -> str:
-    """Returns the text in at most `width` cells: cleaned, and without its beginning if it is too long. Of a path, the
-    end says most."""
+    """Returns the cleaned text in at most `width` cells, without its beginning: of a path, the end says most."""
     text = clean(text, glyphs)
     if cell_len(text) <= width:
         return text
@@ -223,8 +221,7 @@ def clock(at: int) -> str:
 
 
 def ago(then: int, now: int, *, is_short: bool = False) -> str:
-    """Returns how long before `now` the time `then` was, in words: `12 s ago`, `2 hours ago`, or `2h` if `is_short` is
-    true. Both are Unix milliseconds."""
+    """Returns in words how long before `now` the time `then` was: `2 hours ago`, or `2h`. Unix milliseconds."""
     seconds = max(0, now - then) // 1000
     for length, unit in _STEPS:
         if seconds >= length:
@@ -317,8 +314,7 @@ class Box:
         self.row((fit(text, self.inner, self._glyphs), style))
 
     def fact(self, label: str, value: str, style: str = "") -> None:
-        """Adds a line with a label in the first column and its value after it. A long value continues in the next
-        lines."""
+        """Adds a line with a label in the first column and its value after it, in several lines if it is long."""
         for line in wrap(value, self.inner - _LABEL - 1, self._glyphs):
             self.row(
                 (fit(label, _LABEL, self._glyphs), ""),
@@ -508,8 +504,7 @@ class Screen:
             sys.stdout.write(text)
 
     def prose(self, text: str) -> Iterator[str]:
-        """Yields the lines of a text. On a terminal, long lines are broken between words, never inside a path, and
-        their continuation is indented as the line is."""
+        """Yields a text's lines. On a terminal they break between words, never inside a path, keeping their indent."""
         for line in text.splitlines():
             if self.room == UNCUT:
                 yield clean(line, self.glyphs)
@@ -587,8 +582,7 @@ def write_output(path: Path, data: bytes) -> None:
 
 
 def require_writable(path: Path) -> None:
-    """Raises `InputError` if a file can't be written, before a command changes anything for it. The file stays as it
-    is."""
+    """Raises `InputError` if a file can't be written, before anything is changed for it."""
     there = path.exists()
     try:
         path.open("ab").close()

@@ -222,8 +222,7 @@ _SHOWN = 5
 
 
 def unread_words(unread: Sequence[SkippedLine], screen: Screen) -> Iterator[str]:
-    """Yields lines of text: how many lines were not read, then the first five of them with the reasons. Yields nothing
-    if all were read."""
+    """Yields how many lines were not read, and the first five with the reasons; nothing if all were read."""
     if not unread:
         return
     yield f"{plural(len(unread), 'line')} not read:"

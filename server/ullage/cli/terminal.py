@@ -39,8 +39,7 @@ def wants_color(choice: str, environment: Mapping[str, str], *, on_terminal: boo
 
 
 def asked_color(argv: Sequence[str]) -> str:
-    """Returns the value of `--color`, or `auto`. Help is printed while the arguments are parsed, so the parsed value
-    comes too late for it."""
+    """Returns the value of `--color`, or `auto`. Help is printed before the parsed value is known."""
     for place, word in enumerate(argv):
         if word == _OPTION:
             return argv[place + 1] if place + 1 < len(argv) else "auto"
@@ -56,8 +55,7 @@ def color_help(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Returns the text with an escape such as `\x1b` in place of each character that a terminal would obey or not
-    show."""
+    r"""Returns the text with an escape such as `\x1b` for each character that a terminal would obey or hide."""
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 

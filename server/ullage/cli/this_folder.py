@@ -185,8 +185,7 @@ class ThisFolder:
 
 
 def forgotten_words(count: int) -> str:
-    """Returns what became of the conversations on this machine that the user had Ullage forget; "" if there are
-    none."""
+    """Returns what became of the conversations that the user had Ullage forget; "" if there are none."""
     if not count:
         return ""
     were, whose = ("was", "its agent goes") if count == 1 else ("were", "the agent of one goes")
@@ -207,8 +206,7 @@ def _fullest_first(rows: Iterable[R]) -> list[R]:
 
 
 def running_first(rows: Iterable[R], runs: Callable[[R], bool]) -> list[R]:
-    """Returns the rows the fullest first, those that run before the others; those with an unknown window or
-    figure last."""
+    """Returns the rows the fullest first, running ones before others; those of unknown fullness last."""
     return sorted(_fullest_first(rows), key=lambda row: not runs(row))
 
 
@@ -314,8 +312,7 @@ def _title(row: FollowedRow, folder: str | None, glyphs: Glyphs, *, is_short: bo
 
 
 def is_due_soon(row: FollowedRow) -> bool:
-    """Returns whether a conversation is about to be compacted. Where it is known how near that is, this decides: an
-    estimate alone is no reason to warn."""
+    """Returns whether a compaction is near: by the calls that are left if they are known, else by the figure."""
     return row.nearness is Nearness.IMMINENT if row.nearness else _is_due(row)
 
 

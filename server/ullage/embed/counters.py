@@ -66,8 +66,7 @@ class BaseCounter:
 
     @property
     def error_share(self) -> float:
-        """The mean error of the counts as a share of the true count: 0.14 means 14 per cent. 0.0 if counts are
-        exact."""
+        """The mean error as a share of the true count: 0.14 means 14 per cent, 0.0 that counts are exact."""
         return self.engine.error_share
 
     def count(self, text: str) -> int:
@@ -75,13 +74,11 @@ class BaseCounter:
         return self.engine.count(text)
 
     def count_message(self, message: Mapping[str, Any] | Message) -> int:
-        """Returns the number of tokens that a message adds to a prompt. Raises `InvalidRequest` if it is not a
-        message."""
+        """Returns the tokens that a message adds to a prompt. Raises `InvalidRequest` if it is no message."""
         return self.count_messages([message])
 
     def count_messages(self, messages: Sequence[Mapping[str, Any] | Message]) -> int:
-        """Returns the sum over the messages; `count_prompt` counts a whole request. Raises `InvalidRequest` if one of
-        `messages` is not a message."""
+        """Returns the sum over the messages; `count_prompt` counts a request. Raises `InvalidRequest`."""
         return self.engine.count_messages(MessageList(messages).messages)
 
     def count_prompt(
@@ -93,8 +90,7 @@ class BaseCounter:
         return self.engine.count_prompt(MessageList(messages).messages, _definitions(tools))
 
     def count_tools(self, tools: Sequence[Mapping[str, Any]]) -> int:
-        """Returns the tokens that the definitions of offered tools add to a prompt, in OpenAI's shape or
-        Anthropic's."""
+        """Returns the tokens that definitions of tools, in OpenAI's or Anthropic's shape, add to a prompt."""
         return self.engine.count_tools(_definitions(tools))
 
 
@@ -119,8 +115,7 @@ class TiktokenCounter(BaseCounter):
         return self._encoding.name
 
     def encode(self, text: str) -> list[int]:
-        """Returns the text as a list of tokens, which are numbers of the vocabulary. Special tokens in it are encoded
-        as ordinary text."""
+        """Returns the numbers of the text's tokens. Special tokens in it are encoded as ordinary text."""
         return self._encoding.encode_ordinary(text)
 
     def decode(self, tokens: Sequence[int]) -> str:
@@ -234,8 +229,7 @@ class ContextBudget(Struct, frozen=True):
     def for_request(
         cls, limits: ContextLimits, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()
     ) -> Self:
-        """Returns the budget of a request with these messages and tools. Raises `InvalidRequest` if one of `messages`
-        is not a message."""
+        """Returns the budget of a request. Raises `InvalidRequest` if one of `messages` is no message."""
         counter = get_counter(limits.model)
         system = [message for message in messages if message.get("role") in ("system", "developer")]
         system_prompt = counter.count_messages(system)
@@ -291,8 +285,7 @@ class ContextTracker:
 
     @classmethod
     def restore(cls, model: str, limits: ContextLimits, state: tracker.TrackerState) -> Self:
-        """Returns a tracker that continues from `state`, the state of one of the engine's own trackers
-        (`ullage.tokens`)."""
+        """Returns a tracker that continues from the state of one of the engine's (`ullage.tokens`)."""
         restored = cls(model, limits)
         restored._tracker, restored._count = tracker.ContextTracker.restore(state), state.messages
         return restored
@@ -306,8 +299,7 @@ class ContextTracker:
         return self.used_tokens
 
     def add_message(self, message: Mapping[str, Any] | Message) -> int:
-        """Adds a message at the end of the context. Returns the tokens in the context. Raises `InvalidRequest` if it is
-        not a message."""
+        """Adds a message at the end. Returns the tokens in the context. Raises `InvalidRequest`."""
         self._add(MessageList([message]).messages)
         return self.used_tokens
 
@@ -326,8 +318,7 @@ class ContextTracker:
 
     @property
     def source(self) -> UsageSource:
-        """Where the figure `used_tokens` comes from: `reported` by the provider, `stale` (reported before an edit), or
-        `estimated`."""
+        """Where `used_tokens` comes from: `reported` by the provider, `stale` (before an edit), or `estimated`."""
         return self._tracker.reading.source
 
     @property

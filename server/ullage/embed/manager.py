@@ -95,8 +95,7 @@ class Options(TypedDict, total=False):
 
 
 class ManagedHost:
-    """A store with the options that all its conversations share. The options are those of `ContextManager`; the errors,
-    too."""
+    """A store with the options (and errors) of `ContextManager` that all its conversations share."""
 
     @valued
     def __init__(  # noqa: PLR0913 (each option is a word of its own)
@@ -182,8 +181,7 @@ class ManagedContext:
 
     @property
     def strategy(self) -> TruncationStrategy:
-        """The strategy that chooses the messages to drop: the one given as an option, otherwise the default of
-        `mode`."""
+        """The strategy that chooses the messages to drop: the given one, otherwise the default of `mode`."""
         return self._strategy or strategy_for(self.mode)
 
     @property
@@ -192,8 +190,7 @@ class ManagedContext:
         return ContextCompactor(self.llm, model=self.model)
 
     def count_tokens(self, content: Any) -> int:
-        """Returns the number of tokens of a text, a message or a list of messages, counted with the model's
-        tokenizer."""
+        """Returns the tokens of a text, a message or a list of messages, by the model's tokenizer."""
         counter = BaseCounter(self._host.workspace.counter(self.model))
         if isinstance(content, str):
             return counter.count(content)
@@ -293,8 +290,7 @@ class ManagedContext:
             return budget_of(conversation).available(conversation.used)
 
     async def _budget(self) -> ContextBudget:
-        """How the tokens of the window are divided now: system prompt, conversation, tools and the reserve for the
-        answer."""
+        """How the window is divided now: system prompt, conversation, tools and the reserve for the answer."""
         with self._opened() as conversation:
             stats = self._stats(conversation)
         assert stats.shares is not None, "a manager's window is known"
@@ -309,8 +305,7 @@ class ManagedContext:
 
 
 class Awaited(Generic[T]):
-    """A value that is found out when it is awaited. Calling it gives it again, so that `await manager.token_usage()` is
-    the same."""
+    """A value that is found when it is awaited. Calling it gives it again: `await manager.token_usage()`."""
 
     def __init__(self, find: Callable[[], Coroutine[Any, Any, T]]) -> None:
         self._find = find
@@ -428,8 +423,7 @@ class AsyncContextManager(ManagedContext):
 
     @_awaited
     async def get_messages(self) -> list[dict[str, Any]]:
-        """Returns every message that was ever added, archived ones included, as it was given, without system
-        prompts."""
+        """Returns every message ever added, archived ones too, as it was given, without system prompts."""
         with self._opened() as conversation:
             entries = transcript_page(conversation, 0, None).entries
         # A summary that the program gave has the place of messages that it did not give.
@@ -520,15 +514,13 @@ class AsyncContextManager(ManagedContext):
 
     @_awaited
     async def pin(self, message_id: str, *, pinned: bool = True) -> None:
-        """Pins a message, so that every edit keeps it verbatim, or unpins it if `pinned` is false. Raises
-        `MessageNotFound`."""
+        """Pins a message, so that every edit keeps it verbatim, or unpins it. Raises `MessageNotFound`."""
         with self._opened() as conversation:
             by_hand.pin(conversation, message_id, pinned=pinned)
 
     @_awaited
     async def search(self, query: str, limit: Messages = 10) -> SearchResults:
-        """Returns at most `limit` messages that match `query`, among all messages ever added, archived ones
-        included."""
+        """Returns at most `limit` messages that match `query`, among all ever added, archived ones too."""
         with spanned("ullage.search", self.session_id):
             return SearchResults(await search(self._host.workspace, self.session_id, query, limit))
 
@@ -540,8 +532,7 @@ class AsyncContextManager(ManagedContext):
 
     @_awaited
     async def reset(self) -> None:
-        """Begins a new conversation with the same model, system prompt and tools. The former conversation remains in
-        the store."""
+        """Begins a new conversation with the same model, prompt and tools. The store keeps the former one."""
         with self._opened() as conversation:
             old = conversation.transcript
             system = [message for message in old.view if message.role is Role.SYSTEM and message.text]
@@ -758,8 +749,7 @@ def budget_of(conversation: Conversation) -> policy.ContextBudget:
 
 
 def _usual_provider(model: str) -> Provider:
-    """Returns the format that a model's own provider uses: `anthropic` for Claude models, otherwise `openai`, which
-    most servers accept."""
+    """Returns `anthropic` for Claude models, otherwise `openai`, which most servers accept."""
     return Provider.ANTHROPIC if "claude" in model.lower() else Provider.OPENAI
 
 

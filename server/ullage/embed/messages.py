@@ -48,8 +48,7 @@ class MessageList:
         return frozenset(self.messages[at].id for at in pinned)
 
     def give_back(self, messages: Sequence[Message]) -> list[Any]:
-        """Returns the engine's messages as the program's: an unchanged one as the object that the program gave, a
-        changed or new one in the same format."""
+        """Returns messages as the program's: unchanged ones as the given objects, others in the same format."""
         back: list[Any] = []
         for message in messages:
             known, own = self._by_id.get(message.id, (None, None))
@@ -125,8 +124,7 @@ C = TypeVar("C", bound=type)
 
 
 def check_options(where: str, given: Mapping[str, Any], known: Collection[str]) -> None:
-    """Raises `TypeError` for the first name in `given` that is not in `known`. `where` is the name of the class or
-    function for the error's text."""
+    """Raises `TypeError` for a name in `given` that is not in `known`. `where` is the class or function."""
     for name in given:
         if name in known:
             continue

@@ -54,16 +54,14 @@ class ErrorObject(Struct, frozen=True, kw_only=True):
 
 
 class BadFrame(Struct, frozen=True):
-    """A part of a byte stream that cannot be read as a message. `reason` is one line; `code` is JSON-RPC's error code
-    for it."""
+    """A part of a stream that is no message. `reason` is one line, `code` JSON-RPC's error code for it."""
 
     reason: str
     code: int = INVALID_REQUEST
 
 
 class BadReply(Exception):
-    """Raised when the other side answers a request of this side with an error, or with something that is not an
-    answer."""
+    """The other side has answered with an error, or with something that is not an answer."""
 
 
 class RpcError(Exception):
@@ -197,8 +195,7 @@ _MISSING = re.compile(r"missing required field `(\w+)`$")
 
 
 def _remedy(fault: str, kind: Any, params: Raw) -> str:
-    """Returns what to correct: the words that a field may have, or a given name that resembles a missing field's name.
-    Returns "" if neither is the fault."""
+    """Returns what to correct: the words of a field, or a name that resembles a missing field's; else ""."""
     if not (isinstance(kind, type) and issubclass(kind, Struct)):
         return ""
     fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
@@ -295,8 +292,7 @@ class LineSplitter:
         self._skipping = False
 
     def feed(self, data: bytes) -> list[bytes | LineTooLong]:
-        """Returns the lines that `data` completes, and a `LineTooLong` for each line that passes the limit, in
-        order."""
+        """Returns the lines that `data` completes, and a `LineTooLong` for each that passes the limit, in order."""
         return [item for piece in _pieces(data) for item in self._take(piece)]
 
     def end(self) -> bytes:
@@ -389,8 +385,7 @@ class FrameParser:
         self._searched = 0
 
     def feed(self, data: bytes) -> list[bytes | bytearray | BadFrame]:
-        """Takes the next bytes of the stream. Returns the message bodies that they complete, and a `BadFrame` for each
-        broken header, in order."""
+        """Takes the next bytes. Returns the bodies that they complete, and a `BadFrame` for each broken header."""
         self._buffer += data
         found: list[bytes | bytearray | BadFrame] = []
         while (item := self._next()) is not None:
@@ -543,8 +538,7 @@ class Cancelled(Struct, frozen=True):
 
 
 class Answered(Struct, frozen=True):
-    """The other side has answered the request `id` of this side. `result` is unparsed JSON. `error` is None if the
-    answer is a result."""
+    """The other side's answer to our request `id`. `result` is unparsed JSON; `error` is None for a result."""
 
     id: RequestId
     result: Raw
@@ -558,15 +552,13 @@ class Exited(Struct, frozen=True):
 
 
 class Refused(Struct, frozen=True):
-    """A received body is not a JSON-RPC message, or is one that may not come now. `reply` must be sent to the other
-    side."""
+    """A received body is no JSON-RPC message, or may not come now. `reply` must be sent to the other side."""
 
     reply: ErrorResponse
 
 
 class Ignored(Struct, frozen=True):
-    """A received message that needs no reaction. `reason` is a line for the log; it is empty for messages that correct
-    clients send."""
+    """A message that needs no reaction. `reason` is for the log; "" for messages that correct clients send."""
 
     reason: str = ""
 
@@ -616,8 +608,7 @@ class Peer:
         return frozenset(self._open)
 
     def receive(self, body: bytes | bytearray) -> Event:
-        """Reads a message body from the other side and returns what it means, as an event. Updates the unanswered
-        requests. Never raises."""
+        """Returns what a message body from the other side means, and updates the open requests. Never raises."""
         try:
             return self._sort(read_envelope(body))
         except RpcError as refusal:
@@ -634,14 +625,12 @@ class Peer:
         return request
 
     def take_back(self, request_id: RequestId) -> Notification:
-        """Returns the notification to send that cancels a request of this side. A late answer to the request is
-        ignored."""
+        """Returns the notification that cancels a request of this side, whose late answer is then ignored."""
         self._open.discard(request_id)
         return Notification(method=self._dialect.cancel, params={self._dialect.cancel_key: request_id})
 
     def answer(self, request_id: RequestId | None, result: object) -> Response:
-        """Returns the message to send that answers a request with a result. Raises `KeyError` if the request doesn't
-        wait for an answer."""
+        """Returns the message that answers a request. Raises `KeyError` if it doesn't wait for an answer."""
         del self._owed[request_id]
         return Response(id=request_id, result=result)
 

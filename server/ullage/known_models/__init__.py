@@ -180,8 +180,7 @@ def _variants(model: str) -> Iterator[tuple[str, LimitsSource]]:
 
 
 def _assumed(model: str) -> ContextLimits:
-    """Returns the limits to assume for a model that is not listed: those of its newest relative, else of its family, by
-    the first of its names that has any."""
+    """Returns limits to assume for an unlisted model: those of its newest relative, else of its family."""
     for inner in inner_names(model)[::-1]:
         bare = bare_name(inner)
         if relative := _relative(bare):
@@ -248,8 +247,7 @@ def _with_million(limits: ContextLimits) -> ContextLimits:
 
 
 def _override_for(model: str, overrides: Mapping[str, ModelSettings]) -> ModelSettings | None:
-    """Returns the user's settings for the model, under the first of its `listed_names` that has any, or None. Capitals
-    make no difference."""
+    """Returns the user's settings for the model under the first of its `listed_names`, in any case, or None."""
     by_name = {name.lower(): settings for name, settings in overrides.items()}
     return next((by_name[name] for name, _ in listed_names(model) if name in by_name), None)
 

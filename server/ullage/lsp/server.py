@@ -77,8 +77,7 @@ _NEARER = (Nearness.FAR, Nearness.NEAR, Nearness.IMMINENT)
 
 
 class _Bar:
-    """A progress bar: a queue of the lines to show, in order, which ends with None. `characters` counts the characters
-    of the summary so far."""
+    """A progress bar: a queue of lines, which ends with None. `characters` counts those of the summary so far."""
 
     def __init__(self) -> None:
         self.lines: asyncio.Queue[str | None] = asyncio.Queue()
@@ -440,8 +439,7 @@ COMMANDS: tuple[Command, ...] = (
 
 
 def _text(arguments: Sequence[Any], place: int) -> str:
-    """Returns the text argument at the index `place`, or "" if it is missing or null. Raises `InvalidRequest` if it is
-    not text."""
+    """Returns the text argument at `place`, "" if missing or null. Raises `InvalidRequest` if it is not text."""
     given: Any = arguments[place] if place < len(arguments) else None
     if given is None:
         return ""
@@ -509,8 +507,7 @@ class LspServer:
         self._install()
 
     def workspace(self) -> Workspace:
-        """Returns the workspace. The first call opens it and applies the client's settings. Raises `StoreError` if the
-        store can't be opened."""
+        """Returns the workspace, which the first call opens with the client's settings. Raises `StoreError`."""
         if self._opened is None:
             settings = self._configuration.settings
             opened = self._opened = self._hooks.open(self._announcer, settings)
@@ -693,8 +690,7 @@ class TracedConnection:
         self._inner.connect(_TracedWriter(writer, self._trace))
 
     def feed(self, data: bytes) -> None:
-        """Takes the next bytes from the client, however they are divided: writes them to the trace and hands them to
-        the connection."""
+        """Takes the next bytes from the client: writes them to the trace and hands them to the connection."""
         self._trace.receive(data)
         self._inner.feed(data)
 

@@ -103,8 +103,7 @@ class OwnSession:
         return next((value for name in names if (value := self._around.environment.get(name, "").strip())), "")
 
     def _is_proxied(self, name: str) -> bool:
-        """Returns whether the name is the id of a session that the proxy records. After a handover, the agent's files
-        have only a part of it."""
+        """Returns whether the proxy records this session. After a handover, the agent's files have only a part."""
         try:
             return bool(name) and self._workspace.open(name).transcript.agent is not None
         except SessionNotFound:
@@ -130,8 +129,7 @@ class OwnSession:
         return file is not None and file.conversation is not None and file.conversation.id == session_id
 
     def _stored(self, name: str) -> str | None:
-        """Returns the id of the stored session that the name means, or whose agent calls it so; without a name, that of
-        the folder that changed last."""
+        """Returns the stored session of this id, or that its agent calls so; without a name, the folder's newest."""
         store = self._workspace.ports.store
         if not name:
             return next((info.session_id for info in list_main(store, self.folder, 1)), None)

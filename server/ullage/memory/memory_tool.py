@@ -165,8 +165,7 @@ class MemoryPath(Struct, frozen=True, kw_only=True):
 
 
 def parse_path(text: str) -> MemoryPath:
-    """Returns the path that a model wrote, such as `/memories/notes.md`. Raises `InvalidRequest` with the reason if the
-    path is not allowed."""
+    """Returns the path that a model wrote, such as `/memories/notes.md`. Raises `InvalidRequest` with the reason."""
     if len(text) > _LONGEST:
         raise InvalidRequest(f"Error: The path {text[:60]!r}… is too long; use at most {_LONGEST} characters")
     if text != ROOT and not text.startswith(ROOT + "/"):
@@ -273,8 +272,7 @@ class TextEdit(Struct, frozen=True, kw_only=True):
 
 
 def lines_of(text: str) -> list[str]:
-    r"""Returns the lines of a text without their ends. Only `\n` ends a line, and a `\n` at the end begins no further
-    line."""
+    r"""Returns the lines of a text without their ends, `\\n` alone. One at the end begins no further line."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 

@@ -163,20 +163,17 @@ def used_for_warnings(used: int, reported: int | None) -> int:
 
 
 def is_due(alarm: Alarm, used: int, budget: ContextBudget) -> bool:
-    """Returns whether to warn the user now: `used` tokens reach the warning threshold, and the alarm has not warned of
-    it yet."""
+    """Returns whether to warn now: `used` reaches the threshold, and the alarm has not warned of it yet."""
     return alarm.again_below is None and used >= budget.warn_at
 
 
 def after_warning(used: int, budget: ContextBudget) -> Alarm:
-    """Returns the alarm after the user has been warned at `used` tokens. It is reset once the context is 2 % of usable
-    below the warning threshold."""
+    """Returns the alarm after a warning at `used` tokens. It is reset 2 % of usable below the threshold."""
     return Alarm(used=used, again_below=budget.warn_at - int(budget.usable * _HYSTERESIS))
 
 
 def after_update(alarm: Alarm, used: int) -> Alarm:
-    """Returns the alarm after a new figure: one that has not warned if `used` is below `again_below`, else the same
-    alarm."""
+    """Returns the alarm after a new figure: one that has not warned if `used` is below `again_below`."""
     return Alarm() if alarm.again_below is not None and used < alarm.again_below else alarm
 
 

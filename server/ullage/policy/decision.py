@@ -94,8 +94,7 @@ def target_for(budget: ContextBudget, fixed: int) -> int:
 
 
 def result_tokens(budget: ContextBudget, given: int | None) -> int:
-    """Returns how many tokens an older tool result may keep: the setting `given` if it is set, else 5 % of usable, from
-    1,000 to 10,000."""
+    """Returns the tokens that an older result may keep: `given`, or 5 % of usable, from 1,000 to 10,000."""
     return given or int(max(_RESULT_MIN, min(_RESULT_MAX, budget.usable * _RESULT_SHARE)))
 
 
@@ -139,14 +138,12 @@ def after_success(breaker: Breaker) -> Breaker:
 
 
 def after_failure(breaker: Breaker) -> Breaker:
-    """Returns the breaker with one more failure, after an automatic compaction that failed or could not make the
-    context smaller."""
+    """Returns the breaker after an automatic compaction that failed or made the context no smaller."""
     return Breaker(failures=breaker.failures + 1, refills=breaker.refills, turns=breaker.turns)
 
 
 def why(breaker: Breaker) -> str:
-    """Returns the reason why an open breaker opened, as the end of a sentence that begins with "it": `failed 3 times in
-    a row`."""
+    """Returns why an open breaker opened, after "it": `failed 3 times in a row`."""
     if breaker.refills >= _REFILLS:
         return f"filled up again {_REFILLS} times within {_REFILL_TURNS} answers"
     return f"failed {_FAILURES} times in a row"

@@ -309,8 +309,7 @@ class Candidates(Struct, frozen=True, kw_only=True):
 
 
 def find_window(evidence: Evidence, known: Candidates) -> KnownWindow | None:
-    """Returns the window, its source and the evidence for and against it. Returns None if no source knows the
-    window."""
+    """Returns the window, its source and the evidence for and against it; None if no source knows it."""
     found = next(_sources(evidence, known), None)
     if found is None:
         return None

@@ -49,8 +49,7 @@ def require_sdk(provider: str, kind: str) -> None:
 
 
 def key_variable(settings: ProviderSettings) -> str:
-    """Returns the name of the environment variable for the provider's key; empty if this kind of provider has no
-    key."""
+    """Returns the environment variable for the provider's key; "" if such a provider has no key."""
     return settings.key_env or _VARIABLES.get(settings.kind, "")
 
 

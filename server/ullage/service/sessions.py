@@ -219,8 +219,7 @@ def change_model(conversation: Conversation, model: str) -> None:
 
 
 def configure_session(conversation: Conversation, context: Mapping[str, Any]) -> None:
-    """Replaces the session's own context settings. `context` has the names and values of the JSON settings. Raises
-    `InvalidRequest` if they are not valid."""
+    """Replaces the session's own settings by the JSON settings `context`. Raises `InvalidRequest`."""
     conversation.record(_configured(conversation.workspace, context))
 
 
@@ -255,8 +254,7 @@ def fork_session(
 
 
 def rename(conversation: Conversation, title: str) -> None:
-    """Sets the session's title, with single spaces in place of line breaks and longer white space. Raises
-    `InvalidRequest` if the title is blank."""
+    """Sets the session's title, with single spaces for white space. Raises `InvalidRequest` if it is blank."""
     line = " ".join(title.split())
     if not line:
         raise InvalidRequest("a title needs at least one character")
@@ -299,8 +297,7 @@ async def _erase(workspace: Workspace, session_id: str, alone: Sequence[Imported
 
 
 async def _to_its_end(work: asyncio.Future[None]) -> None:
-    """Waits for work that follows what can't be reverted, also if the waiting task is cancelled: the request has
-    happened, and its answer says so."""
+    """Waits for work that can't be reverted, also if the waiting task is cancelled: its answer says so."""
     while not work.done():
         try:
             await asyncio.shield(work)
@@ -343,8 +340,7 @@ def _prompted(workspace: Environment, projection: Projection, message: Message) 
 
 
 def _once(messages: Sequence[Message], seen: dict[str, Message]) -> Iterator[Message]:
-    """Yields the messages that are not among those `seen`, and adds them there. Raises `InvalidRequest` if two have one
-    id."""
+    """Yields the messages that are not `seen`, and adds them there. Raises `InvalidRequest` if two have one id."""
     for message in messages:
         if message.id in seen:
             _require_same(seen[message.id], message)
@@ -369,8 +365,7 @@ def _require_same(known: Message, message: Message) -> None:
 
 
 def _answer_id(conversation: Conversation, messages: Reversible[Message]) -> str:
-    """Returns the id of the last assistant message of `messages`, or else of the view, to which a usage belongs. Raises
-    `InvalidRequest` if there is none."""
+    """Returns the last answer of `messages`, else of the view, whose a usage is. Raises `InvalidRequest`."""
     for message in reversed(messages):
         if message.role is Role.ASSISTANT:
             return message.id
@@ -660,8 +655,7 @@ async def _counted_in(conversation: Conversation, more: Sequence[Event], model: 
 
 
 def _sessions_of(store: SessionStore, events: Sequence[Event]) -> list[str]:
-    """Returns the ids of the sessions that begin with the messages of these events, last created first. At most four
-    messages are compared."""
+    """Returns the sessions that begin with the first four messages of these events, last created first."""
     first = list(islice(_messages(events), _RECOGNIZED_BY))
     found: list[str] = []
     for session_id in store.sessions_with(first[0].id) if first else ():

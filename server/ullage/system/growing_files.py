@@ -265,8 +265,7 @@ def _is_one_value(data: bytes) -> bool:
 
 
 def _is_of_records(data: bytes) -> bool:
-    """Returns whether a file that begins with `data` has a JSON object on each line. A file that is one object has
-    nothing after it."""
+    """Returns whether a file that begins with `data` has an object on each line, and is not one object."""
     first, _, rest = data.lstrip(BLANK).partition(b"\n")
     return first.startswith(b"{") and not parse_json(first)[1] and bool(rest.strip())
 

@@ -56,8 +56,7 @@ def read_file(path: Path, run: int | None = None) -> Document:
 
 
 def with_companions(path: Path, document: Document) -> Document:
-    """Returns a file's document with the files that belong to the file. Raises `InvalidRequest` for a damaged one, and
-    `OSError`."""
+    """Returns a file's document with its companions. Raises `InvalidRequest` if it is damaged, and `OSError`."""
     companions = _companions(path, document)
     return replace(document, companions=companions) if companions else document
 
@@ -94,8 +93,7 @@ def read_database_on(path: Path, origin_id: str, known: RowsKnown | None) -> tup
 
 
 def parse_transcript(data: bytes, name: str, run: int | None = None) -> Document:
-    """Parses the bytes of a transcript file, compressed or not. `name` is its name in errors. Raises `InvalidRequest`
-    for a damaged compressed file."""
+    """Parses a transcript's bytes, compressed or not, called `name`. Raises `InvalidRequest` if damaged."""
     return parse_document(unpack(data, name), name, run)
 
 

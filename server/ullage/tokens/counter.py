@@ -184,8 +184,7 @@ def render_input(block: ToolUseBlock, *, escaped: bool) -> str:
 
 
 def to_json(value: Any) -> str:
-    """Returns the value as compact JSON. If JSON cannot hold it (for example a lone surrogate), returns its Python
-    `repr`."""
+    """Returns compact JSON, or Python's `repr` if JSON can't hold the value, such as a lone surrogate."""
     try:
         return msgspec.json.encode(value).decode()
     except (UnicodeEncodeError, TypeError, RecursionError):
@@ -254,8 +253,7 @@ class TokenCounter(Protocol):
         ...
 
     def count_message(self, message: Message) -> int:
-        """Returns the tokens that one message adds to a prompt, framing included. A marker counts as the text that
-        the model is sent for it."""
+        """Returns the tokens of a message in a prompt, with framing. A marker counts as the text that is sent."""
         ...
 
     def count_messages(self, messages: Sequence[Message]) -> int:
@@ -272,8 +270,7 @@ class TokenCounter(Protocol):
         ...
 
     def break_down(self, message: Message, memory_uses: Container[str] = ()) -> Breakdown:
-        """Returns `count_message` by kind; its `total` equals `count_message`. Results of the tool uses with the ids
-        `memory_uses` count as memory."""
+        """Returns `count_message` by kind. Results of the tool uses `memory_uses` count as memory."""
         ...
 
 

@@ -165,8 +165,7 @@ class FileEnds:
         return _numbered(self._head.rpartition(b"\n")[0].split(b"\n"), 1)
 
     def last(self) -> Iterator[bytes]:
-        """Yields the lines after `first` that are not blank, the last one first, as far as the end of the file is
-        read."""
+        """Yields the lines after `first` that are not blank, the last first, as far as the end was read."""
         end = self._size
         while end > self._end:
             at = self._tail.rfind(b"\n", 0, end - self._tail_at) + 1 + self._tail_at

@@ -53,8 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Serves one client until it is done. Returns the exit status. Raises `InputError` or `InvalidRequest` if the
-    settings can't be read or are invalid."""
+    """Serves one client until it is done. Returns the exit status. Raises `InputError` or `InvalidRequest`."""
     # As for the Language Server: collecting garbage during the start takes time and finds none, because the imported
     # objects live as long as the process.
     gc.disable()
@@ -114,8 +113,7 @@ def _go() -> None:
 
 
 def _read_settings(argument: str | None, model: str | None) -> Settings:
-    """Returns the settings in `--settings` (JSON, or a file with JSON), with the model of `--model`. Raises
-    `InputError` or `InvalidRequest`."""
+    """Returns the settings of `--settings`, with the model of `--model`. Raises `InputError` or `InvalidRequest`."""
     from ullage.api.session_methods import read_settings  # noqa: PLC0415
 
     try:

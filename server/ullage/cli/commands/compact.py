@@ -113,8 +113,7 @@ class _Outcome(Struct, frozen=True, kw_only=True):
 
 
 def run(args: Namespace) -> int:
-    """Compacts a transcript or a stored session. Prints what was removed and saved and the summary, or with `--json` a
-    `CompactReport`. Returns 0."""
+    """Compacts a conversation and prints what was removed and saved, and the summary. Returns 0."""
     options = read_options(args, CompactOptions)
     screen = Screen.of(args)
     _check(options)

@@ -356,8 +356,7 @@ def _item(box: Box, big: Big, usage: UsageResult, glyphs: Glyphs) -> None:
 
 
 def sizes_of(before: int, after: int) -> str:
-    """Returns the size of the context before and after an edit: `164K → 31K`, or `164K → ?` if `after` is 0, which
-    means unknown."""
+    """Returns the size before and after an edit: `164K → 31K`, or `164K → ?` if `after` is 0 (unknown)."""
     return shrinking(before, after) if after else f"{short(before)} → ?"
 
 
@@ -366,8 +365,7 @@ _BIGGEST = 8
 
 
 async def context_report(source: Source, provider: str | None) -> ContextReport:
-    """Returns the object that `ullage context --json` prints. If `provider` is given, it contains the messages in the
-    form of that provider's request."""
+    """Returns what `ullage context --json` prints, with the messages as `provider` takes them if that is given."""
     return ContextReport.of(usage_result(source.conversation), **await facts_beside(source, provider))
 
 

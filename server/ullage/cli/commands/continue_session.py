@@ -115,8 +115,7 @@ def run(args: Namespace) -> int:
 
 
 def _resume(report: ContinueReport) -> int:
-    """Runs the agent with the new session in place of this process. Returns only where a process can't be replaced,
-    with the agent's status."""
+    """Runs the agent in place of this process. Returns its status, only where a process can't be replaced."""
     program = which(report.command[0]) or report.command[0]
     if sys.platform != "win32":
         os.chdir(report.cwd)

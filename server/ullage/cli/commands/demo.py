@@ -178,8 +178,7 @@ def compacted_line(before: int, after: int, glyphs: Glyphs) -> str:
 
 
 def level_glyph(used: int, size: int, glyphs: Glyphs) -> str:
-    """Returns a circle and a space; the circle is filled by quarters according to `used / size`. Returns "" if the
-    glyphs have no circles."""
+    """Returns a circle filled by quarters of `used / size`, and a space; "" if the glyphs have no circles."""
     if not glyphs.levels:
         return ""
     last = len(glyphs.levels) - 1
@@ -204,14 +203,12 @@ class Stage(Protocol):
         ...
 
     async def pause(self, seconds: float) -> None:
-        """Waits, so that users can read the screen: `seconds`, or less if the demo runs fast or its output is not a
-        terminal."""
+        """Waits `seconds` for the user to read, or less if the demo runs fast or its output is no terminal."""
         ...
 
 
 class LiveStage:
-    """Shows a scene on a terminal by drawing the whole screen again in the same place. Pauses are multiplied by
-    `pace`."""
+    """Shows a scene by drawing the whole terminal again in place. Pauses are multiplied by `pace`."""
 
     def __init__(self, scene: Scene, live: Live, console: Console, pace: float) -> None:
         self._scene = scene
@@ -263,8 +260,7 @@ class PlainStage:
 
 @contextmanager
 def open_stage(scene: Scene, console: Console, *, fast: bool) -> Generator[Stage]:
-    """Yields a `LiveStage` if the console is a terminal, otherwise a `PlainStage`. If `fast` is true, a `LiveStage`
-    makes no pauses."""
+    """Yields a `LiveStage`, without pauses if `fast`, on a terminal; otherwise a `PlainStage`."""
     if not console.is_terminal:
         yield PlainStage(scene, console)
         return
@@ -345,8 +341,7 @@ class ConversationOptions(Struct, frozen=True, kw_only=True):
 
 
 def load_conversation(options: ConversationOptions) -> Conversation:
-    """Returns the conversation in the file, or the sample if no file is given. Raises `InputError` if the file can't be
-    read."""
+    """Returns the conversation in the file, or the sample without a file. Raises `InputError`."""
     path, window = options.file, options.window
     if path is None:
         data = files("ullage.cli").joinpath("data/sample.jsonl").read_bytes()
@@ -448,8 +443,7 @@ def _picture(scene: Scene) -> str:
 
 
 class Player:
-    """Plays one conversation: starts a server, appends the messages to a session in it, and shows the server's updates
-    in a scene."""
+    """Plays one conversation: appends its messages to a session of a server, and shows the updates in a scene."""
 
     def __init__(self, conversation: Conversation, scene: Scene, stage: Stage) -> None:
         self._conversation = conversation

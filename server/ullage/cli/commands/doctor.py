@@ -203,8 +203,7 @@ def _reach(settings: ProviderSettings) -> str:
 
 
 def retention_checks(store: StorePlace | None) -> Iterator[Check]:
-    """Yields one check for each agent that has transcripts on this machine and deletes old ones. `store` is the session
-    store's place, or None for the user's."""
+    """Yields a check for each agent with transcripts here that deletes old ones. `store`: None for the user's."""
     now = time.time_ns() // 1_000_000
     for found in find_expiring(this_machine(), AGENTS, now + _AHEAD * _DAY):
         yield Check(what="transcripts", found=_words(found, store))
@@ -350,8 +349,7 @@ class Arrival(Struct, frozen=True, kw_only=True):
 
 
 def wiring_checks(store: StorePlace | None) -> Iterator[Check]:
-    """Yields one check for each agent that something was added to. `store` is the session store's place, or None for
-    the user's."""
+    """Yields a check for each agent that something was added to. `store`: None for the user's."""
     path = local_path(store)
     arrivals = read_arrivals(path)
     for agent, wiring in all_known():
@@ -531,8 +529,7 @@ def gone_programs(receipt: Receipt) -> Iterator[str]:
 
 
 def unsafe_programs(receipt: Receipt) -> Iterator[str]:
-    """Yields, in words, what is wrong with each program that was added to an agent and would run a module of the folder
-    in which the agent works."""
+    """Yields what is wrong with each added program that would run a module of the folder where the agent works."""
     for words in _programs(receipt):
         if words[1:] == _UNSAFE:
             yield f"`{' '.join(words)}` would run a module `ullage` of a project"

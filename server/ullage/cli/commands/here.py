@@ -128,8 +128,7 @@ _FIRST_STEPS = (
 
 
 def run(args: Namespace) -> int:
-    """Prints a table of this folder's conversations, or with `--json` a `HereReport`. Returns 0. Raises `InputError` if
-    the folder of `--cwd` doesn't exist."""
+    """Prints a table of this folder's conversations, or a `HereReport`. Returns 0. Raises `InputError`."""
     options, screen = read_options(args, HereOptions), Screen.of(args)
     if options.stored or options.ids:
         _list_stored(options, screen)
@@ -307,8 +306,7 @@ _STORED_COLUMNS = (
 
 
 def _list_stored(options: HereOptions, screen: Screen) -> None:
-    """Prints a table of the conversations that Ullage stores, with `--ids` the ids alone, or with `--json` a
-    `SessionsReport`."""
+    """Prints a table of the stored conversations, with `--ids` the ids alone, or a `SessionsReport`."""
     folder = None if options.cwd is None else folder_called(options.cwd)
     with open_workspace(options.store, to_read=True) as workspace:
         sub_agents = SubAgents.of(workspace.ports.store)

@@ -202,8 +202,7 @@ def _entry_line(entry: Entry, cwd: str) -> str:
 
 
 def left_out(source: Source, options: ReadingOptions) -> LeftOut:
-    """Returns what the last compaction of the session left out. Raises `InputError` if there is none, or if its summary
-    is not readable."""
+    """Returns what the session's last compaction left out. Raises `InputError` without one, or a readable summary."""
     conversation = source.conversation
     origin = conversation.transcript.origin
     receipts = Receipts(local_path(options.store))(origin.origin_id) if origin else ()

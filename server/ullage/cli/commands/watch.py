@@ -265,8 +265,7 @@ _HOURS = 120
 
 
 def run(args: Namespace) -> int:
-    """Draws a table that changes in place until the user quits, and returns 0, or 143 after a signal to end. With
-    `--json`, prints a `WatchReport` per change."""
+    """Draws a table that changes in place until the user quits, and returns 0, or 143 after a signal to end."""
     options = read_options(args, WatchOptions)
     if not options.json:
         ask_once(options.store, Screen.of(args))
@@ -326,8 +325,7 @@ def _kept_words(store: StorePlace | None) -> str:
 
 
 def _terminal_size() -> ConsoleDimensions:
-    """Returns what the user has said by COLUMNS and LINES, but no more than the terminal has: the first of more lines
-    would not be on it."""
+    """Returns what COLUMNS and LINES say, but no more than the terminal has: the first line would be lost."""
     said = get_terminal_size()
     try:
         real = os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1)

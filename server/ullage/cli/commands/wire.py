@@ -103,8 +103,7 @@ def run_unwire(args: Namespace) -> int:
 def _planned(
     plan: Callable[[Sequence[str]], Sequence[AgentChange]], words: Sequence[str]
 ) -> tuple[list[AgentChange], list[str]]:
-    """Returns the changes of the agents of these words, or of all without any, and why others can't be changed: one
-    that is not here stops none of the others."""
+    """Returns the changes of the agents of these words, or of all, and why others can't be changed."""
     changes, failed = list[AgentChange](), list[str]()
     for asked in [[word] for word in dict.fromkeys(words)] or [[]]:
         try:

@@ -72,8 +72,7 @@ def find_message(conversation: Conversation, name: str) -> str:
 
 
 def find_edit(conversation: Conversation, name: str) -> str:
-    """Returns the id of the one edit, undone or not, whose id is `name` or begins with it. Raises `EditNotFound` if no
-    edit or several edits fit."""
+    """Returns the one edit whose id is `name` or begins with it, undone or not. Raises `EditNotFound`."""
     ids = [info.id for info in conversation.transcript.edits]
     known = f"its edits are {', '.join(ids)}" if ids else "it has no edits"
     return _only_one(EditNotFound, "edit", name, ids, f"no edit {name!r} in session {conversation.id}: {known}")
@@ -94,8 +93,7 @@ def _ambiguous(what: str, name: str, candidates: Iterable[str], count: int) -> s
 
 
 class Listed(Struct, frozen=True, kw_only=True):
-    """A conversation that was found on this machine. `session_id` is the id of the stored session that was imported
-    from it last, or None."""
+    """A conversation found on this machine, with the stored session that was last imported from it, or None."""
 
     found: Found
     session_id: str | None
@@ -120,8 +118,7 @@ def with_sessions(workspace: Workspace, discovery: Discovery) -> Listing:
 
 
 def _with_sessions(store: SessionStore, found: Sequence[Found]) -> Iterator[Listed]:
-    """Yields each conversation with the id of its stored session, if there is one. They are matched by the format and
-    the agent's own id of the conversation."""
+    """Yields each conversation with its stored session, matched by format and the agent's own id."""
     sessions: dict[tuple[str, str], str] = {}
     for imported in store.imported() if found else ():
         sessions.setdefault((imported.format, imported.origin_id), imported.session_id)
@@ -183,8 +180,7 @@ def _of_session(store: SessionStore, originals: Originals, name: str) -> tuple[O
 
 
 def choose_version(original: Original, number: int | None = None) -> Version:
-    """Returns a version of an original: the one with this number, or the newest that holds anything. Raises `NotFound`
-    if there is none."""
+    """Returns a version: the one of this number, or the newest that holds anything. Raises `NotFound`."""
     whole = [one for one in original.versions if (one.number == number if number else one.size)]
     if whole:
         return whole[-1]

@@ -151,8 +151,7 @@ async def _ask(asked: _Asked, texts: Sequence[str], patterns: Sequence[str]) -> 
 
 
 def _private(workspace: Environment) -> Sequence[str]:
-    """Returns the private patterns of all settings and all sessions: a passage may be of any session, and a pattern too
-    many hides no more than a word."""
+    """Returns the private patterns of all settings and sessions: a passage may be of any session."""
     settings = workspace.settings
     models = ("", *settings.models)
     patterns = [pattern for model in models for pattern in context_settings(settings, model).private_patterns]

@@ -141,8 +141,7 @@ def _look_after(conversation: Conversation, *, answered: bool = False, by_settin
 
 
 def _is_ours(conversation: Conversation) -> bool:
-    """Returns whether Ullage's edits make the context smaller. They do not if an agent keeps the context, behind the
-    proxy or in its own files."""
+    """Returns whether Ullage's edits make the context smaller; not if an agent keeps it."""
     return conversation.transcript.agent is None and conversation.keeper is Keeper.ULLAGE
 
 
@@ -154,8 +153,7 @@ def _start(conversation: Conversation) -> None:
 
 
 def _ended(conversation: Conversation, run: asyncio.Task[None]) -> None:
-    """Begins the next preparation after a run that ended well. Logs and publishes the error of a failed run, because no
-    caller awaits the run."""
+    """Begins the next preparation after a good run. Logs and publishes the error of another: nobody awaits it."""
     if run.cancelled():
         return
     error = run.exception()
@@ -208,8 +206,7 @@ def _due(conversation: Conversation, budget: ContextBudget) -> Action:
 
 
 async def _compact(conversation: Conversation, budget: ContextBudget) -> bool:
-    """Compacts the context, and truncates it if the compaction failed or has not helped. Returns whether `shrink` must
-    look at the context again."""
+    """Compacts, and truncates if that failed or has not helped. Returns whether `shrink` must look again."""
     before, guards = conversation.used, conversation.guards
     begun = AutoCompacting(session_id=conversation.id, used=before)
     try:
@@ -240,8 +237,7 @@ async def _compact(conversation: Conversation, budget: ContextBudget) -> bool:
 
 
 async def _plan(conversation: Conversation, budget: ContextBudget, begun: list[AutoCompacting]) -> Planned:
-    """Plans a compaction, and publishes that one has `begun` at the first plan of a run: if nothing can be compacted,
-    nothing begins."""
+    """Plans a compaction. At a run's first plan publishes that it has `begun`: there is something to compact."""
     staying = firm(conversation, budget)
     limits = tail_for(conversation, automatic_limits(aimed(budget, staying)))
     planned = await plan_within(conversation, limits, EditTrigger.AUTOMATIC, staying=staying)

@@ -252,8 +252,7 @@ def usage_update(conversation: Conversation) -> UsageUpdate | SessionInfoUpdate:
 
 
 def conversation_cost(conversation: Conversation) -> Cost | UnsetType:
-    """Returns the cost of the session so far. Unset before the first usage report, and if the price of any request is
-    unknown."""
+    """Returns the session's cost so far. Unset before the first report, or without the price of a request."""
     bill = conversation.projection.bill
     if bill.amount is None or bill == _NO_BILL:
         return UNSET
@@ -266,8 +265,7 @@ def publish_usage(conversation: Conversation) -> None:
 
 
 def publish_change(changed: Changed) -> None:
-    """Publishes a conversation's new title, and its present figures unless only events changed that change no
-    figure."""
+    """Publishes a new title, and the present figures unless the events change no figure."""
     for event in changed.events:
         if isinstance(event, SessionRenamed):
             changed.conversation.emit(SessionInfoUpdate(title=event.title))

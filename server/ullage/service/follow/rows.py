@@ -64,8 +64,7 @@ QUIET = 900_000
 
 
 def row_of(conversation: Conversation) -> FollowedRow:
-    """Returns the row of an imported or followed conversation, as far as its session says it: not live, and without a
-    process."""
+    """Returns the row of an imported or followed conversation by its session: not live, without a process."""
     meta, transcript, budget = usage_meta(conversation), conversation.transcript, conversation.budget
     origin = transcript.origin
     row = FollowedRow(
@@ -108,8 +107,7 @@ def ended(row: FollowedRow) -> FollowedRow:
 
 
 class Families:
-    """Which conversations have a name in common, at first hand or by others: forks, and runs that were resumed in
-    another file."""
+    """Which conversations share a name, directly or through others: forks, and runs in another file."""
 
     def __init__(self) -> None:
         self._above: dict[Hashable, Hashable] = {}
@@ -200,8 +198,7 @@ class LiveRows:
         return self._keep({found: self._placed(found, row, now) for found, row in self._rows.items()})
 
     def until_quiet(self, now: int) -> float:
-        """Returns the seconds until a conversation has ended because nothing was written for long; `inf` if none
-        will."""
+        """Returns the seconds until a conversation has ended because nothing was written; `inf` if none will."""
         lively = (row for row in self._rows.values() if row.live and row.process_id is None)
         return min(((row.updated_at + QUIET - now + 1) / 1000 for row in lively), default=inf)
 
@@ -230,8 +227,7 @@ class LiveRows:
         return self._show({one: None for found in changed for one in self._family_of(found)})
 
     def _family_of(self, found: FoundFile) -> list[FoundFile]:
-        """Returns the followed files that have the same beginning as this one, which is among them if it is
-        followed."""
+        """Returns the followed files that begin as this one, which is among them if it is followed."""
         family = self._families.of(found)
         return [one for one in self._rows if self._families.of(one) == family]
 
@@ -405,16 +401,14 @@ class Following:
 
 
 def replaces(row: FollowedRow, other: FollowedRow) -> bool:
-    """Returns whether a row is of the same file as another, or of the same conversation in a database, with another
-    session: the file was written again."""
+    """Returns whether a row is of another's file or conversation with another session: it was written again."""
     place = kept_path(row.path, row.agent_session_id)
     is_same = place == kept_path(other.path, other.agent_session_id) != ""
     return is_same and row.session_id != other.session_id
 
 
 def _stands_for(row: FollowedRow, other: FollowedRow) -> bool:
-    """Returns whether a row is shown in the place of another one: it is of the conversation that has started that one,
-    a sub-agent's, or names it as its fork."""
+    """Returns whether a row is shown in another's place: it has started that one, or is its fork's origin."""
     if row.agent != other.agent:
         return False
     return row.agent_session_id == other.parent != "" or other.agent_session_id in row.forks
@@ -555,8 +549,7 @@ class CatalogueRows:
 
 
 def _finished(projecting: Coroutine[Any, Any, Conversation]) -> Conversation:
-    """Returns the conversation, projected in a loop of its own. A command may ask in a coroutine, beside which nothing
-    runs."""
+    """Returns the conversation, projected in a loop of its own: a command may ask in a coroutine."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -566,14 +559,12 @@ def _finished(projecting: Coroutine[Any, Any, Conversation]) -> Conversation:
 
 
 def ends_with_edit(transcript: ImportedTranscript) -> bool:
-    """Returns whether an edit of the context follows the last report: only the whole conversation then says its
-    figure."""
+    """Returns whether an edit follows the last report: only the whole conversation then says its figure."""
     return _last_report(transcript.events)[2]
 
 
 def ends_with_compaction(transcript: ImportedTranscript) -> bool:
-    """Returns whether the last edit of the context is a compaction by the agent, after which nothing is known of what
-    was said before."""
+    """Returns whether the last edit is a compaction by the agent, which hides what was said before."""
     edits = (event.edit for event in reversed(transcript.events) if isinstance(event, ContextEdited))
     last = next(edits, None)
     return isinstance(last, CompactionEdit) and last.by_agent and not last.kept

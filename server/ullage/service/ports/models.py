@@ -64,13 +64,11 @@ class Provider(Protocol):
         ...
 
     def stream(self, request: ModelRequest, /) -> AsyncGenerator[Fragment]:
-        """Yields the fragments of the answer while it is written, up to `Finished`. Close the generator
-        (`contextlib.aclosing`) to end the request."""
+        """Yields the answer's fragments up to `Finished`. Closing it (`contextlib.aclosing`) ends the request."""
         ...
 
     async def count_tokens(self, request: ModelRequest, /) -> int | None:
-        """Returns the tokens of the request's prompt by the provider's own count, or None if the provider offers no
-        count."""
+        """Returns the prompt's tokens by the provider's own count, or None if it offers none."""
         ...
 
     async def check(self, model: str, /) -> str:
@@ -122,8 +120,7 @@ class EditorModels(Protocol):
         ...
 
     def stream(self, model: str, purpose: Purpose, messages: tuple[SpokenMessage, ...], /) -> AsyncGenerator[str]:
-        """Yields the pieces of a model's answer while it is written. Close the generator to end the request. Raises
-        `ProviderError`."""
+        """Yields the pieces of a model's answer. Closing it ends the request. Raises `ProviderError`."""
         ...
 
     async def count(self, model: str, messages: tuple[SpokenMessage, ...], /) -> int | None:
@@ -187,8 +184,7 @@ class Permissions(Protocol):
     """Asks the user whether a tool call may be made."""
 
     async def ask(self, session_id: str, call: ToolCall) -> PermissionAnswer:
-        """Shows the user the tool call and returns the user's answer. If the task is cancelled, the question is
-        withdrawn."""
+        """Asks the user about the tool call. If the task is cancelled, the question is withdrawn."""
         ...
 
 
@@ -277,8 +273,7 @@ class SessionTools(Protocol):
         ...
 
     async def refresh(self, session_id: str) -> None:
-        """Called before each request of the turn, and before `offered`. Finds out which tools there are now, if they
-        may have changed. Never raises."""
+        """Finds out, before each request and `offered`, which tools there are now. Never raises."""
         ...
 
     def offered(self, session_id: str, declared: Sequence[ToolDefinition]) -> tuple[ToolDefinition, ...]:
@@ -287,8 +282,7 @@ class SessionTools(Protocol):
         ...
 
     def reminder(self, session_id: str) -> str:
-        """Returns a text that is sent with each request for as long as the session's mode asks for it, or "". It is
-        not part of the transcript."""
+        """Returns a text sent with each request while the session's mode asks for it, or "". Not in the transcript."""
         ...
 
     def describe(self, session_id: str, use: ToolUseBlock) -> ToolAbout | None:
@@ -300,8 +294,7 @@ class SessionTools(Protocol):
         ...
 
     async def run(self, session_id: str, use: ToolUseBlock) -> ToolOutcome:
-        """Runs a call of one of the door's tools and returns its result, also if it fails. Cancelling the task cancels
-        the call."""
+        """Runs a call of a door's tool and returns its result, also if it fails. Cancelled with its task."""
         ...
 
 
@@ -329,8 +322,7 @@ class LinkedFiles(Protocol):
     """Finds and reads the files that a prompt links to."""
 
     async def find(self, session_id: str, cwd: str, path: str) -> LinkedFile | None:
-        """Returns the file or folder at a path, which is absolute or relative to the session's folder `cwd`. Returns
-        None if there is none."""
+        """Returns the file or folder at a path, absolute or relative to the session's `cwd`, or None."""
         ...
 
     async def read(self, session_id: str, file: LinkedFile) -> FileContent:
@@ -638,6 +630,5 @@ class ContinuesSessions(Protocol):
         ...
 
     async def write(self, preview_id: str) -> ContinuingResult:
-        """Writes a planned session, and forgets it. Raises `PreviewExpired` if no such session is planned any more, and
-        `InvalidRequest` if it can't be written."""
+        """Writes a planned session and forgets it. Raises `PreviewExpired`, or `InvalidRequest` if that fails."""
         ...

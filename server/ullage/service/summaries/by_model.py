@@ -123,8 +123,7 @@ class ModelSummarizer:
         return self._reading.request.model
 
     async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: "Reader") -> SummaryStream:
-        """Begins a summary. Reading `pieces` of the result sends the request; it raises `AnswerBroken` if the answer is
-        not a summary, and the provider's errors."""
+        """Begins a summary. Reading `pieces` sends the request, and raises `AnswerBroken` or the provider's errors."""
         beside = await compose_beside(request, counter, reader)
         room = text_room(request, beside.ledger, counter, beside.page)
         pieces = with_page(self._write(request, room, counter, beside), beside.page)
@@ -206,8 +205,7 @@ class ModelSummarizer:
         check_draft(draft, written, room, counter)
 
     async def _paid(self, asked: ModelRequest) -> AsyncGenerator[Fragment]:
-        """Yields the fragments of the answer. Its usage is passed to `Progress.spent` at the end, also if the answer
-        breaks off."""
+        """Yields the answer's fragments. Its usage goes to `Progress.spent` at the end, also if it breaks off."""
         usage = None
         try:
             async with aclosing(stream_with_retries(self._provider, asked, self._waits)) as fragments:
@@ -239,8 +237,7 @@ class SealingSummarizer:
         return self._request.model
 
     async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: "Reader") -> SummaryStream:
-        """Requests the provider's compaction, then begins the offline summary, or `fallback`'s. Raises the provider's
-        errors, except a refusal to compact."""
+        """Requests the provider's compaction, then begins the offline summary, or `fallback`'s."""
         try:
             sealed = await self._seal(request)
         except (AnswerBroken, InvalidRequest):
@@ -332,8 +329,7 @@ def _reading(conversation: Conversation, skip: int) -> Reading:
 
 
 def _compacts(conversation: Conversation, skip: int) -> bool:
-    """Returns whether the provider itself is asked to compact: it can, the context is large enough, and no message is
-    skipped."""
+    """Returns whether the provider is to compact: it can, the context is large enough, nothing is skipped."""
     least = _provider(conversation).capabilities(_model(conversation)).compacts_from
     return least is not None and conversation.used >= least and not skip
 
@@ -352,8 +348,7 @@ def _request(conversation: Conversation, max_output: int | None, *, compacts: bo
 
 
 class OfflineSummarizer:
-    """Composes the summary by code alone, in a thread, so that the event loop stays free. `pieces` yields it section by
-    section."""
+    """Composes the summary by code alone, in a thread. `pieces` yields it section by section."""
 
     @property
     def name(self) -> str:
@@ -365,8 +360,7 @@ class OfflineSummarizer:
 
 
 async def compose_in_thread(request: SummaryRequest, counter: TokenCounter, reader: "Reader") -> "Composition":
-    """Returns the offline summary and ledger for a request, composed in a thread. Cancelling the task ends the thread's
-    work, too."""
+    """Returns the offline summary and ledger, composed in a thread that ends with the task."""
     # Imported on use: commands that write no summary are to start soon.
     from ullage.service.plan import in_thread  # noqa: PLC0415
     from ullage.summary.composition import compose  # noqa: PLC0415
@@ -475,8 +469,7 @@ async def summary_request(conversation: Conversation, planned: Planned, focus: s
 
 
 def _without_oldest(request: SummaryRequest, skip: int) -> SummaryRequest:
-    """Returns the request without `skip` of the oldest message groups. Whole groups are left out, so that a tool
-    call and its result stay together."""
+    """Returns the request without the `skip` oldest groups of messages, which keep calls with results."""
     if not skip:
         return request
     left = {message.id for message in without_oldest(request.messages, request.kept, skip)}
@@ -509,8 +502,7 @@ async def _logged(conversation: Conversation, planned: Planned) -> dict[str, tup
 
 
 def _earlier(logged: dict[str, tuple[int, Message]], planned: Planned) -> dict[int, Message]:
-    """Returns the messages that earlier compactions archived, by their indices. Empty if the log has not their
-    content."""
+    """Returns the messages that earlier compactions archived, by index; none if the log lacks their content."""
     known = {item.message.id for item in planned.plan.head}
     earlier = {
         index: message for index, message in logged.values() if index < planned.plan.end and message.id not in known
@@ -567,8 +559,7 @@ def _unread(conversation: Conversation) -> Sequence[Item]:
 
 
 def conversation_key(conversation: Conversation) -> str:
-    """Returns the key under which a reader remembers what it has folded of a conversation: other private patterns make
-    other messages."""
+    """Returns the key under which a reader remembers a conversation: private patterns change its messages."""
     return "\n".join((conversation.id, *conversation.settings.private_patterns))
 
 
@@ -643,8 +634,7 @@ async def write_summary(
 
 
 def _holding(conversation: Conversation) -> Preparation | None:
-    """Returns the preparation if no edit was made since it began, so that its messages are still the beginning of the
-    view. Otherwise returns None."""
+    """Returns the preparation if no edit was made since it began: its messages still begin the view."""
     found = conversation.work.preparation
     return found if found is not None and found.edits_seen == conversation.edits_seen else None
 

@@ -201,8 +201,7 @@ class FolderMemory:
 
 @contextmanager
 def _worded(path: MemoryPath) -> Generator[None]:
-    """Converts an `OSError` in the `with` block to an error with words for a model: `NotFound` if there is nothing at
-    `path`, else `StoreUnavailable`."""
+    """Converts `OSError` to an error for a model: `NotFound` without anything at `path`, or `StoreUnavailable`."""
     try:
         yield
     except OSError as error:
@@ -218,8 +217,7 @@ def _no_such(path: MemoryPath) -> NotFound:
 
 @contextmanager
 def _made(base: Folder, path: MemoryPath) -> Generator[Folder]:
-    """Opens the folder `path`, made with its parents where they are missing, and yields it. Raises `Conflict` if a part
-    of the path is a file."""
+    """Makes the folder `path` with its parents and yields it opened. Raises `Conflict` if a part is a file."""
     with ExitStack() as stack:
         current = base
         for depth, name in enumerate(path.parts):
@@ -252,8 +250,7 @@ def _check_depth(found: Sequence[Found], old: MemoryPath, new: MemoryPath) -> No
 
 
 def _place(base: Folder, parent: Folder, name: str, data: bytes) -> None:
-    """Writes `data` as the complete file `name` in the folder `parent`, replacing an older one. If that fails, nothing
-    has changed."""
+    """Writes the complete file `name` in the folder `parent`. If that fails, nothing has changed."""
     fresh = unfinished_name()
     try:
         base.write_new(fresh, data)

@@ -58,13 +58,11 @@ class Folder(Protocol):
         ...
 
     def move(self, name: str, target: Self, new_name: str) -> None:
-        """Moves `name` into the folder `target` under `new_name`. An existing file of that name is replaced in one
-        step."""
+        """Moves `name` into `target` as `new_name`, in place of a file of that name, in one step."""
         ...
 
     def remove(self, name: str) -> None:
-        """Removes a file, a link (not the file that it leads to) or a folder with everything in it. Failures are
-        ignored."""
+        """Removes a file, a link itself, or a folder with everything in it. Ignores failures."""
         ...
 
 
@@ -79,8 +77,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def folder_at(base: Folder, parts: Sequence[str]) -> Generator[Folder]:
-    """Opens the folder to which the names `parts` lead from `base`, and yields it. Raises `OSError` if one of them is
-    not a folder."""
+    """Opens the folder at the names `parts` from `base`, and yields it. Raises `OSError` if one is no folder."""
     with ExitStack() as opened:
         current = base
         for name in parts:
@@ -143,8 +140,7 @@ class DescriptorFolder:
     @classmethod
     @contextmanager
     def open(cls, base: Path) -> Generator["DescriptorFolder"]:
-        """Opens the base folder of a memory in a `with` block. Links on the way to it are followed. Raises `OSError` if
-        it is not a folder."""
+        """Opens the memory's base folder for a block, following links on the way to it. Raises `OSError`."""
         with _closing(os.open(base, os.O_RDONLY | _DIRECTORY)) as descriptor:
             yield cls(descriptor)
 
@@ -225,8 +221,7 @@ class PathFolder:
     @classmethod
     @contextmanager
     def open(cls, base: Path) -> Generator["PathFolder"]:
-        """Opens the base folder of a memory in a `with` block. Links on the way to it are followed. Raises `OSError` if
-        it is not a folder."""
+        """Opens the memory's base folder for a block, following links on the way to it. Raises `OSError`."""
         if not base.is_dir():
             raise NotADirectoryError(str(base))
         yield cls(base.resolve())

@@ -135,8 +135,7 @@ class LocalCopy(SqliteStore):
             session_table.delete_session(connection, session_id, partial(drop_rows, connection))
 
     def keep(self, session_id: str, records: Sequence[Record], *, is_new: bool = False) -> None:
-        """Keeps records that the server has. Does nothing for a session with unsent records. Raises what
-        `SessionStore.create` or `append` does."""
+        """Keeps records that the server has, unless the session has unsent ones. Raises as `SessionStore`."""
         with self._writing(session_id) as connection:
             if _is_unsent(connection, session_id):
                 return
@@ -146,8 +145,7 @@ class LocalCopy(SqliteStore):
                 session_table.append_records(connection, session_id, records)
 
     def forget(self, session_id: str) -> None:
-        """Deletes the copy of a session that the server doesn't have any more. Does nothing if there is none, or one
-        with unsent records."""
+        """Deletes the copy of a session that the server lacks, unless it has unsent records."""
         with self._writing_alone() as connection:
             row = copied_rows.find_row(connection, session_id)
             if row is not None and not row.deleted and not _is_unsent(connection, session_id):
@@ -240,8 +238,7 @@ class LocalCopy(SqliteStore):
             )
 
     def settle(self, done: Sequence[Settled]) -> bool:
-        """Takes note of all that the server has now, in one transaction. Returns False, and changes nothing, if one of
-        the sessions was changed meanwhile."""
+        """Notes all that the server has now, in one transaction. Returns False if a session changed meanwhile."""
         with self._writing_alone() as connection:
             for one in done:
                 sent = one.sent
@@ -256,8 +253,7 @@ class LocalCopy(SqliteStore):
         return True
 
     def moved(self, after: int = 0) -> tuple[tuple[int, str, str], ...]:
-        """Returns the sessions whose continuation on this machine is in another session: a number that grows, the
-        session and the other one; those after a number."""
+        """Returns the sessions continued in another one after a number: their numbers, and both sessions."""
         with self.reading() as connection:
             found = connection.execute(
                 "SELECT number, session_id, fork_id FROM moved WHERE number > ? ORDER BY number", (after,)
@@ -426,8 +422,7 @@ class _Sending:
         self.done.append(Settled(sent=one, moved_to=one.session_id))
 
     def _moved_parent(self, row: SessionRow, there: SessionRow | None) -> _Moved | None:
-        """Returns where the place is at which a fork begins, if that is in another session now. None for a fork that
-        the server has at the old place."""
+        """Returns where a fork's beginning is now, if in another session; None if the server has it in its place."""
         parent = self._moved.get(row.parent_id or "")
         if parent is None or (row.fork_position or 0) < parent.start:
             return None
@@ -558,8 +553,7 @@ def _shifted(record: RecordRow, by: _Moved) -> RecordRow:
 
 
 def _new_id(session_id: str, first: RecordRow) -> str:
-    """Returns an id that looks as others do, and is the same each time for the continuation that begins with this
-    record."""
+    """Returns an id for the continuation that begins with this record, the same each time."""
     position, timestamp, *_, payload = first
     name = f"{session_id}\0{position}\0{timestamp}\0".encode("utf-8", "surrogatepass")
     return f"s_{timestamp:011x}{blake2b(name + payload, digest_size=5).hexdigest()}"

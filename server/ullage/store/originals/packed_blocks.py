@@ -139,8 +139,7 @@ class Blocks:
         return made or 0
 
     def reopen(self, block_id: int | None) -> tuple[int, int] | None:
-        """Returns the id and the size of a block to which more is added, unpacked if it was small. Returns None if the
-        block is missing or full."""
+        """Returns the id and size of a block to add to, unpacked if it was small; None if missing or full."""
         row = self._connection.execute(
             "SELECT size, data IS NULL FROM blocks WHERE block_id = ?", (block_id,)
         ).fetchone()

@@ -173,8 +173,7 @@ def remove(connection: sqlite3.Connection, root: str) -> None:
 
 
 def sweep(connection: sqlite3.Connection, blocks: Blocks) -> None:
-    """Deletes blocks that no version refers to, overwrites the parts of the others that no version refers to, and gives
-    the room back to the disk."""
+    """Deletes and overwrites what no version refers to, and gives the room back to the disk."""
     with transaction(connection, "IMMEDIATE"):
         unused = "block_id NOT IN (SELECT block_id FROM runs)"
         connection.execute(f"DELETE FROM loose WHERE {unused}")

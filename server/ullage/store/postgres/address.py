@@ -43,8 +43,7 @@ def _split(address: str) -> SplitResult:
 
 
 def _hosts(parts: SplitResult, options: Mapping[str, str]) -> Iterator[str]:
-    """Yields the hosts that libpq tries, from the address, else from the environment. Several are separated by
-    commas."""
+    """Yields the hosts that libpq tries, of the address, else of the environment, separated by commas."""
     yield from (options.get("host") or ",".join(_named(parts)) or os.environ.get("PGHOST", "")).split(",")
     yield from (options.get("hostaddr") or os.environ.get("PGHOSTADDR", "")).split(",")
 

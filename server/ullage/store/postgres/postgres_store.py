@@ -211,8 +211,7 @@ class PostgresStore(TableStore):
             forget_words(connection)
 
     def erase_deleted(self, *, rewrite: bool = False) -> None:
-        """Does nothing: rows and words are gone, and the server gives their room to others when it cleans up
-        (`autovacuum`)."""
+        """Does nothing: rows and words are gone, and the server reuses their room (`autovacuum`)."""
         del rewrite
 
     def owner(self, session_id: str) -> tuple[str, str | None]:
@@ -244,8 +243,7 @@ class PostgresStore(TableStore):
             super().append(session_id, records)
 
     def _write_once(self, write: Callable[[], None], session_id: str, records: Sequence[Record]) -> None:
-        """Writes records, and if the connection was lost meanwhile, finds out whether they are written, and writes them
-        again if not."""
+        """Writes records; if the connection was lost, finds out whether they are written, and writes them if not."""
         # Each idle connection of the pool may be one that the server has closed.
         for left in reversed(range(_MOST_CONNECTIONS + 1)):
             try:
@@ -375,8 +373,7 @@ def find_members(connection: Connection) -> Mapping[str, tuple[str, ...]]:
 
 
 def find_own(connection: Connection, workspace: str) -> tuple[str, ...]:
-    """Returns the ids of the role's own sessions in a workspace. A superuser sees those of others, too, with the same
-    workspace."""
+    """Returns the role's own sessions in a workspace; a superuser's, too, of the same workspace."""
     rows = connection.execute(
         "SELECT session_id FROM sessions WHERE owner = current_user AND workspace = ? AND NOT deleted", (workspace,)
     )

@@ -49,8 +49,7 @@ class Appenders:
             self._places.put(None)
 
     def append(self, values: Sequence[Value]) -> bool:
-        """Calls `append_record` with these values, and publishes the change. Returns whether it has appended. Raises
-        psycopg's errors."""
+        """Calls `append_record` and publishes the change. Returns whether it has appended. Raises psycopg's errors."""
         try:
             appender = self._places.get(timeout=self._pool.timeout)
         except Empty:
@@ -277,8 +276,7 @@ class PoolTransaction:
 
 
 def commit(connection: PostgresConnection, server: str) -> None:
-    """Commits, or raises `StoreUnavailable` if the server has rolled back, which it does without an error after a
-    statement that failed."""
+    """Commits. Raises `StoreUnavailable` if the server rolled back, silently, after a failed statement."""
     committed = connection.execute(b"COMMIT")
     if committed.statusmessage != "COMMIT":
         raise unavailable(server, f"has not committed ({committed.statusmessage}): try again")

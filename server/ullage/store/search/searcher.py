@@ -301,8 +301,7 @@ def _score_rows(connection: WordIndex, query: Query, terms: Terms, scope: Scope,
 
 
 def _best_rows(connection: WordIndex, scores: Mapping[int, float], most: int) -> list[int]:
-    """Returns the `most` rows with the highest scores, best first; of those with the same words the shorter ones are
-    better."""
+    """Returns the `most` rows of the highest scores, best first; of the same words the shorter ones."""
     best = nlargest(most, scores, key=lambda row: (scores[row], row))
     lengths = connection.row_lengths(best)
     shortened = {row: scores[row] / (1 + max(0, lengths[row] - _SHORT) / _LONG) for row in best}

@@ -322,8 +322,7 @@ class FollowedNow(InCatalogue):
 
 
 def forgotten_key(path: str, origin_id: str) -> str:
-    """Returns what names a conversation among those that are to be forgotten. `path` is that of its file or its
-    database."""
+    """Returns the name of a conversation that is to be forgotten. `path` is its file's or database's."""
     return f"{path}\n{origin_id}" if path.endswith(DATABASES) else path
 
 
@@ -442,8 +441,7 @@ class SqliteReadings(InCatalogue):
         return None
 
     def write(self, reading: KeptReading) -> None:
-        """Keeps a reading, as `KeptReadings.write` describes; one that has no room by itself is not kept. Raises
-        `StoreUnavailable`."""
+        """Keeps a reading as `KeptReadings.write`, unless it has no room by itself. Raises `StoreUnavailable`."""
         data = msgspec.msgpack.encode(reading)
         if len(data) > _READINGS_BYTES:
             return
@@ -578,8 +576,7 @@ class Keeping(InCatalogue):
         return bool(rows[0][0]) if rows else None
 
     def answer(self, *, keep: bool) -> None:
-        """Notes the answer. A process that already follows takes notice of it when it starts again. Raises
-        `StoreUnavailable`."""
+        """Notes the answer, which a process that follows reads at its next start. Raises `StoreUnavailable`."""
         with self._file.to_write() as catalogue:
             at = time.time_ns() // 1_000_000
             catalogue.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (_KEEP, int(keep), at))

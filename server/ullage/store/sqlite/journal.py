@@ -73,8 +73,7 @@ def lacks_shared_memory(error: Exception) -> bool:
 
 
 def leave_log(path: Path) -> None:
-    """Gives a database a rollback journal, also one whose write-ahead log was begun on another file system. Raises
-    `sqlite3.Error`."""
+    """Gives a database a rollback journal, also if its log was begun elsewhere. Raises `sqlite3.Error`."""
     with closing(sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None)) as connection:
         # A process that has the file for itself keeps the index of the log in its own memory.
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")

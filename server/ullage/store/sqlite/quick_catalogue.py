@@ -55,8 +55,7 @@ def keep_told(store: str, agent_session_id: str, window: "int | None", said: byt
 
 
 def read_said(store: str) -> "list[tuple[int, bytes]]":
-    """Returns what agents have said of conversations, each with the time in Unix milliseconds, the newest first. Raises
-    `OSError`."""
+    """Returns what agents said of conversations, with Unix milliseconds, newest first. Raises `OSError`."""
 
     def read(catalogue: "sqlite3.Connection") -> "list[tuple[int, bytes]]":
         return catalogue.execute("SELECT at, said FROM told ORDER BY at DESC").fetchall()

@@ -200,8 +200,7 @@ class Fts5Transactions:
 
 
 def _levels(index: WordIndex) -> int:
-    """Returns the number of levels of the index: in the record of its structure, the number of seven bits a byte after
-    four bytes."""
+    """Returns the levels of the index: in its structure record, a number of seven bits a byte after four bytes."""
     (structure,) = index.execute("SELECT block FROM message_words_data WHERE id = 10").fetchone()
     levels = 0
     for byte in structure[4:]:

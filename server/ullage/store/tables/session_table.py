@@ -74,8 +74,7 @@ class Connection(Protocol):
         ...
 
     def stream(self, statement: str, values: Sequence[Any], /) -> Stream:
-        """Runs a statement and yields its rows as they are taken. The connection is in use until the last row is taken
-        or the stream is closed."""
+        """Runs a statement and yields its rows. The connection is in use until the stream is read or closed."""
         ...
 
     def executemany(self, statement: str, values: Iterable[Sequence[Any]], /) -> Any:
@@ -84,8 +83,7 @@ class Connection(Protocol):
 
 
 def marks(values: Sized, mark: str = "?") -> str:
-    """Returns a placeholder for each of the values, separated by commas. Many values in one statement take a server
-    less time than many statements."""
+    """Returns placeholders for the values: many values in one statement are faster than many statements."""
     return ", ".join([mark] * len(values))
 
 
@@ -102,8 +100,7 @@ def encode_event(event: Event) -> bytes:
 
 
 def decode_event(payload: bytes) -> Event:
-    """Returns the event that `encode_event` encoded, also from a packed payload. Raises `msgspec.DecodeError` if the
-    payload is not an event."""
+    """Returns the event of a payload, also a packed one. Raises `msgspec.DecodeError` if it is none."""
     payload = unpacked(payload)
     try:
         return _DECODER.decode(payload)
@@ -189,8 +186,7 @@ def read_records(connection: Connection, session_id: str, start: int, stop: int)
 
 
 def read_messages(connection: Connection, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
-    """Returns the records that appended the session's messages with `start <= index < stop`, inherited ones
-    included."""
+    """Returns the records of messages with `start <= index < stop`, inherited ones too."""
     return _read_by_index(
         connection,
         session_id,
@@ -212,8 +208,7 @@ def read_edits(connection: Connection, session_id: str) -> tuple[Record, ...]:
 
 
 def find_tail(connection: Connection, session_id: str, stop: int = NO_END) -> Tail:
-    """Returns the last record before `stop`, the session's own or an inherited one. Returns `Tail()` if there is
-    none."""
+    """Returns the last record before `stop`, also an inherited one, or `Tail()` if there is none."""
     for span in lineage(connection, session_id, stop):
         row = connection.execute(
             "SELECT position, messages FROM records WHERE session_id = ? AND position < ? "
@@ -233,8 +228,7 @@ def find_in_lineage(connection: Connection, session_id: str, message_id: str) ->
 
 
 def find_index(connection: Connection, session_id: str, message_id: str) -> int | None:
-    """Returns the message's index among the appended messages, from 0; the last one's if there are several. Returns
-    None if there is no such message."""
+    """Returns the message's index among the appended ones, from 0, the last of several; None without it."""
     row = _find_by_id(connection, session_id, message_id, "messages")
     return None if row is None else row[0] - 1
 
@@ -264,8 +258,7 @@ def insert_records(connection: Connection, session_id: str, tail: Tail, records:
 
 
 def check_positions(session_id: str, expected: int, records: Sequence[Record]) -> None:
-    """Raises `ConcurrentAppend` if the first record's position is not `expected`, and `InvalidRequest` if positions
-    have gaps."""
+    """Raises `ConcurrentAppend` if the first position is not `expected`, `InvalidRequest` for gaps."""
     positions = [record.position for record in records]
     if positions and positions[0] != expected:
         raise ConcurrentAppend(
@@ -401,8 +394,7 @@ def insert_session(connection: Connection, session_id: str, records: Sequence[Re
 
 
 def append_records(connection: Connection, session_id: str, records: Sequence[Record]) -> None:
-    """Appends records to the session's log, and brings its listed facts up to date. Raises `SessionNotFound` and
-    `ConcurrentAppend`."""
+    """Appends records and updates the session's facts. Raises `SessionNotFound` and `ConcurrentAppend`."""
     facts, tail = _find_end(connection, session_id)
     insert_records(connection, session_id, tail, records)
     folded = fold_facts(facts, (record.event for record in records))
@@ -471,8 +463,7 @@ def find_info(connection: Connection, session_id: str) -> SessionInfo:
 
 
 def list_sessions(connection: Connection, cwd: str | None, limit: int, offset: int) -> tuple[SessionInfo, ...]:
-    """Returns at most `limit` listed sessions after the first `offset`, last changed first: all, or those with exactly
-    the folder `cwd`."""
+    """Returns at most `limit` listed sessions after `offset`, last changed first, of all or the folder `cwd`."""
     where, values = ("", ()) if cwd is None else ("AND s.cwd = ?", (storable(cwd),))
     rows = connection.execute(
         f"{_INFO} {where} ORDER BY updated_at DESC, s.rowid DESC LIMIT ? OFFSET ?", (*values, limit, offset)
@@ -491,8 +482,7 @@ def find_ids(connection: Connection, prefix: str, limit: int) -> tuple[str, ...]
 
 
 def sessions_with(connection: Connection, message_id: str) -> tuple[str, ...]:
-    """Returns the ids of the listed sessions whose own records, not inherited ones, append a message with this id, last
-    created first."""
+    """Returns the listed sessions whose own records append a message with this id, last created first."""
     rows = connection.execute(
         "SELECT session_id FROM sessions s WHERE NOT deleted AND EXISTS (SELECT 1 FROM records INDEXED BY message_ids "
         "WHERE session_id = s.session_id AND message_id = ?) ORDER BY created_at DESC, rowid DESC",
