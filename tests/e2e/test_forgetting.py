@@ -19,8 +19,7 @@ from support.postgres_server import needs_postgres
 from support.watcher import Watcher
 from ullage.cli.commands.hook import note_receipt
 from ullage.cli.statusline.files import keep
-from ullage.store.originals.packed_blocks import Blocks
-from ullage.store.originals.sqlite_originals import SqliteOriginals
+from ullage.store.originals.sqlite_originals import Blocks, SqliteOriginals
 
 # Conversations, and phrases in each.
 _CONVERSATIONS, _PHRASES = 4, 15

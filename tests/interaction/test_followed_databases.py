@@ -17,8 +17,7 @@ from ullage.model.events import MessageAppended
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.ports.agent_files import FoundFile, Growth, LastRows, Mark, Pieces
 from ullage.service.sessions import import_or_continue
-from ullage.system.growing_files import GrowingFiles
-from ullage.system.transcript_files import read_transcript_file
+from ullage.system.growing_files import GrowingFiles, read_transcript_file
 
 
 class Rig:

@@ -17,7 +17,7 @@ from support.follower_ports import follower_ports
 from support.log_trees import to_bytes
 from support.session_log import line, say
 from support.workspace import TestClient, build_test_client
-from ullage.app.running_now import LiveRowsShown
+from ullage.app.catalogue import LiveRowsShown
 from ullage.host.side_files import CATALOGUE, LIVE, beside
 from ullage.model.errors import StoreUnavailable
 from ullage.model.usage import (

@@ -18,8 +18,7 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.ports.agent_files import FoundFile
 from ullage.service.sessions import import_or_continue
-from ullage.system.growing_files import GrowingFiles
-from ullage.system.transcript_files import read_transcript_file
+from ullage.system.growing_files import GrowingFiles, read_transcript_file
 
 # Files of agents that hold no conversation, or not its beginning.
 NO_LOGS = {

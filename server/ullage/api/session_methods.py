@@ -633,7 +633,7 @@ def _read_transcript(params: ImportParams) -> ImportedTranscript:
 
 
 def _import_document(params: ImportParams) -> Document:
-    from ullage.system.transcript_files import read_transcript_file  # noqa: PLC0415
+    from ullage.system.growing_files import read_transcript_file  # noqa: PLC0415
 
     if params.text is not None:
         return parse_document(params.text.encode(errors="surrogatepass"), "text", params.run)

@@ -3,9 +3,10 @@
 The figures come from the catalogue, and from the files that have changed since. Of a file of records only the ends are
 read, as far as they say the figure. What has not changed is not read again.
 
-What the store lacks is read so that a search finds everything, the last changed first. What is left when the reading is
-ended is read by the next one.
-"""
+What the store lacks is read so that a search finds everything, the last changed first. What is left when the reading
+is ended is read by the next one.
+
+Also what runs on this machine now: agents with their conversations, and the process that follows these."""
 
 import asyncio
 import logging
@@ -20,6 +21,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from ullage.agents.agent import Facts
@@ -27,11 +29,11 @@ from ullage.agents.discovery import Discovery, Found, UnreadFile, Wanted, is_in,
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import detect_format, format_of
-from ullage.app.running_now import live_now
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.formats.transcripts.format import Format, from_last_answer
-from ullage.host.side_files import READER, beside
+from ullage.host import this_system
+from ullage.host.side_files import LIVE, READER, beside
 from ullage.model.errors import (
     InputError,
     InvalidRequest,
@@ -43,7 +45,7 @@ from ullage.model.errors import (
 )
 from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.model.settings import Notices
-from ullage.model.usage import FollowedRow, UsageSource
+from ullage.model.usage import FollowedRow, LiveSessions, UsageSource
 from ullage.service.archive.search import index_session
 from ullage.service.conversation.usage import LONG
 from ullage.service.conversation.workspace import Workspace
@@ -59,6 +61,7 @@ from ullage.service.follow.rows import (
 )
 from ullage.service.ports.agent_files import FoundFile
 from ullage.store.sqlite.catalogue import (
+    FollowedNow,
     ForgottenList,
     KnownConversation,
     SqliteCatalogue,
@@ -67,19 +70,83 @@ from ullage.store.sqlite.catalogue import (
     forgotten_key,
 )
 from ullage.store.store_place import StorePlace, is_there, local_path
-from ullage.system.growing_files import GrowingFiles
-from ullage.system.shared_files import FileLease
-from ullage.system.transcript_files import read_database, read_transcript_file
+from ullage.system.growing_files import GrowingFiles, read_database, read_transcript_file
+from ullage.system.shared_files import FileLease, replace_file
 from ullage.watch.candidates import (
     Candidate,
     FileEnds,
     file_ends,
     find_candidates,
+    find_processes,
     has_any,
     read_fact_files,
     reason_of,
     this_machine,
 )
+
+
+class LiveRowsShown:
+    """Where the process that follows into the store at `store` shows what it follows (`LiveFile`): in the catalogue,
+    and in the live file next to the store, a copy for editors and for programs that start once for each figure.
+    `on_desktop` says whether that process tells the user what is due by notifications of the operating system."""
+
+    def __init__(self, store: Path, on_desktop: Callable[[], bool] = lambda: False) -> None:
+        self._on_desktop = on_desktop
+        self._catalogue = FollowedNow(store)
+        self._path = beside(store, LIVE)
+
+    def write(self, sessions: LiveSessions) -> None:
+        """Replaces what is shown, in the file at once as a whole. Raises `StoreUnavailable`."""
+        try:
+            self._catalogue.write(sessions)
+        finally:
+            replace_file(self._path, msgspec.json.encode(replace(sessions, desktop=self._on_desktop())))
+
+    def read(self) -> LiveSessions | None:
+        """Returns what is shown, or None if it has not changed since the last call, or can't be read."""
+        return self._catalogue.read()
+
+    def close(self) -> None:
+        """Closes what `read` keeps open."""
+        self._catalogue.close()
+
+
+def running_agents() -> Mapping[tuple[str, str], int | None]:
+    """Returns the agents' processes on this machine that say which conversations they have (`FindProcesses`)."""
+    return find_processes(this_machine(), AGENTS)
+
+
+def followed_now(place: StorePlace | None) -> Sequence[FollowedRow]:
+    """Returns the conversations that a process follows now into a store (None: the user's), the last changed first.
+    Returns an empty list if no process follows."""
+    live = live_now(place)
+    return live.sessions if live else ()
+
+
+class FollowedRows:
+    """The rows that a process follows now, of the store at `place` (None: the user's). A look costs microseconds."""
+
+    def __init__(self, place: StorePlace | None) -> None:
+        self._now = FollowedNow(local_path(place))
+        self._follower = 0
+        self._rows: dict[str, FollowedRow] = {}
+
+    def __call__(self, session_id: str) -> FollowedRow | None:
+        if said := self._now.read():
+            self._follower, self._rows = said.follower, {row.session_id: row for row in said.sessions}
+        row = self._rows.get(session_id)
+        return row if row and this_system.runs(self._follower) else None
+
+    def close(self) -> None:
+        """Closes what is kept open to notice changes."""
+        self._now.close()
+
+
+def live_now(place: StorePlace | None) -> LiveSessions | None:
+    """Returns what a process that follows now shows; None if no process follows into the store at `place`."""
+    live = FollowedNow(local_path(place)).read()
+    return live if live and this_system.runs(live.follower) else None
+
 
 # Bytes of a file that is read whole because its end does not say the figure, and of the files that are read whole
 # because they are shown: a user waits for these.

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from ullage.agents.discovery import Discovery, Wanted, is_kept_for, kept_path, origin_in
 from ullage.agents.table import AGENTS, agent_called
 from ullage.agents.transcripts import read_document
-from ullage.app.running_now import FollowedRows, LiveRowsShown, running_agents
+from ullage.app.catalogue import FollowedRows, LiveRowsShown, find_known, read_in_background, running_agents
 from ullage.app.team_sending import TeamReading, TeamSender
 from ullage.app.telemetry import telemetry, traced
 from ullage.bounds import SETTINGS, read_text
@@ -75,12 +75,11 @@ from ullage.store.sqlite.catalogue import (
 )
 from ullage.store.store_place import StorePlace, local_path, news_of, open_sessions_at
 from ullage.system.desktop import notify, shows
-from ullage.system.growing_files import GrowingFiles
+from ullage.system.growing_files import AgentOriginals, GrowingFiles, read_transcript_file
 from ullage.system.processes import SubprocessRunner
 from ullage.system.settings_files import LocalAgentSettings
 from ullage.system.shared_files import FileLease, replace_file
 from ullage.system.surroundings import LocalProjectFiles
-from ullage.system.transcript_files import AgentOriginals, read_transcript_file
 from ullage.system.watched_folders import WatchedFolders
 from ullage.tools.folder_tools import resolve_inside
 from ullage.tools.toolbox import LocalLinkedFiles, LocalToolbox
@@ -301,9 +300,6 @@ def workspace_on(
         return workspace.open_folders.get(session_id, ()) if workspace.reads_open_folders else None
 
     def find_transcripts(wanted: Wanted) -> Discovery:
-        # A server starts without what this needs.
-        from ullage.app.catalogue import find_known  # noqa: PLC0415
-
         return find_known(workspace, path, wanted)
 
     def limits(model: str, overrides: Mapping[str, ModelSettings]) -> ContextLimits:
@@ -491,7 +487,7 @@ def make_follower(
         read=SqliteReadFiles(path),
         readings=SqliteReadings(path),
         process_id=os.getpid(),
-        read_older=partial(_read_older, workspace, place) if Keeping(path).wanted else None,
+        read_older=partial(read_in_background, workspace, place) if Keeping(path).wanted else None,
         close=lambda: (live.close(), told.close(), reminders.close()),
         watching=WatchedFolders(this_machine, AGENTS, path, is_local=place is None or Path(place) == path),
     )
@@ -505,13 +501,6 @@ def _notify(text: str) -> None:
 
 def _clock(at: int) -> str:
     return time.strftime("%H:%M", time.localtime(at / 1_000))
-
-
-async def _read_older(workspace: Workspace, place: StorePlace | None) -> None:
-    # It reads by what is here, and nothing else of a server's start needs it.
-    from ullage.app.catalogue import read_in_background  # noqa: PLC0415
-
-    await read_in_background(workspace, place)
 
 
 def _make_keeper(workspace: Workspace, store_path: Path) -> OriginalsKeeper | None:

@@ -46,8 +46,8 @@ def make_mcp_server(
     def open_own() -> ReadsOwn:
         # Imported here, because store, catalog, tokenizer and the agents' formats would delay the answer to
         # `initialize`, which doesn't need them.
+        from ullage.app.catalogue import followed_now, running_agents  # noqa: PLC0415
         from ullage.app.compose import build_workspace  # noqa: PLC0415
-        from ullage.app.running_now import followed_now, running_agents  # noqa: PLC0415
         from ullage.mcp.own_session import OwnSession, Surroundings  # noqa: PLC0415
         from ullage.system.growing_files import GrowingFiles  # noqa: PLC0415
 

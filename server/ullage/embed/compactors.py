@@ -35,9 +35,8 @@ from ullage.edits.drop import (
 )
 from ullage.edits.drop import TruncationStrategy as EngineStrategy
 from ullage.edits.shorten import ResultLimits, excerpt, shorten_results
-from ullage.embed.counters import BaseCounter, TokenCounter, engine_counter, get_counter
+from ullage.embed.counters import BaseCounter, MessageList, TokenCounter, checked, choice, engine_counter, get_counter
 from ullage.embed.host import LLM, Host, LoopThread, OwnSummarizer, checked_llm
-from ullage.embed.messages import MessageList, checked, choice
 from ullage.formats.provider import Provider
 from ullage.formats.requests import openai
 from ullage.memory.memory_tool import DEFINITION, NAME, NATIVE_TYPE

@@ -24,7 +24,17 @@ from msgspec.structs import asdict, replace
 from ullage import known_models
 from ullage.app.telemetry import compacting, measured, spanned
 from ullage.embed.compactors import ContextCompactor, TruncationStrategy, check_strategy, strategy_for, to_engine
-from ullage.embed.counters import BaseCounter, ContextBudget, ContextLimits, ContextTracker
+from ullage.embed.counters import (
+    BaseCounter,
+    ContextBudget,
+    ContextLimits,
+    ContextTracker,
+    checked,
+    listed,
+    plain,
+    plain_messages,
+    valued,
+)
 from ullage.embed.host import (
     LLM,
     Changes,
@@ -36,7 +46,6 @@ from ullage.embed.host import (
     SearchResults,
     checked_llm,
 )
-from ullage.embed.messages import checked, listed, plain, plain_messages, valued
 from ullage.formats.parsing import read_usage
 from ullage.formats.provider import MESSAGES, Provider, read_definitions, read_events, write_messages, write_request
 from ullage.formats.verbatim import other_format, prompt_message, show
@@ -56,7 +65,7 @@ from ullage.model.settings import (
 )
 from ullage.model.usage import Usage
 from ullage.policy import budget as policy
-from ullage.policy.decision import after_turn
+from ullage.policy.budget import after_turn
 from ullage.service import sessions
 from ullage.service.archive import undo as history
 from ullage.service.archive.search import search

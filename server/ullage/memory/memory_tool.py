@@ -4,7 +4,7 @@ and what the commands do to notes: the paths that are allowed, listings of a fol
 This module alone decides which names a path under `/memories` may have. They are an allow-list, not a list of known
 tricks. An allowed name can be a file's name on every system, means the same in each Unicode form, hides nothing from a
 reader, and is no syntax anywhere, neither for a shell nor in a URL. This is not the only guard against leaving the base
-folder: the store never follows a link (`store/memories/memory_walk.py`).
+folder: the store never follows a link (`store/memories/memory_files.py`).
 
 Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/memory-tool
 """

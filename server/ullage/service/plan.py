@@ -37,8 +37,7 @@ from ullage.model.errors import NothingToCompact
 from ullage.model.events import CompactionEdit, DuplicateReadsEdit, Edit, EditTrigger, ShortenEdit
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings
-from ullage.policy.budget import ContextBudget
-from ullage.policy.decision import target_for
+from ullage.policy.budget import ContextBudget, target_for
 from ullage.redaction.privacy import hide
 from ullage.service.conversation.conversation import Conversation, Planned
 from ullage.transcript.fold import Transcript

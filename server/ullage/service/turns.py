@@ -52,7 +52,7 @@ from ullage.model.updates import (
     UserMessageChunk,
 )
 from ullage.model.usage import Usage
-from ullage.policy.decision import target_for
+from ullage.policy.budget import target_for
 from ullage.service.archive.search import message_lines
 from ullage.service.asking import Waits, live_request, stream_with_retries
 from ullage.service.compact.automatic import cannot_be_sent, edits_to_fit

@@ -32,8 +32,7 @@ from ullage.cli.drawing import (
     working,
 )
 from ullage.cli.reports import EditRow, Figures, Report, UnreadLine, figures_of, filled
-from ullage.cli.session_source import Source, chosen_words, open_source, unread_words
-from ullage.cli.this_folder import Shortened
+from ullage.cli.session_source import Shortened, Source, chosen_words, open_source, unread_words
 from ullage.model.message import number_of
 from ullage.model.updates import UsageMeta
 from ullage.model.usage import HiddenKind, KnownThreshold

@@ -23,7 +23,7 @@ from ullage.app.compose import open_workspace
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.drawing import Cell, Column, Screen, clean, fit_end, fit_most, plural, print_json, table, working
 from ullage.cli.reports import Report, filled
-from ullage.cli.this_folder import folder_called, unread_lines
+from ullage.cli.session_source import folder_called, unread_lines
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.known_models import price_of, prices_date
 from ullage.model.errors import UllageError

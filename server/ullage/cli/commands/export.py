@@ -22,7 +22,7 @@ from ullage.model.message import Message, TextBlock
 from ullage.service.archive.naming import choose_version, export_session, find_originals, find_session, read_version
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import Original
-from ullage.system.transcript_files import AgentOriginals
+from ullage.system.growing_files import AgentOriginals
 
 
 class ExportOptions(StoreOptions, frozen=True, kw_only=True):

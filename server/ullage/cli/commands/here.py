@@ -33,7 +33,7 @@ from ullage.cli.drawing import (
     wrap,
 )
 from ullage.cli.reports import Report
-from ullage.cli.this_folder import (
+from ullage.cli.session_source import (
     ConversationRow,
     Here,
     ShortIds,
@@ -55,7 +55,7 @@ from ullage.service.follow.rows import row_of
 from ullage.service.ports.store import SessionInfo, SessionStore
 from ullage.store.sqlite.catalogue import Receipts
 from ullage.store.store_place import local_path
-from ullage.system.transcript_files import read_transcript_file
+from ullage.system.growing_files import read_transcript_file
 
 
 class HereOptions(StoreOptions, frozen=True, kw_only=True):

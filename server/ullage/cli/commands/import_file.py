@@ -21,7 +21,7 @@ from ullage.service.archive.search import index_session
 from ullage.service.conversation.environment import beside_the_log
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import Imported, ImportOutcome, import_or_continue
-from ullage.system.transcript_files import conversations_in
+from ullage.system.growing_files import conversations_in
 
 
 class ImportOptions(StoreOptions, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from ullage.app.team_sending import open_archive
 from ullage.cli.arguments import StoreOptions, add_drawing, add_embeddings, number, read_options
 from ullage.cli.drawing import Screen, bar, clean, fit_most, plural, print_json, step_lines, working
 from ullage.cli.reports import Report, filled
-from ullage.cli.this_folder import ShortIds
+from ullage.cli.session_source import ShortIds
 from ullage.model.errors import InvalidRequest
 from ullage.model.message import index_of, number_of
 from ullage.model.settings import SearchSettings, Settings, SummarySettings

@@ -27,8 +27,8 @@ from ullage.cli.commands.context import biggest, context_box
 from ullage.cli.commands.messages import message_rows, message_table
 from ullage.cli.commands.search import hit_lines
 from ullage.cli.drawing import Glyphs, Screen, agreed, clock, fit_most, in_bytes, plural, print_json_line
+from ullage.cli.session_source import Shortened, conversation_table, limits_of, running_first
 from ullage.cli.terminal import at_home
-from ullage.cli.this_folder import Shortened, conversation_table, limits_of, running_first
 from ullage.host import this_system
 from ullage.model.errors import StoreError, UllageError
 from ullage.model.settings import ArchiveSettings

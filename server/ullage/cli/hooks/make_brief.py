@@ -28,7 +28,7 @@ from ullage.lost.left_out import (
     write_guide,
 )
 from ullage.model.errors import InvalidRequest, UllageError
-from ullage.system.transcript_files import is_database, parse_file, read_database
+from ullage.system.growing_files import is_database, parse_file, read_database
 from ullage.tokens.counter import get_counter
 from ullage.watch.candidates import find_candidates, this_machine
 

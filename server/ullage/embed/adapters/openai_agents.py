@@ -13,8 +13,8 @@ from typing import Any
 
 from ullage.app.telemetry import compacting, measured
 from ullage.embed.adapters.framework_messages import Given, Shown, leave_out, show, to_message
+from ullage.embed.counters import plain
 from ullage.embed.manager import ContextPool
-from ullage.embed.messages import plain
 from ullage.formats.provider import Provider
 from ullage.model.events import Event
 from ullage.model.json_values import JsonObject

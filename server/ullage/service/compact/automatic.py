@@ -42,14 +42,16 @@ from ullage.model.events import (
 from ullage.model.message import Role, number_of
 from ullage.model.settings import Settings, TruncationMode
 from ullage.model.usage import Keeper, UsageSource
-from ullage.policy.budget import ContextBudget, after_warning, is_due
-from ullage.policy.decision import (
+from ullage.policy.budget import (
     Action,
+    ContextBudget,
     Gain,
     after_failure,
     after_success,
     after_turn,
+    after_warning,
     decide,
+    is_due,
     result_tokens,
     why,
     worth_clearing,

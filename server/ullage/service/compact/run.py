@@ -56,7 +56,7 @@ from ullage.model.updates import (
     Meta,
     TextContent,
 )
-from ullage.policy.decision import Breaker
+from ullage.policy.budget import Breaker
 from ullage.redaction.clean import clean, redact
 from ullage.redaction.privacy import hide_text, with_texts
 from ullage.service.conversation.bus import notice, offline_summary_used

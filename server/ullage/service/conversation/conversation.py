@@ -41,8 +41,7 @@ from ullage.model.message import BroughtBack, Message
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Update, UsageMeta
 from ullage.model.usage import HiddenPart, Keeper
-from ullage.policy.budget import ContextBudget, used_for_warnings
-from ullage.policy.decision import Breaker
+from ullage.policy.budget import Breaker, ContextBudget, used_for_warnings
 from ullage.service.conversation.environment import Environment, Rules, beside_the_log, given_of, others_of, rules_of
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.work import Ask, Work
