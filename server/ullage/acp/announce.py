@@ -202,11 +202,10 @@ def with_fences(update: ToolCallUpdate) -> ToolCallUpdate:
     """Returns the update of a tool call with each of its texts in a fence."""
     if update.content is UNSET:
         return update
-    return replace(update, content=tuple(map(_with_fence, update.content)))
-
-
-def _with_fence(part: ToolContent) -> ToolContent:
-    return replace(part, content=TextContent(text=fenced(part.content.text)))
+    return replace(
+        update,
+        content=tuple(replace(part, content=TextContent(text=fenced(part.content.text))) for part in update.content),
+    )
 
 
 UPDATE_METHOD = "session/update"

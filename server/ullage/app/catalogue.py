@@ -533,7 +533,7 @@ def _documents(candidate: Candidate, ends: FileEnds | None, care: Care) -> Itera
     if candidate.row is not None:
         if care < Care.WHOLE:
             document = read_database(path, candidate.origin_id, _ROWS)
-            is_whole = _longest_table(document) < _ROWS
+            is_whole = max(Counter(one.get("table") for one in document.objects).values(), default=0) < _ROWS
             yield document, None if is_whole else len(document.lines)
             if is_whole:
                 return
@@ -561,11 +561,6 @@ def whole_document(candidate: Candidate) -> Document:
     if candidate.row is not None:
         return read_database(path, candidate.origin_id)
     return read_transcript_file(path, candidate.run)
-
-
-def _longest_table(document: Document) -> int:
-    """Returns the number of the rows of a table that has the most."""
-    return max(Counter(record.get("table") for record in document.objects).values(), default=0)
 
 
 def _title_in(candidate: Candidate, line: Line) -> str:

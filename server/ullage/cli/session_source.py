@@ -212,13 +212,13 @@ def folder_called(name: str) -> str:
     return str(folder.resolve())
 
 
-def _fullest_first(rows: Iterable[R]) -> list[R]:
-    return sorted(rows, key=lambda row: (row.percent is None, -(row.percent or 0), -(row.used or 0), -row.updated_at))
-
-
 def running_first(rows: Iterable[R], runs: Callable[[R], bool]) -> list[R]:
     """Returns the rows the fullest first, running ones before others; those of unknown fullness last."""
-    return sorted(_fullest_first(rows), key=lambda row: not runs(row))
+
+    def key(row: R) -> tuple[bool, bool, int, int, int]:
+        return not runs(row), row.percent is None, -(row.percent or 0), -(row.used or 0), -row.updated_at
+
+    return sorted(rows, key=key)
 
 
 def _stored_row(info: SessionInfo, conversation: Conversation) -> ConversationRow:

@@ -3,9 +3,11 @@ errors need it everywhere."""
 
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 
 _OPTION = "--color"
 # As git sets them if LESS is unset: end at once if the text fits, pass colours on, leave the text on the screen. The
@@ -63,8 +65,6 @@ def broken(text: str) -> str:
     """Returns a line with breaks between its words where a terminal on standard error would break it inside one."""
     if not sys.stderr.isatty():
         return text
-    from textwrap import fill  # noqa: PLC0415  (few commands print an error)
-
     return fill(text, max(_LEAST, shutil.get_terminal_size().columns), break_long_words=False, break_on_hyphens=False)
 
 
@@ -119,7 +119,5 @@ def _pager_command(environment: Mapping[str, str]) -> list[str]:
     asked = environment.get("PAGER")
     if asked is None:
         return ["less"] if shutil.which("less", path=environment.get("PATH", os.defpath)) else []
-    import shlex  # noqa: PLC0415
-
     words = shlex.split(asked)
     return [] if words == ["cat"] else words

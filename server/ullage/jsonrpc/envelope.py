@@ -183,7 +183,7 @@ def read_params(method: str, params: Raw, decoder: "msgspec.json.Decoder[Any]") 
     try:
         return decoder.decode(b"{}" if _is_empty(params) else params)
     except ValidationError as error:
-        fault = _lower_first(str(error)) + _remedy(str(error), decoder.type, params)
+        fault = f"{str(error)[:1].lower()}{str(error)[1:]}{_remedy(str(error), decoder.type, params)}"
         raise RpcError(INVALID_PARAMS, f"{method}: {fault}.", "InvalidRequest") from None
     except (ValueError, RecursionError):
         raise RpcError(PARSE_ERROR, f"{method}: the params are not valid JSON.") from None
@@ -261,10 +261,6 @@ def _find_id(body: bytes | bytearray) -> RequestId | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, int | str) and not isinstance(found, bool) else None
-
-
-def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:]
 
 
 # Bytes in the longest line that is accepted, 256 MiB: far above any session, far below the memory of a machine.
@@ -481,10 +477,6 @@ def _content_length(header: bytes) -> bytes | None:
     return None
 
 
-def _needs_opening(_: Raw) -> bool:
-    return False
-
-
 class Dialect(Struct, frozen=True, kw_only=True):
     """What a protocol adds to JSON-RPC.
 
@@ -508,7 +500,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
     exit: str = ""
     null_ids: bool = True
     always: frozenset[str] = frozenset()
-    stands_alone: Callable[[Raw], bool] = _needs_opening
+    stands_alone: Callable[[Raw], bool] = lambda _: False
     answers_cancelled: bool = True
 
 

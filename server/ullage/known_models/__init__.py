@@ -164,7 +164,8 @@ class ContextLimits(Struct, frozen=True, kw_only=True):
 
 def _find_limits(model: str) -> ContextLimits:
     found = _listed_as(model, listed_names(model)) or _listed_as(model, _variants(model)) or _assumed(model)
-    return _with_million(found) if found.input and asks_for_a_million(model) else found
+    # A window of a million tokens, for a name with the suffix `[1m]` of Claude Code.
+    return replace(found, input=1_000_000, total=1_000_000) if found.input and asks_for_a_million(model) else found
 
 
 def _listed_as(model: str, names: Iterator[tuple[str, LimitsSource]]) -> ContextLimits | None:
@@ -239,11 +240,6 @@ def listed_names(model: str) -> Iterator[tuple[str, LimitsSource]]:
 def _listed_limits(model: str, name: str, facts: Facts, source: LimitsSource) -> ContextLimits:
     longest, total, max_output = facts
     return ContextLimits(model=model, input=longest, total=total, max_output=max_output, source=source, listed_as=name)
-
-
-def _with_million(limits: ContextLimits) -> ContextLimits:
-    """Returns the limits with a window of a million tokens, for a model name with Claude Code's suffix `[1m]`."""
-    return replace(limits, input=1_000_000, total=1_000_000)
 
 
 def _override_for(model: str, overrides: Mapping[str, ModelSettings]) -> ModelSettings | None:

@@ -145,11 +145,11 @@ class Tool(Struct, frozen=True, kw_only=True):
     def usage(self) -> str:
         """The arguments, and the words that each may be if only some may."""
         required = self.listed.input_schema.get("required", ())
-        texts = [f"`{name}`{' (required)' if name in required else ''}{self._words(name)}" for name in self._fields()]
+        texts = [
+            f"`{name}`{' (required)' if name in required else ''}{self._words(name)}"
+            for name in self.arguments.__struct_fields__
+        ]
         return ", ".join(texts) or "none"
-
-    def _fields(self) -> tuple[str, ...]:
-        return self.arguments.__struct_fields__
 
     def _choices(self, name: str) -> Sequence[str]:
         return self.listed.input_schema["properties"].get(name, {}).get("enum", ())

@@ -345,11 +345,9 @@ class _ChunkReader:
         """Returns the last fragments; none if no chunk had a stop reason: the answer was cut off."""
         if self._reason is None:
             return []
-        return [*self._calls.end_all(), Finished(stop_reason=self._stop_reason())]
-
-    def _stop_reason(self) -> StopReason:
         # Some servers report `stop` although they call tools, so the calls decide.
-        return _CHAT_STOPS.get(self._reason or "", StopReason.END_TURN)
+        reason = _CHAT_STOPS.get(self._reason or "", StopReason.END_TURN)
+        return [*self._calls.end_all(), Finished(stop_reason=reason)]
 
     def _read_choice(self, choice: Choice) -> list[Fragment]:
         fragments: list[Fragment] = []

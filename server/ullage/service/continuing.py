@@ -263,11 +263,7 @@ def _after_answer(counted: Sequence[tuple[Message, int]]) -> int:
 
 
 def _possible() -> str:
-    return ", ".join(_with_writers())
-
-
-def _with_writers() -> Iterator[str]:
-    return (agent.name for agent in AGENTS if agent.writer)
+    return ", ".join(agent.name for agent in AGENTS if agent.writer)
 
 
 # Tokens of a short first prompt with what an agent puts around it, for which it may compact first: 2,500 were measured.

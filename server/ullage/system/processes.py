@@ -26,7 +26,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -335,7 +335,7 @@ class SubprocessRunner:
                     stdout=out,
                     stderr=err,
                     cwd=Path.home(),
-                    env=_environment(os.environ),
+                    env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
                 )
             except OSError as error:
                 return CommandOutcome(fault=f"{program} cannot be run: {error.strerror or error}")
@@ -362,10 +362,6 @@ def _find_program(name: str) -> str | None:
         return name
     # A relative path would depend on the folder in which Ullage was started.
     return shutil.which(name) if Path(name).name == name else None
-
-
-def _environment(ours: Mapping[str, str]) -> dict[str, str]:
-    return {name: ours[name] for name in _PASSED_ON if name in ours}
 
 
 def _beginning(file: IO[bytes]) -> str:

@@ -13,7 +13,6 @@ from msgspec import convert
 from msgspec.structs import asdict
 
 from ullage.app.compose import examples_of
-from ullage.app.session_continuing import create_file
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
 from ullage.cli.drawing import Screen, agreed, percent, plain, plural, print_json, working
 from ullage.cli.reports import Report, filled
@@ -21,6 +20,7 @@ from ullage.cli.session_source import read_source, throwaway_copy
 from ullage.cli.terminal import at_home, visible
 from ullage.service.continuing import BUDGET, WantedContext, prepare_continuation
 from ullage.service.ports.models import ContinuingResult
+from ullage.system.shared_files import create_file
 from ullage.watch.candidates import machine_of_paths
 
 

@@ -69,7 +69,8 @@ async def _fitted(conversation: Conversation) -> list[JsonObject]:
 
 async def _added(items: Sequence[JsonObject], conversation: Conversation, first: Sequence[Event] = ()) -> None:
     ports = conversation.workspace.ports
-    messages = [to_message(given, _FRAMEWORK, ports.ids.new("m"), ports.clock.now()) for given in map(_as_given, items)]
+    given = [Given(id="", raw=one, read=[one], provider=Provider.OPENAI_RESPONSES) for one in items]
+    messages = [to_message(one, _FRAMEWORK, ports.ids.new("m"), ports.clock.now()) for one in given]
     made = frozenset(message.id for message in messages)
     # The items may begin with what an earlier session has left.
     left = messages if first else await sessions.append_compacted(conversation, messages)
@@ -94,10 +95,6 @@ async def _cleared(conversation: Conversation) -> None:
 
 def _shown(conversation: Conversation) -> list[Shown]:
     return list(show(conversation, _FRAMEWORK, Provider.OPENAI_RESPONSES))
-
-
-def _as_given(item: JsonObject) -> Given:
-    return Given(id="", raw=item, read=[item], provider=Provider.OPENAI_RESPONSES)
 
 
 def _items(shown: Shown) -> list[JsonObject]:

@@ -396,10 +396,6 @@ TAU_BENCH = Format(name="tau-bench", matches=_is_tau_bench, read=_read_tau_bench
 _CACHE_EXCLUDED = {"anthropic"}
 
 
-def _is_trae(document: Document) -> bool:
-    return isinstance(as_object(document.value).get("llm_interactions"), list)
-
-
 def _read_trae(document: Document) -> ImportedTranscript:
     """Reads all interactions: new messages, response and usage. Raises `UnreadableTranscript` without a message."""
     builder = TranscriptBuilder("trae", document.name)
@@ -477,4 +473,8 @@ def _convert(usage: JsonObject, provider: str) -> Usage:
     )
 
 
-TRAE = Format(name="trae", matches=_is_trae, read=_read_trae)
+TRAE = Format(
+    name="trae",
+    matches=lambda document: isinstance(as_object(document.value).get("llm_interactions"), list),
+    read=_read_trae,
+)

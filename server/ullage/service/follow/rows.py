@@ -477,7 +477,8 @@ class CatalogueRows:
         last, later, is_edited = _last_report(transcript.events)
         is_left = is_edited or is_last_doubtful(transcript.events, least)
         used = (last.usage.total if last else 0) + later // _CHARACTERS
-        newest = _newest_message(transcript.events)
+        said = (event.message for event in reversed(transcript.events) if isinstance(event, MessageAppended))
+        newest = next(said, None)
         # Only a fold of all messages says whether this is the end of a piece of work.
         may_end_work = used >= LONG and newest is not None and may_end(newest)
         if not (is_whole or begun) and (last is None or is_left or not ends_with_newest(transcript.events)):
@@ -617,10 +618,6 @@ def _cached(events: Sequence[Event], *, is_whole: bool) -> CachedPrompt:
     if is_whole:
         return cached
     return replace(cached, miss=None) if cached.writes else CachedPrompt()
-
-
-def _newest_message(events: Sequence[Event]) -> Message | None:
-    return next((event.message for event in reversed(events) if isinstance(event, MessageAppended)), None)
 
 
 def _evidence_of(transcript: ImportedTranscript) -> Evidence:

@@ -444,10 +444,6 @@ FindTranscripts = Callable[[Wanted], Discovery]
 ReadAgentSettings = Callable[[Agent, str, str, str], Given]
 
 
-def _no_agent_settings(_: Agent, __: str, ___: str, ____: str) -> Given:
-    return _NOTHING_GIVEN
-
-
 # Returns the user's files on this machine that an agent adds to each request in a folder ("" if unknown), as they are
 # now. Blocks on the disk for about a millisecond; never raises.
 ReadInstructions = Callable[[Agent, str], tuple[Instructions, ...]]
@@ -493,7 +489,7 @@ class Ports(Struct, frozen=True, kw_only=True):
     project_files: ProjectFiles
     transcripts: FindTranscripts
     embed: Embeds | None = None
-    agent_settings: ReadAgentSettings = _no_agent_settings
+    agent_settings: ReadAgentSettings = lambda _, __, ___, ____: _NOTHING_GIVEN
     instructions: ReadInstructions = lambda _agent, _cwd: ()
     store_news: TakesNews = no_news
 

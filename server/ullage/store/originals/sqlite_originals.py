@@ -141,7 +141,7 @@ class Blocks:
         codec, data = found or (_STORED, b"")
         if data is None:
             return self._loose(block_id)
-        content = _unpack(data, codec)
+        content = lzma.decompress(data, format=lzma.FORMAT_RAW, filters=_FILTERS) if codec == _LZMA else data
         self._unpacked[block_id] = content
         if len(self._unpacked) > _UNPACKED:
             self._unpacked.popitem(last=False)
@@ -225,10 +225,6 @@ class Blocks:
 def _pack(content: bytes) -> tuple[int, bytes]:
     packed = lzma.compress(content, format=lzma.FORMAT_RAW, filters=_FILTERS)
     return (_LZMA, packed) if len(packed) < len(content) else (_STORED, content)
-
-
-def _unpack(data: bytes, codec: int) -> bytes:
-    return lzma.decompress(data, format=lzma.FORMAT_RAW, filters=_FILTERS) if codec == _LZMA else data
 
 
 # "ullo": distinguishes an archive from any other SQLite file.

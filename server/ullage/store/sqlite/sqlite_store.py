@@ -341,7 +341,7 @@ def open_to_read(path: Path | None = None) -> Generator[SqliteStore]:
     SQLite cannot read a database in WAL mode without writing next to it. Raises `StoreTooNew` or `StoreUnavailable`.
     """
     path = path or default_path()
-    if path.exists() and _is_writable(path):
+    if path.exists() and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
         with open_store(path) as store:
             yield store
         return
@@ -350,10 +350,6 @@ def open_to_read(path: Path | None = None) -> Generator[SqliteStore]:
         _copy(path, copy)
         with open_store(copy) as store:
             yield store
-
-
-def _is_writable(path: Path) -> bool:
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def _copy(path: Path, copy: Path) -> None:
