@@ -49,7 +49,7 @@ from ullage.model.message import (
 )
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import sessions
-from ullage.service.archive.naming import provider_request
+from ullage.service.archive.export import provider_request
 from ullage.service.compact.by_hand import fit_budget
 from ullage.tokens.counter import get_counter
 from ullage.transcript.view import cut_points

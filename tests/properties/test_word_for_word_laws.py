@@ -27,7 +27,7 @@ from ullage.model.json_values import as_list, as_object
 from ullage.model.message import ToolDefinition, ToolUseBlock
 from ullage.model.settings import ContextSettings, Settings
 from ullage.providers.played import ScriptedProvider, parse_script
-from ullage.service.archive.naming import export_session
+from ullage.service.archive.export import export_session
 from ullage.service.ports.models import ToolOutcome
 
 WINDOW, USABLE = 8_192, 6_144

@@ -28,7 +28,7 @@ from ullage.model.events import compaction_block
 from ullage.model.json_values import as_text
 from ullage.model.message import ArtifactLedger, ToolUseBlock
 from ullage.model.updates import Notice, Severity
-from ullage.service.archive import naming
+from ullage.service.archive import export
 from ullage.service.archive import search as archive
 from ullage.service.archive import undo as history
 from ullage.service.archive.search import recall
@@ -194,7 +194,7 @@ async def messages(workspace: Workspace, params: MessagesParams) -> MessagesResu
         page = transcript_page(conversation, params.offset, params.limit)
     request = None
     if params.provider is not None:
-        request = await naming.provider_request(conversation, params.provider)
+        request = await export.provider_request(conversation, params.provider)
     return MessagesResult(entries=_as_read(page.entries), total=page.total, request=request)
 
 

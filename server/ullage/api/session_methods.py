@@ -43,7 +43,7 @@ from ullage.model.message import (
 from ullage.model.settings import ContextSettings, Settings, check_settings
 from ullage.model.usage import Usage
 from ullage.service import sessions, turns
-from ullage.service.archive import naming
+from ullage.service.archive import export
 from ullage.service.archive.naming import list_main
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import Ports
@@ -617,7 +617,7 @@ async def import_session(workspace: Workspace, params: ImportParams) -> ImportRe
 
 
 async def export_session(workspace: Workspace, params: ExportParams) -> ExportResult:
-    return ExportResult(text=await naming.export_session(workspace.open(params.session_id), params.format))
+    return ExportResult(text=await export.export_session(workspace.open(params.session_id), params.format))
 
 
 async def cancel(workspace: Workspace, params: SessionParams) -> Nothing:

@@ -46,7 +46,7 @@ from ullage.model.words import (
     short,
     shrinking,
 )
-from ullage.service.archive.naming import provider_request
+from ullage.service.archive.export import provider_request
 from ullage.service.archive.undo import history
 from ullage.service.conversation.conversation import Conversation, view_page
 

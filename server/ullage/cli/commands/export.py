@@ -19,7 +19,8 @@ from ullage.model.errors import InputError, NotFound, SessionNotFound
 from ullage.model.events import Event, MessageAppended, Record, ToolsDeclared
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message, TextBlock
-from ullage.service.archive.naming import choose_version, export_session, find_originals, find_session, read_version
+from ullage.service.archive.export import choose_version, export_session, find_originals, read_version
+from ullage.service.archive.naming import find_session
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import Original
 from ullage.system.growing_files import AgentOriginals

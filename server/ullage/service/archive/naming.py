@@ -1,6 +1,6 @@
 """What users type for a session, a message, an edit or an original: its id, the beginning of its id, or a message's
 number; the conversations of coding agents on this machine, each with the stored session that was imported from it;
-which sessions are sub-agents'; and export.
+and which sessions are sub-agents'.
 
 Sub-agents' sessions are left out where one conversation is chosen or few are listed, except one whose parent is not
 stored: nothing else would show its work."""
@@ -9,22 +9,16 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
-from hashlib import sha256
 from itertools import islice
-from typing import Any, Self
+from typing import Self
 
-import msgspec
 from msgspec import Struct
 
 from ullage.agents.discovery import Discovery, Found, UnreadFile, Wanted
-from ullage.formats.provider import write_request
-from ullage.formats.transcripts.message_lists import Header, write_ullage
-from ullage.model.errors import EditNotFound, MessageNotFound, NotFound, SessionNotFound, StoreUnavailable
+from ullage.model.errors import EditNotFound, MessageNotFound, NotFound, SessionNotFound
 from ullage.model.message import index_of
-from ullage.service.compact.automatic import ready, require_fit_if_managed
 from ullage.service.conversation.conversation import Conversation, read_entries
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.agent_files import Original, Originals, Version
 from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore
 
 # Every id that Ullage makes for a session begins with this; users may leave it out.
@@ -124,78 +118,6 @@ def _with_sessions(store: SessionStore, found: Sequence[Found]) -> Iterator[List
         sessions.setdefault((imported.format, imported.origin_id), imported.session_id)
     for one in found:
         yield Listed(found=one, session_id=sessions.get((one.format, one.origin_id)) if one.origin_id else None)
-
-
-async def export_session(conversation: Conversation, shape: str) -> str:
-    """Returns the session as text. If `shape` is `ullage`, that is its whole log as JSONL; else its context as a
-    request, in JSON, of the provider named by `shape` (`anthropic`, `openai`, `openai-responses`). Raises
-    `InvalidRequest` for another name."""
-    if shape == "ullage":
-        return _whole_log(conversation)
-    request = await provider_request(conversation, shape)
-    return msgspec.json.format(msgspec.json.encode(request), indent=2).decode()
-
-
-async def provider_request(conversation: Conversation, provider: str) -> dict[str, Any]:
-    """Returns the context as the fields of a request of this provider. If Ullage manages the context, it fits the
-    window. Raises `InvalidRequest` for an unknown provider, and `CannotFit` if Ullage manages the context and what must
-    stay in it exceeds the window."""
-    conversation = await ready(conversation)
-    require_fit_if_managed(conversation)
-    return write_request(provider, conversation.transcript.view, conversation.transcript.tools)
-
-
-def _whole_log(conversation: Conversation) -> str:
-    transcript = conversation.transcript
-    header = Header(
-        session_id=conversation.id,
-        title=transcript.title,
-        cwd=transcript.cwd,
-        model=transcript.model,
-        exported_at=conversation.workspace.ports.clock.now(),
-    )
-    return write_ullage(header, conversation.workspace.ports.store.read(conversation.id)).decode()
-
-
-def find_originals(store: SessionStore, originals: Originals, name: str) -> tuple[Original, ...]:
-    """Returns the original that `name` means, and after it the files that belong to it. `name` is the id of a session,
-    the beginning of one, an agent's own id of a conversation, the beginning of one, or the path of the file.
-
-    Raises `NotFound` if the archive has no such original, or several.
-    """
-    found = originals.find(path=name) or _of_session(store, originals, name) or originals.find(origin_id=name)
-    mains = [one for one in found if not one.source.owner]
-    if len(mains) > 1:
-        listed = ", ".join(f"{one.source.path} ({one.source.agent})" for one in mains[:_LISTED])
-        raise NotFound(f"{name!r} could be any of {len(mains)} files: {listed}; give the path of one")
-    return found
-
-
-def _of_session(store: SessionStore, originals: Originals, name: str) -> tuple[Original, ...]:
-    try:
-        session_id = find_session(store, name)
-    except SessionNotFound:
-        return ()
-    return originals.find(session_id=session_id)
-
-
-def choose_version(original: Original, number: int | None = None) -> Version:
-    """Returns a version: the one of this number, or the newest that holds anything. Raises `NotFound`."""
-    whole = [one for one in original.versions if (one.number == number if number else one.size)]
-    if whole:
-        return whole[-1]
-    known = ", ".join(f"{one.number} ({one.size:,} bytes)" for one in original.versions)
-    raise NotFound(f"no version {number} of {original.source.path} is kept; its versions are {known}")
-
-
-def read_version(originals: Originals, version: Version) -> Iterator[bytes]:
-    """Yields the bytes of a version. Raises `StoreUnavailable` at the end if they are not those that were kept."""
-    digest = sha256()
-    for data in originals.read(version.version_id):
-        digest.update(data)
-        yield data
-    if version.digest and digest.digest() != version.digest:
-        raise StoreUnavailable("the archive is damaged: what it holds of this file is not what was kept")
 
 
 class SubAgents:
