@@ -12,7 +12,7 @@ from support.appender import append_batch
 from support.logs import records
 from ullage.agents.table import AGENTS
 from ullage.app.agent_wiring import OwnCommand, Receipt, WiredFile, added_to
-from ullage.cli.health_checks import silent_hooks
+from ullage.cli.commands.doctor import silent_hooks
 from ullage.model.events import SessionCreated
 from ullage.store import open_store
 from ullage.store.sqlite.database import copy_before

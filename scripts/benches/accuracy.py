@@ -24,7 +24,7 @@ from ullage.model.message import Role
 from ullage.model.usage import UsageSource
 from ullage.policy.evidence import Compacted
 from ullage.service.conversation.projection import Projection
-from ullage.system.transcript_files import parse_transcript
+from ullage.system.growing_files import parse_transcript
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import ERROR_SHARE, ApproximateCounter, TokenCounter, get_counter
 from ullage.tokens.families import family_of

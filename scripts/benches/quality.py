@@ -48,7 +48,7 @@ from ullage.model.message import (
     render_marker,
 )
 from ullage.model.settings import ContextSettings, Settings
-from ullage.service import imports
+from ullage.service import sessions
 from ullage.service.archive.export import provider_request
 from ullage.service.compact.by_hand import fit_budget
 from ullage.tokens.counter import get_counter
@@ -169,7 +169,7 @@ async def _fit(messages: Sequence[Message], budget: int) -> tuple[list[Message],
     settings = Settings(model=MODEL, context=ContextSettings(enabled=False))
     with tempfile.TemporaryDirectory() as folder, open_workspace(Path(folder) / "bench.db", settings) as workspace:
         transcript = ImportedTranscript(format="bench", events=events, model=MODEL)
-        session = await imports.import_transcript(workspace, transcript, "")
+        session = await sessions.import_transcript(workspace, transcript, "")
         try:
             await fit_budget(session, budget)
         except CannotFit:

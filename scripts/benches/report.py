@@ -16,7 +16,7 @@ from msgspec import Struct
 from ullage.agents.transcripts import read_document
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.errors import UllageError
-from ullage.system.transcript_files import read_transcript_file
+from ullage.system.growing_files import read_transcript_file
 
 # Where recorded transcripts are if none are named (tests/support/transcripts.py looks there, too).
 TRANSCRIPTS = Path(

@@ -39,7 +39,7 @@ from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.model.message import Message, TextBlock
 from ullage.model.settings import SearchSettings, Settings
 from ullage.service.archive.search import search
-from ullage.service.ports.world import SearchWait
+from ullage.service.ports.models import SearchWait
 from ullage.store import open_store
 from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
 from ullage.store.postgres.text_index import TextIndex, read_expression

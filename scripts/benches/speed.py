@@ -26,13 +26,13 @@ from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.settings import ContextSettings, Settings
-from ullage.service import imports, sessions
+from ullage.service import sessions
 from ullage.service.archive import undo as history
 from ullage.service.compact.by_hand import ManualRequest, compact_by_hand, fit_budget
 from ullage.service.conversation import projection
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.summaries.write import conversation_key
+from ullage.service.summaries.by_model import conversation_key
 from ullage.summary.reader import Reader, go_on
 from ullage.tokens.counter import forget_pieces, get_counter
 from ullage.tokens.vocabulary import load_encoding
@@ -88,7 +88,7 @@ async def measure_appends(workspace: Workspace) -> Part:
 
 async def measure_compaction(workspace: Workspace, transcript: ImportedTranscript) -> Part:
     """Compares a whole offline compaction, stored and published, with tokenizing the same text once without a cache."""
-    session = await imports.import_transcript(workspace, transcript, "")
+    session = await sessions.import_transcript(workspace, transcript, "")
     encoding = load_encoding("o200k_base")
     floors: list[float] = []
     ours: list[float] = []

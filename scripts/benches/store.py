@@ -26,7 +26,7 @@ from ullage.service.conversation.conversation import Conversation, view_page
 from ullage.store import open_store
 from ullage.store.postgres.postgres_store import open_postgres
 from ullage.store.table_store import TableStore
-from ullage.store.tables.connection import encode_event
+from ullage.store.tables.session_table import encode_event
 
 SMALL = 100
 # Of a context, whose messages are counted as they come.

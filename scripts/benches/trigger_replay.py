@@ -29,10 +29,9 @@ from ullage.model.events import (
 )
 from ullage.model.message import Role
 from ullage.model.usage import CallsLeft, UsageSource
-from ullage.policy.alarm import calls_left, used_for_warnings, warns_at
+from ullage.policy.budget import calls_left, used_for_warnings, warns_at
 from ullage.policy.evidence import Compacted, Evidence
-from ullage.policy.threshold import find_threshold, of_same_window
-from ullage.policy.window import Candidates, find_window
+from ullage.policy.threshold import Candidates, find_threshold, find_window, of_same_window
 from ullage.service.conversation.projection import Projection
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import get_counter

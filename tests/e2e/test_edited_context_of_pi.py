@@ -12,7 +12,7 @@ from support.agents.runs import ONE_SHOTS
 from support.systems import needs_linux
 from ullage.agents.transcripts import read_document
 from ullage.model.message import Role
-from ullage.system.transcript_files import read_transcript_file
+from ullage.system.growing_files import read_transcript_file
 from ullage.transcript.fold import project
 
 # Leaves the first answer out, and sends another text in place of the second.

@@ -18,7 +18,7 @@ from support.followed_home import PROJECT, FollowedHome
 from support.lsp_client import PATIENCE
 from support.panes import Pane, wait_until
 from support.program import language_server
-from ullage.lsp.announce import COMMANDS
+from ullage.lsp.server import COMMANDS
 
 EXAMPLES = EDITORS / "examples"
 PYTHON_CLIENT = EXAMPLES / "ullage_client.py"

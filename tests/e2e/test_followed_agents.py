@@ -20,7 +20,7 @@ from support.command_line import ullage
 from support.systems import needs_linux
 from support.watching import watching
 from support.wire.replies import Call
-from ullage.store.sqlite.catalogue_notes import Keeping
+from ullage.store.sqlite.catalogue import Keeping
 
 # Tokens below an agent's threshold at which the user must have been warned. A call in these tests adds fewer.
 _SHORT = 4_000

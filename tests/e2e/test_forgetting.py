@@ -1,6 +1,5 @@
 """What `ullage forget` has removed is in no byte of the files next to the store, however it came there."""
 
-import json
 import os
 import sqlite3
 from collections.abc import Generator
@@ -20,14 +19,12 @@ from support.postgres_server import needs_postgres
 from support.watcher import Watcher
 from ullage.cli.commands.hook import note_receipt
 from ullage.cli.statusline.files import keep
-from ullage.store.originals.packed_blocks import Blocks
-from ullage.store.originals.sqlite_originals import SqliteOriginals
+from ullage.store.originals.sqlite_originals import Blocks, SqliteOriginals
 
 # Conversations, and phrases in each.
 _CONVERSATIONS, _PHRASES = 4, 15
 # Makes a row of the store long enough to be compressed.
 _LONG = Random(99).randbytes(600).hex()
-_RECEIPT: dict[str, Any] = {"at": 2**41, "why": "compact", "counts": {}, "characters": 4, "tokens": 1}
 # An SQLite that overwrites nothing by itself, whatever it was compiled with.
 _UNDECIDED = """
 import functools, sqlite3
@@ -111,9 +108,6 @@ class Home:
                 keep(store, name, text.encode(), None)
                 for _ in range(2):
                     note_receipt(store, {"session": name, "text": text}, {}, {})
-                # What an earlier version has left.
-                self.beside("given").mkdir(exist_ok=True)
-                (self.beside("given") / f"{name}.jsonl").write_text(json.dumps(_RECEIPT | {"text": text}))
             assert sorted(self.left()) == sorted(ALL)
             yield watcher
         finally:

@@ -50,9 +50,8 @@ from ullage.service import sessions, turns
 from ullage.service.compact.automatic import managed_workspace
 from ullage.service.conversation.work import Job
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.models import Provider, Toolbox, ToolOutcome
+from ullage.service.ports.models import Ports, Provider, Toolbox, ToolOutcome
 from ullage.service.ports.store import SessionStore
-from ullage.service.ports.world import Ports
 from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.store.sqlite.sqlite_store import open_store
 from ullage.system.processes import SubprocessRunner

@@ -14,7 +14,7 @@ import pytest
 from support.command_line import PATIENCE, Ran, ullage
 from support.documents import ROOT
 from support.hook_place import AGENT, ID, RULE, SUMMARY, TRIES, arrivals_at, end_worker, is_silent, log
-from ullage.cli.health_checks import plugin_checks
+from ullage.cli.commands.doctor import plugin_checks
 from ullage.cli.hooks.hook_state import HookState
 
 _HOOKS = {

@@ -16,7 +16,7 @@ import pytest
 from support.command_line import Ran, ullage
 from ullage.cli.statusline.files import read_told
 from ullage.host.side_files import CATALOGUE, beside
-from ullage.store.sqlite.catalogue_notes import SqliteTold
+from ullage.store.sqlite.catalogue import SqliteTold
 
 # Seconds. A busy machine may be slow.
 PATIENCE = 180

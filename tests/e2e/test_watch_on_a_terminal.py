@@ -14,7 +14,7 @@ import pytest
 
 from support.command_line import ullage
 from support.homes import Home, put_claude
-from ullage.store.sqlite.catalogue_notes import Keeping
+from ullage.store.sqlite.catalogue import Keeping
 
 if sys.platform == "win32":
     pytest.skip("Windows has no pseudo-terminals of POSIX", allow_module_level=True)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from support.command_line import PATIENCE, Ran, ullage
-from ullage.cli.health_checks import Check, wiring_checks
+from ullage.cli.commands.doctor import Check, wiring_checks
 
 AGENT = "claude-code"
 

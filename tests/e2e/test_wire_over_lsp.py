@@ -14,7 +14,7 @@ import pytest
 
 from support.lsp_client import ROOT, LspClient, RpcFailure, start_server
 from support.program import OUR_CLIENT, serve_command
-from ullage.cli.health_checks import read_arrivals
+from ullage.cli.commands.doctor import read_arrivals
 
 AGENT = "claude-code"
 # A comment, a byte order mark and line ends that no JSON writer would keep.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import Ran, ullage
-from ullage.cli.health_checks import Check, wiring_checks
+from ullage.cli.commands.doctor import Check, wiring_checks
 
 _FOLDERS = {"opencode": ".config/opencode", "pi": ".pi/agent"}
 _PLUGINS = {"opencode": "plugin/ullage.js", "pi": "extensions/ullage.js"}

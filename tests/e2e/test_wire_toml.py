@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support.command_line import Ran, ullage
-from ullage.cli.health_checks import wiring_checks
+from ullage.cli.commands.doctor import wiring_checks
 
 CONFIG = b'\xef\xbb\xbf# mine\r\nmodel = "gpt-5"\r\n\r\n[mcp_servers.docs] # the docs\r\ncommand = "docs"'
 HOOKS = b'{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "date"}]}]}}'

@@ -21,7 +21,7 @@ from ullage.app.serving_mcp import ConversationTools
 from ullage.model.settings import ContextSettings, Settings
 from ullage.providers.registry import embed
 from ullage.service.archive.search import search
-from ullage.service.ports.world import SearchWait
+from ullage.service.ports.models import SearchWait
 from ullage.store import SqliteStore, open_store
 
 # Each group of words has a place in the vectors; other words have none.

@@ -12,7 +12,7 @@ from ullage.agents.transcripts import read
 from ullage.api.protocol import usage_result
 from ullage.app.compose import reading_settings, throwaway_workspace
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.service.imports import import_transcript, project_transcript
+from ullage.service.sessions import import_transcript, project_transcript
 
 # Bytes. Larger files take seconds each.
 _SMALL = 150_000

@@ -15,10 +15,9 @@ from support.workspace import build_test_client
 from ullage.agents.transcripts import read_document
 from ullage.model.events import MessageAppended
 from ullage.service.follow.followed_file import FollowedFile
-from ullage.service.imports import import_or_continue
 from ullage.service.ports.agent_files import FoundFile, Growth, LastRows, Mark, Pieces
-from ullage.system.growing_files import GrowingFiles
-from ullage.system.transcript_files import read_transcript_file
+from ullage.service.sessions import import_or_continue
+from ullage.system.growing_files import GrowingFiles, read_transcript_file
 
 
 class Rig:

@@ -20,10 +20,9 @@ from ullage.model.events import MessageAppended
 from ullage.model.updates import Meta, SessionInfoUpdate, UsageUpdate
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.follow.followed_file import FollowedFile
-from ullage.service.imports import import_or_continue
 from ullage.service.ports.agent_files import FoundFile
-from ullage.system.growing_files import GrowingFiles
-from ullage.system.transcript_files import read_transcript_file
+from ullage.service.sessions import import_or_continue
+from ullage.system.growing_files import GrowingFiles, read_transcript_file
 
 
 async def test_a_conversation_appears_with_its_first_message_and_goes_on(tmp_path: Path) -> None:

@@ -23,8 +23,8 @@ from ullage.app.catalogue import find_known
 from ullage.app.compose import changed_since
 from ullage.cli.commands.watch import Board
 from ullage.model.usage import FollowedRow, one_each
+from ullage.service.archive.naming import SubAgents
 from ullage.service.follow.agent_follower import AgentFollower
-from ullage.service.follow.sub_agents import SubAgents
 from ullage.service.ports.agent_files import Growth, Mark, Pieces
 from ullage.service.sessions import delete_session
 from ullage.system.growing_files import GrowingFiles

@@ -18,7 +18,7 @@ from ullage.model.message import Message
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import good_moment
 from ullage.service.ports.store import StoredSession
-from ullage.system.transcript_files import parse_file
+from ullage.system.growing_files import parse_file
 
 
 def log(tokens: int, read: int = 130_000) -> ClaudeLog:

@@ -12,8 +12,7 @@ from support.summaries import Listening as Model
 from support.workspace import PATIENCE, ScriptedCommands, TestClient, build_test_client
 from ullage.model.errors import CompactionVetoed
 from ullage.model.settings import HookSettings, Settings, SummarySettings
-from ullage.service.ports.models import SummaryStream
-from ullage.service.ports.world import CommandOutcome
+from ullage.service.ports.models import CommandOutcome, SummaryStream
 from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.summary.reader import Reader
 from ullage.summary.summary_request import SummaryRequest

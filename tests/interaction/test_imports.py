@@ -27,8 +27,8 @@ from ullage.model.events import (
 )
 from ullage.model.message import CompactionBlock, Message, Role, TextBlock
 from ullage.service.archive.undo import history
-from ullage.service.imports import import_transcript, missing_events
-from ullage.system.transcript_files import read_transcript_file
+from ullage.service.sessions import import_transcript, missing_events
+from ullage.system.growing_files import read_transcript_file
 
 TALK = [
     {"role": "system", "content": "Be brief."},

@@ -14,7 +14,7 @@ from ullage.service.follow import keep_originals as keeper_module
 from ullage.service.follow.keep_originals import FileCopier, OriginalsKeeper
 from ullage.service.ports.agent_files import FoundFile, Kept, KeptPorts, Source
 from ullage.store.originals.sqlite_originals import SqliteOriginals
-from ullage.system.transcript_files import AgentOriginals
+from ullage.system.growing_files import AgentOriginals
 
 SESSION = "11111111-2222-3333-4444-555555555555"
 

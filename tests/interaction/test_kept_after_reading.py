@@ -15,8 +15,7 @@ from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.keep_originals import OriginalsKeeper
 from ullage.service.ports.agent_files import FoundFile, KeptPorts
 from ullage.store.originals.sqlite_originals import SqliteOriginals
-from ullage.system.growing_files import GrowingFiles
-from ullage.system.transcript_files import AgentOriginals
+from ullage.system.growing_files import AgentOriginals, GrowingFiles
 
 _MESSAGES = 60
 

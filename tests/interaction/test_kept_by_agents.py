@@ -12,8 +12,7 @@ from support.workspace import TestClient, build_test_client
 from ullage.agents.transcripts import read
 from ullage.model.errors import SessionFollowed
 from ullage.service.compact.by_hand import fit_budget
-from ullage.service.imports import ImportOutcome, import_or_continue
-from ullage.service.sessions import change_system_prompt
+from ullage.service.sessions import ImportOutcome, change_system_prompt, import_or_continue
 
 BEFORE, AFTER = 166_500, 40_000
 PROMPT = "Please look at the parser once more. " * 400

@@ -14,7 +14,7 @@ from ullage.agents.transcripts import read, read_document
 from ullage.service.follow.keep_originals import FileCopier
 from ullage.service.ports.agent_files import Source
 from ullage.store.originals.sqlite_originals import SqliteOriginals
-from ullage.system.transcript_files import AgentOriginals, read_database
+from ullage.system.growing_files import AgentOriginals, read_database
 
 DAY = 86_400_000
 

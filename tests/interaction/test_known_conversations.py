@@ -34,10 +34,9 @@ from ullage.model.usage import FollowedRow, LiveSessions, RateLimit, UsageSource
 from ullage.policy.evidence import Compacted
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.rows import row_of
-from ullage.service.imports import project_transcript
-from ullage.service.sessions import title_of
+from ullage.service.sessions import project_transcript, title_of
 from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue
-from ullage.system.transcript_files import read_database, read_transcript_file
+from ullage.system.growing_files import read_database, read_transcript_file
 from ullage.watch.candidates import find_candidates, is_of_sub_agent
 
 ID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"

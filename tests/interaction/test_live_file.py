@@ -17,7 +17,7 @@ from support.follower_ports import follower_ports
 from support.log_trees import to_bytes
 from support.session_log import line, say
 from support.workspace import TestClient, build_test_client
-from ullage.app.running_now import LiveRowsShown
+from ullage.app.catalogue import LiveRowsShown
 from ullage.host.side_files import CATALOGUE, LIVE, beside
 from ullage.model.errors import StoreUnavailable
 from ullage.model.usage import (
@@ -33,8 +33,7 @@ from ullage.model.usage import (
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.ports.agent_files import FoundFile
-from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue
-from ullage.store.sqlite.catalogue_notes import ForgottenList
+from ullage.store.sqlite.catalogue import FollowedNow, ForgottenList, SqliteCatalogue
 from ullage.system.growing_files import GrowingFiles
 
 # Seconds. A busy machine may be slow.

@@ -15,10 +15,9 @@ from support.session_log import JsonObject, line, say
 from support.workspace import build_test_client
 from ullage.agents.transcripts import read_document
 from ullage.model.errors import UnknownFormat
-from ullage.service.imports import import_or_continue
 from ullage.service.ports.agent_files import Growth, Mark, Pieces
-from ullage.system.growing_files import GrowingFiles
-from ullage.system.transcript_files import read_transcript_file
+from ullage.service.sessions import import_or_continue
+from ullage.system.growing_files import GrowingFiles, read_transcript_file
 
 # The main conversation, one of a sub-agent that is not named, and two of sub-agents that are.
 MAIN, UNNAMED, FIRST, SECOND = "main", "unnamed", "a1", "a2"

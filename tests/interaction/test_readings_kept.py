@@ -13,7 +13,7 @@ from support.log_trees import to_bytes
 from ullage.host.side_files import CATALOGUE, beside
 from ullage.model.events import SessionRenamed
 from ullage.service.ports.agent_files import Appended, FoundFile, Growth, Mark, Pieces, Replaced
-from ullage.store.sqlite.catalogue_notes import SqliteReadings
+from ullage.store.sqlite.catalogue import SqliteReadings
 from ullage.system.growing_files import GrowingFiles
 
 # Messages that make up more than the 256 KiB from which on a reading is kept.

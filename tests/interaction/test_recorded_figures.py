@@ -23,7 +23,7 @@ from ullage.model.events import (
 from ullage.model.message import Role
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import usage_meta
-from ullage.service.imports import import_transcript
+from ullage.service.sessions import import_transcript
 
 FILES = conversation_files()
 # More of the same agents, with automatic compactions.

@@ -37,7 +37,7 @@ from ullage.app.serving_mcp import ConversationTools
 from ullage.model.errors import CompactionVetoed, ProviderUnavailable, StoreUnavailable, UllageError
 from ullage.model.events import ContextEdited, Event, MessageAppended, SessionRenamed, ToolsDeclared, UsageReported
 from ullage.model.settings import ContextSettings, HookSettings, Settings
-from ullage.service.ports.world import CommandOutcome
+from ullage.service.ports.models import CommandOutcome
 from ullage.service.summaries.by_model import OfflineSummarizer
 
 Prepare = Callable[[TestClient], Awaitable[dict[str, Any]]]

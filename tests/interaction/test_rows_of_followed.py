@@ -14,7 +14,7 @@ from ullage.model.errors import Conflict, SessionFollowed
 from ullage.model.usage import FollowedRow, UsageSource
 from ullage.service.follow import rows as rows_module
 from ullage.service.follow.rows import Following
-from ullage.service.ports.world import KeepingQuestion
+from ullage.service.ports.models import KeepingQuestion
 
 
 class Changes:

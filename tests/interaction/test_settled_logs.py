@@ -16,10 +16,9 @@ from ullage.formats.parsing import as_timestamp
 from ullage.model.errors import InputError
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import FollowedFile
-from ullage.service.imports import import_or_continue
 from ullage.service.ports.agent_files import FoundFile
-from ullage.system.growing_files import GrowingFiles
-from ullage.system.transcript_files import read_transcript_file
+from ullage.service.sessions import import_or_continue
+from ullage.system.growing_files import GrowingFiles, read_transcript_file
 
 # Files of agents that hold no conversation, or not its beginning.
 NO_LOGS = {

@@ -11,11 +11,10 @@ from ullage.api.context_methods import find_command, run_command
 from ullage.app.serving_mcp import ConversationTools
 from ullage.cli.commands.search import search_to_end
 from ullage.cli.commands.watch import What, Wish, make_page
-from ullage.cli.drawing import UNICODE
-from ullage.cli.output import Screen
+from ullage.cli.drawing import UNICODE, Screen
 from ullage.embed.host import SearchResults
 from ullage.service.archive.search import search
-from ullage.service.ports.world import SearchWait
+from ullage.service.ports.models import SearchWait
 
 LEFT = "1,234 stored records are not indexed yet, so results may be missing; the next search sees more."
 

@@ -26,10 +26,9 @@ from ullage.agents.transcripts import read_document
 from ullage.model.errors import InputError
 from ullage.model.usage import FollowedRow
 from ullage.service.follow.agent_follower import AgentFollower
-from ullage.service.imports import import_or_continue
 from ullage.service.ports.agent_files import FoundFile
-from ullage.system.growing_files import GrowingFiles
-from ullage.system.transcript_files import read_transcript_file
+from ullage.service.sessions import import_or_continue
+from ullage.system.growing_files import GrowingFiles, read_transcript_file
 
 Json = dict[str, Any]
 _TIME = "2026-05-01T10:00:00.000Z"

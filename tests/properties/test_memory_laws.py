@@ -12,8 +12,7 @@ from support.canary import picture, plant
 from support.memory_twin import MemoryTwin
 from ullage.memory.memory_tool import insert_text, lines_of, parse_path, replace_text
 from ullage.model.errors import InvalidRequest
-from ullage.store.memories.memory_files import FolderMemory, Open, open_folder
-from ullage.store.memories.memory_walk import PathFolder
+from ullage.store.memories.memory_files import FolderMemory, Open, PathFolder, open_folder
 from ullage.tools.toolbox import run_memory
 
 pieces = st.sampled_from(

@@ -11,8 +11,7 @@ from ullage.agents.table import AGENTS, agent_of_format
 from ullage.model.events import CompactionCause
 from ullage.model.settings import ContextSettings
 from ullage.model.usage import RemarkKind
-from ullage.policy.alarm import Alarm, after_update, after_warning, is_due, warns_at
-from ullage.policy.budget import make_budget
+from ullage.policy.budget import Alarm, after_update, after_warning, is_due, make_budget, warns_at
 from ullage.policy.evidence import RECENT_CALLS, Compacted, Evidence
 from ullage.policy.threshold import ABOVE, Finding, find_threshold
 

@@ -13,7 +13,7 @@ from ullage.acp.announce import Announcer
 from ullage.api.methods import METHODS
 from ullage.model.settings import Settings, SummarySettings
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.world import Surroundings
+from ullage.service.ports.models import Surroundings
 
 DIALOG = Path(__file__).resolve().parents[2] / "protocol" / "acp.jsonl"
 _SCRIPT = """

@@ -10,8 +10,7 @@ from pathlib import Path
 import ullage
 from ullage import ContextManager
 from ullage.cli.main import main
-from ullage.store.memories.memory_files import FolderMemory, open_folder
-from ullage.store.memories.memory_walk import PathFolder
+from ullage.store.memories.memory_files import FolderMemory, PathFolder, open_folder
 from ullage.tools.toolbox import run_memory
 
 

@@ -12,7 +12,7 @@ from support.example_settings import PROJECT
 from support.workspace import LARGE_MODEL, START, TestClient
 from ullage.model.events import ConversationImported
 from ullage.service.ports.agent_files import GivenBack
-from ullage.service.ports.world import (
+from ullage.service.ports.models import (
     AgentChoice,
     ContinuingChoicesResult,
     ContinuingPreviewParams,

@@ -21,7 +21,7 @@ from ullage.model.usage import (
     UsageSource,
     WindowSource,
 )
-from ullage.service.ports.world import KeepingQuestion
+from ullage.service.ports.models import KeepingQuestion
 
 FOLLOWED = (
     FollowedRow(

@@ -74,7 +74,7 @@ from ullage.model.updates import (
     read_answer,
 )
 from ullage.service.compact.by_hand import fit_budget
-from ullage.service.ports.world import CommandOutcome
+from ullage.service.ports.models import CommandOutcome
 from ullage.store.sqlite.migrations import VERSION
 from ullage.store.sqlite.sqlite_store import open_store
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ullage.app.running_now import LiveRowsShown
+from ullage.app.catalogue import LiveRowsShown
 from ullage.service.ports.agent_files import AgentPorts, Changes, FindChanged
-from ullage.store.sqlite.catalogue import SqliteReadFiles
-from ullage.store.sqlite.catalogue_notes import SqliteReadings
+from ullage.store.sqlite.catalogue import SqliteReadFiles, SqliteReadings
 from ullage.system.growing_files import GrowingFiles
 from ullage.system.shared_files import FileLease
 

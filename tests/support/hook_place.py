@@ -15,7 +15,7 @@ import msgspec
 from support.claude_log import ClaudeLog
 from support.command_line import PATIENCE, Ran, ullage
 from ullage.service.ports.agent_files import GivenBack
-from ullage.store.sqlite.catalogue_notes import Receipts
+from ullage.store.sqlite.catalogue import Receipts
 
 ID = "5f0f2d1c-7a55-4f0e-9a63-0d9a54a1b001"
 AGENT = "claude-code"

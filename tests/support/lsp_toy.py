@@ -10,9 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.api.protocol import AnyMethod, Method
-from ullage.lsp.announce import Announcer, Command, CommandAnswer
 from ullage.lsp.connection import Progress
-from ullage.lsp.server import LspServer, WorkspaceHooks
+from ullage.lsp.server import Announcer, Command, CommandAnswer, LspServer, WorkspaceHooks
 from ullage.model.errors import NothingToCompact, SessionNotFound
 from ullage.model.settings import Settings
 from ullage.service.conversation.workspace import Workspace

@@ -7,7 +7,7 @@ import pytest
 
 from ullage.agents.transcripts import read_document
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.system.transcript_files import read_transcript_file
+from ullage.system.growing_files import read_transcript_file
 
 ROOT = Path(
     os.environ.get("ULLAGE_TRANSCRIPTS")

@@ -10,7 +10,7 @@ from threading import Thread
 from typing import Any
 
 from support.session_log import JsonObject, line, say
-from ullage.store.sqlite.catalogue_notes import Keeping
+from ullage.store.sqlite.catalogue import Keeping
 from ullage.store.store_place import local_path
 
 # Seconds. A busy machine may take long to start a process.

@@ -23,6 +23,11 @@ from ullage.providers.played import ScriptedProvider, parse_script
 from ullage.service.compact.automatic import managed_workspace
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import (
+    CommandOutcome,
+    CommandRunner,
+    Ports,
+    ProjectFile,
+    ProjectFiles,
     Provider,
     Providers,
     Question,
@@ -34,7 +39,6 @@ from ullage.service.ports.models import (
     ToolOutcome,
 )
 from ullage.service.ports.store import SessionStore
-from ullage.service.ports.world import CommandOutcome, CommandRunner, Ports, ProjectFile, ProjectFiles
 from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.summary.reader import Reader
 from ullage.summary.summary_request import SummaryRequest

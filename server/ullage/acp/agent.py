@@ -28,8 +28,7 @@ from ullage.api.context_methods import Invocation, find_command, run_command
 from ullage.api.engine import Handler, Reply
 from ullage.api.protocol import REQUEST_PERMISSION, AnyMethod
 from ullage.api.session_methods import read_settings
-from ullage.jsonrpc.envelope import MAX_LINE
-from ullage.jsonrpc.peer import cancelled
+from ullage.jsonrpc.envelope import MAX_LINE, cancelled
 from ullage.model.answer import TurnEnd
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.json_values import JsonObject, as_object, as_plain, as_text
@@ -39,7 +38,7 @@ from ullage.model.updates import ToolCall, UserMessageChunk
 from ullage.model.usage import Usage
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.world import ProjectFile, Surroundings
+from ullage.service.ports.models import ProjectFile, Surroundings
 from ullage.tools.session_servers import is_usable
 
 # Seconds that `session/close` waits for turns that it has cancelled.
@@ -76,8 +75,7 @@ class _Running(Struct, kw_only=True, eq=False):
     tasks: set[asyncio.Task[TurnEnd]] = field(default_factory=set["asyncio.Task[TurnEnd]"])
 
     def take(self, totals: Usage) -> Usage:
-        """Returns the tokens since the last call. Turns run one after the other, so they belong to the turn that
-        ends now."""
+        """Returns the tokens since the last call: turns run one after the other, so the ending turn's."""
         took, self.counted = totals - self.counted, totals
         return took
 
@@ -165,8 +163,7 @@ def _usage(took: Usage) -> PromptUsage:
 
 
 async def _answer(workspace: Workspace, session_id: str, invocation: Invocation) -> str:
-    """Returns the slash command's answer, or the text of its error, because the user reads an error where the answer
-    would be."""
+    """Returns the slash command's answer, or the text of its error: the user reads it where the answer would be."""
     try:
         return await run_command(workspace, session_id, invocation)
     except UllageError as error:
@@ -208,8 +205,7 @@ class PromptLife:
         announcer.on_prompt = self._insert
 
     async def prompt(self, params: api.PromptParams) -> Reply:
-        """Serves `session/prompt`. Raises `SessionNotFound`, and the errors of a prompt that does not get into the
-        transcript."""
+        """Serves `session/prompt`. Raises `SessionNotFound`, and the errors of a prompt that is not recorded."""
         self._workspace().open(params.session_id)
         prompt = _Prompt(content=params.prompt, inserted=asyncio.get_running_loop().create_future())
         self._waiting.setdefault(params.session_id, []).append(prompt)
@@ -429,8 +425,7 @@ class AgentHooks(Struct, frozen=True, kw_only=True):
 
 
 class Agent:
-    """The ACP agent of one client. Its input and output pass through `connection`. `max_line` is the length of the
-    longest message that is accepted, in bytes."""
+    """The ACP agent of one client, over `connection`. `max_line` is the longest accepted message, in bytes."""
 
     def __init__(self, hooks: AgentHooks, methods: Sequence[AnyMethod], version: str, max_line: int = MAX_LINE) -> None:
         self._hooks = hooks
@@ -453,8 +448,7 @@ class Agent:
         self._install()
 
     def workspace(self) -> Workspace:
-        """Returns the workspace. The first call opens it, with the client's settings if the client sent any. Raises
-        `StoreError` if the store cannot be opened."""
+        """Returns the workspace, which the first call opens with the client's settings. Raises `StoreError`."""
         if self._opened is None:
             self._opened = self._hooks.open(self._announcer, self._settings)
             self._opened.permissions = ClientPermissions(self.connection.ask, "", self._shown)
@@ -541,8 +535,7 @@ def routes_of(routes: Sequence[Route], life: PromptLife) -> Iterator[Route]:
 
 
 def spoken(life: PromptLife, new_id: Callable[[], str]) -> Spoken:
-    """Returns how the messages to a client of version 2 differ. `new_id` makes the ids of texts that are no messages of
-    the transcript."""
+    """Returns how the messages to a client of version 2 differ. `new_id` makes ids of texts outside the transcript."""
 
     def shaped(method: str, params: Any) -> Any:
         if method == UPDATE_METHOD:

@@ -184,14 +184,12 @@ OwnUpdate = (
 
 
 def with_whole_paths(call: ToolCall, folder: str) -> ToolCall:
-    """Returns the tool call with its locations made absolute, as ACP requires: a relative path is joined to
-    `folder`."""
+    """Returns the tool call with its locations joined to `folder`: ACP requires absolute paths."""
     return replace(call, locations=tuple(replace(at, path=str(PurePath(folder, at.path))) for at in call.locations))
 
 
 def fenced(text: str) -> str:
-    """Returns the text as a Markdown code block, whose fence is longer than any row of backticks in the text. Text that
-    is empty stays empty."""
+    """Returns the text as a Markdown code block with a fence longer than any row of backticks in it; "" stays ""."""
     if not text:
         return ""
     longest = max(map(len, _BACKTICKS.findall(text)), default=0)
@@ -204,11 +202,10 @@ def with_fences(update: ToolCallUpdate) -> ToolCallUpdate:
     """Returns the update of a tool call with each of its texts in a fence."""
     if update.content is UNSET:
         return update
-    return replace(update, content=tuple(map(_with_fence, update.content)))
-
-
-def _with_fence(part: ToolContent) -> ToolContent:
-    return replace(part, content=TextContent(text=fenced(part.content.text)))
+    return replace(
+        update,
+        content=tuple(replace(part, content=TextContent(text=fenced(part.content.text))) for part in update.content),
+    )
 
 
 UPDATE_METHOD = "session/update"

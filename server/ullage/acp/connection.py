@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from ullage.api.client_requests import Ask
 from ullage.api.engine import RequestEngine
 from ullage.api.protocol import acp_error_object
-from ullage.jsonrpc.envelope import MAX_LINE, BadReply, ErrorObject, LineFraming
-from ullage.jsonrpc.peer import Dialect
+from ullage.jsonrpc.envelope import MAX_LINE, BadReply, Dialect, ErrorObject, LineFraming
 from ullage.model.errors import AuthenticationFailed, NoModelConfigured, UllageError
 from ullage.model.json_values import JsonObject, as_object
 
@@ -69,8 +68,7 @@ def read_client(capabilities: Any, meta: Any) -> Client:
 
 
 def _is_object(said: JsonObject, name: str) -> bool:
-    """Returns whether the capability `name` is an object, even an empty one. Null and any other value mean that the
-    client lacks it."""
+    """Returns whether the capability `name` is an object, even an empty one; otherwise the client lacks it."""
     return isinstance(said.get(name), dict)
 
 
@@ -133,8 +131,7 @@ class AcpConnection(RequestEngine):
             return await super().ask(method, self.spoken.shaped(method, params), result)
 
     def start_turn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
-        """Runs a prompt turn that lasts longer than the request that began it, and returns its task. `drain` lets it
-        end as it lets requests end."""
+        """Runs a prompt turn that outlasts its request, and returns its task. `drain` lets it end, as requests."""
         task = asyncio.get_running_loop().create_task(work)
         self._turns.add(task)
         task.add_done_callback(self._turns.discard)

@@ -222,8 +222,7 @@ def _values(option: ConfigOption) -> str:
 
 
 def _setting(value: str | bool) -> Any:
-    """Converts a config option's value into the value of the setting: "on" and "off" into booleans, a percentage into a
-    share from 0 to 1."""
+    """Converts a config option's value into the setting's: "on" and "off", or a percentage as a share from 0 to 1."""
     if isinstance(value, bool):
         return value
     return value == _ON if value in (_ON, _OFF) else float(value) / 100
@@ -373,8 +372,7 @@ async def ask_user(ask: Ask, session_id: str, call_id: str, given: dict[str, Any
 
 
 async def forward(ask: Ask, client: Client, question: FormQuestion | VisitQuestion | None) -> Answer:
-    """Asks the client's user, however long the answer takes. The answer is `decline` where the client cannot show the
-    question, or fails at it."""
+    """Asks the client's user, however long that takes; `decline` where the client cannot show it, or fails."""
     shown = client.shows_forms if isinstance(question, FormQuestion) else client.shows_addresses
     if question is None or not shown:
         return Answer(action="decline")

@@ -85,8 +85,7 @@ Describe = Callable[[ToolUseBlock], ToolAbout]
 
 
 async def replay(workspace: Workspace, announcer: Announcer, session_id: str) -> None:
-    """Sends the session's whole transcript to the client as updates, archived messages included. Raises
-    `SessionNotFound`."""
+    """Sends the session's whole transcript as updates, archived messages too. Raises `SessionNotFound`."""
     conversation = workspace.open(session_id)
     describe = partial(describe_call, conversation)
     sent, total = 0, 1
@@ -237,8 +236,7 @@ class SessionHandlers:
         self._tools = tools
 
     async def new(self, params: NewSessionParams) -> Reply:
-        """Serves `session/new`: creates a session. Raises `InvalidRequest` if a folder is not an absolute path, or an
-        MCP server cannot be used."""
+        """Creates a session. Raises `InvalidRequest` for a relative folder, or an MCP server that cannot be used."""
         servers = _check(params)
         workspace = self._workspace()
         # The model is recorded, so that another door that opens the session knows its window.
@@ -251,8 +249,7 @@ class SessionHandlers:
         return self._opened(conversation, self._created(conversation))
 
     async def load(self, params: OpenSessionParams) -> Reply:
-        """Serves `session/load`: opens a stored session and sends its whole transcript before the result. Raises
-        `SessionNotFound` or `InvalidRequest`."""
+        """Opens a stored session and sends its transcript first. Raises `SessionNotFound` or `InvalidRequest`."""
         conversation = await self._open(params)
         await replay(self._workspace(), self._announcer, conversation.id)
         return self._opened(conversation, self._open_result(conversation))
@@ -264,8 +261,7 @@ class SessionHandlers:
         return self._opened(conversation, self._open_result(conversation))
 
     async def fork(self, params: OpenSessionParams) -> Reply:
-        """Serves `session/fork`: creates a session that begins with the whole log of the named one. Raises
-        `SessionNotFound` or `InvalidRequest`."""
+        """Creates a session with the whole log of the named one. Raises `SessionNotFound` or `InvalidRequest`."""
         servers = _check(params)
         workspace = self._workspace()
         parent, session_id = workspace.open(params.session_id), workspace.ports.ids.new("s")
@@ -275,13 +271,11 @@ class SessionHandlers:
         return self._opened(conversation, self._created(conversation))
 
     async def list(self, params: api.ListSessionsParams) -> api.ListSessionsResult:
-        """Serves `session/list`: returns a page of the stored sessions, whichever door they were made by, newest
-        first."""
+        """Returns a page of the stored sessions, whichever door made them, newest first."""
         return await api.list_sessions(self._workspace(), params)
 
     async def close(self, params: api.SessionParams) -> api.Nothing:
-        """Serves `session/close`: cancels the session's work and removes the session from memory. It is kept in the
-        store. Raises `SessionNotFound`."""
+        """Cancels the session's work and frees its memory. The store keeps it. Raises `SessionNotFound`."""
         result = await api.close_session(self._workspace(), params)
         await self._tools.close(params.session_id)
         return result
@@ -293,8 +287,7 @@ class SessionHandlers:
         return result
 
     async def set_title(self, params: api.RenameSessionParams) -> SetTitleResult:
-        """Serves `session/set_title` of ACP's unstable schema: gives the session another title. Raises
-        `SessionNotFound`."""
+        """Serves `session/set_title` of ACP's unstable schema. Raises `SessionNotFound`."""
         await api.rename_session(self._workspace(), params)
         return SetTitleResult(title=self._workspace().open(params.session_id).transcript.title)
 
@@ -349,8 +342,7 @@ class SessionHandlers:
 
 
 def _check(place: _Place) -> tuple[Server, ...]:
-    """Returns the MCP servers that the client offers. Raises `InvalidRequest` if a folder is not an absolute path, or a
-    server cannot be used."""
+    """Returns the MCP servers that the client offers. Raises `InvalidRequest` for a relative folder or a bad server."""
     named = (("cwd", place.cwd), *(("additionalDirectories", folder) for folder in place.additional_directories or ()))
     for name, folder in named:
         is_whole = PurePosixPath(folder).is_absolute() or PureWindowsPath(folder).is_absolute()

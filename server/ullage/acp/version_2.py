@@ -34,8 +34,7 @@ _CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 
 
 def greeting_as_v1(params: JsonObject) -> JsonObject:
-    """Returns the params of a client's `initialize` of version 2 in the shape of version 1. Whatever has the wrong
-    shape counts as absent."""
+    """Returns `initialize` of version 2 as version 1 has it, without params of a wrong shape."""
     said = {name: value for name, value in params.items() if name not in ("capabilities", "info")}
     given = as_object(params.get("capabilities"))
     # Version 1 has a boolean here.
@@ -85,8 +84,7 @@ def _method_as_v2(method: JsonObject) -> JsonObject:
 
 
 def opened_as_v1(result: JsonObject) -> JsonObject:
-    """Returns the result of a request that opens a session or sets an option, or an update of the options, in the shape
-    of version 1."""
+    """Returns the result of opening a session or setting an option, or an update of options, as version 1 has it."""
     if not isinstance(result.get("configOptions"), list):
         return result
     options = [{**option, "id": option.get("configId")} for option in as_objects(result["configOptions"])]
@@ -289,8 +287,7 @@ def opened_as_v2(result: JsonObject) -> JsonObject:
 
 
 def question_as_v2(params: JsonObject) -> JsonObject:
-    """Returns the params of `session/request_permission` in the shape of version 2: the question has a title of its
-    own, and the tool call is its subject."""
+    """Returns `session/request_permission` as version 2 has it: a title, and the tool call as its subject."""
     call = as_object(params.get("toolCall"))
     said = {name: value for name, value in params.items() if name != "toolCall"}
     title = call.get("title") or "Allow this tool call?"

@@ -32,8 +32,7 @@ from ullage.model.usage import (
 )
 from ullage.service.archive.naming import Listed, list_found
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.store import ReadsTeam, TeamHit, TeamOpenResult
-from ullage.service.ports.world import (
+from ullage.service.ports.models import (
     ContinuesSessions,
     ContinuingChoicesResult,
     ContinuingPreviewParams,
@@ -41,6 +40,7 @@ from ullage.service.ports.world import (
     FollowsAgents,
     KeepingQuestion,
 )
+from ullage.service.ports.store import ReadsTeam, TeamHit, TeamOpenResult
 from ullage.system.desktop import shows
 from ullage.wire.plan import AgentChange, FileChange, WiresAgents
 

@@ -52,8 +52,7 @@ class Ask(Protocol):
     """Sends a request to the client of a door. `RequestEngine.ask` is one."""
 
     async def __call__(self, method: str, params: Struct, result: type[R], /) -> R:
-        """Returns the client's result, however long it takes. If the task is cancelled, the request is cancelled.
-        Raises `BadReply`."""
+        """Returns the client's result, however long it takes. Cancelled with its task. Raises `BadReply`."""
         ...
 
 
@@ -171,16 +170,14 @@ def _line(text: str) -> str:
 _log = logging.getLogger(__name__)
 
 
-def _as_it_is(_: str, call: ToolCall) -> ToolCall:
-    return call
-
-
 class ClientPermissions:
     """Asks a client's user for permission to make a tool call, for the port `Permissions`. `prefix` is the door's
     prefix of method names. An answer that cannot be read counts as a refusal. `shown(session_id, call)` returns the
     tool call as this door sends it."""
 
-    def __init__(self, ask: Ask, prefix: str, shown: Callable[[str, ToolCall], ToolCall] = _as_it_is) -> None:
+    def __init__(
+        self, ask: Ask, prefix: str, shown: Callable[[str, ToolCall], ToolCall] = lambda _, call: call
+    ) -> None:
         self._ask = ask
         self._method = prefix + REQUEST_PERMISSION.name
         self._shown = shown

@@ -199,8 +199,7 @@ async def messages(workspace: Workspace, params: MessagesParams) -> MessagesResu
 
 
 def _as_read(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """Returns entries without what the client gave them as: `request` has it, and to send it twice would cost as much
-    as the messages."""
+    """Returns entries without what the client gave them as: `request` has it, and twice would cost too much."""
     return tuple(replace(entry, message=replace(entry.message, provided=None)) for entry in entries)
 
 
@@ -461,8 +460,7 @@ def find_command(prompt: Sequence[dict[str, Any]]) -> Invocation | None:
 
 
 async def prompt(workspace: Workspace, params: PromptParams) -> PromptResult:
-    """Runs the slash command that the prompt calls, or sends the prompt to the model. Returns how the prompt turn
-    ended. Raises `UllageError`."""
+    """Runs the prompt's slash command, or sends it to the model. Returns how the turn ended. Raises `UllageError`."""
     invocation = find_command(params.prompt)
     if invocation is None:
         return await ask_model(workspace, params)

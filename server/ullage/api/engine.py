@@ -1,7 +1,7 @@
 """The request engine of the doors: one client's connection, its running requests, and our own requests to the client.
 
-`jsonrpc/peer.py` knows which messages are owed, and this module runs them on asyncio. The module is in `api/` because
-all doors use it and because it gives errors their codes (`api/protocol.py`); `jsonrpc/` is pure.
+`jsonrpc/envelope.py` knows which messages are owed, and this module runs them on asyncio. It is in `api/` because all
+doors use it and because it gives errors their codes (`api/protocol.py`); `jsonrpc/` is pure.
 
 A message is decoded once, its params by the type of its method. Requests and notifications run as tasks, which start in
 the order in which the messages came. Every request gets exactly one answer. An answer contains no text of an exception
@@ -26,26 +26,24 @@ from ullage.api.protocol import error_object
 from ullage.jsonrpc.envelope import (
     INTERNAL_ERROR,
     METHOD_NOT_FOUND,
+    Answered,
     BadFrame,
     BadReply,
-    ErrorObject,
-    ErrorResponse,
-    Notification,
-    RequestId,
-    RpcError,
-    read_params,
-)
-from ullage.jsonrpc.peer import (
-    Answered,
     Called,
     Cancelled,
     Dialect,
+    ErrorObject,
+    ErrorResponse,
     Event,
     Exited,
     Ignored,
+    Notification,
     Notified,
     Peer,
     Refused,
+    RequestId,
+    RpcError,
+    read_params,
 )
 from ullage.model.errors import UllageError
 from ullage.model.json_values import encode_json
@@ -64,8 +62,7 @@ ReadParams = Callable[[Raw], Any]
 
 
 class Reply(Struct, frozen=True):
-    """What a handler may return instead of a result: the result, and a function that is called as soon as the result
-    was sent."""
+    """What a handler may return: the result, and a function that is called as soon as it was sent."""
 
     result: Any
     then: Callable[[], object]
@@ -128,20 +125,17 @@ class RequestEngine:
         self.stopped: Future[int] = Future()
 
     def add_route(self, method: str, params: Any, handler: Handler) -> None:
-        """Registers the handler of a method, sent as a request or as a notification. The handler gets the params
-        decoded as the type `params`."""
+        """Registers the handler of a request or notification. It gets the params decoded as the type `params`."""
         decoder = msgspec.json.Decoder(params)
         self.add_reader(method, lambda raw: read_params(method, raw, decoder), handler)
 
     def add_methods(self, prefix: str, methods: "Iterable[AnyMethod]", workspace: "Callable[[], Workspace]") -> None:
-        """Registers Ullage's own methods under their names after a door's prefix. `workspace` is called in the task of
-        each request."""
+        """Registers Ullage's methods under the door's prefix. `workspace` is called in the task of each request."""
         for method in methods:
             self.add_route(prefix + method.name, method.params, partial(_call, method, workspace))
 
     def add_reader(self, method: str, read: ReadParams, handler: Handler) -> None:
-        """Registers the handler of a method whose params `read` decodes instead of msgspec. `read` raises `RpcError`
-        for bad params."""
+        """Registers the handler of a method whose params `read` decodes. `read` raises `RpcError` for bad params."""
         self._routes[method] = _Route(read, handler)
 
     def clear_routes(self) -> None:
@@ -181,8 +175,7 @@ class RequestEngine:
         self._writer = writer
 
     def feed(self, data: bytes) -> None:
-        """Takes the client's next bytes, however they are divided. Never raises: a message that cannot be served is
-        answered by an error."""
+        """Takes the client's next bytes. Never raises: a message that cannot be served is answered by an error."""
         for item in self._framing.feed(data):
             self._take(item)
 

@@ -129,8 +129,7 @@ def methods_document() -> dict[str, Any]:
 
 
 def schema_document() -> dict[str, Any]:
-    """Returns the JSON Schema of every type on the wire, under `$defs`. The schema itself accepts anything, so validate
-    against one of `$defs`."""
+    """Returns the JSON Schema of every type on the wire, to validate against one of `$defs`."""
     return document_of(wire_types(), "Ullage protocol")
 
 
@@ -142,8 +141,7 @@ def document_of(kinds: Iterable[type], title: str) -> dict[str, Any]:
 
 
 def settings_schema() -> dict[str, Any]:
-    """Returns the JSON Schema of the settings with flat keys (`context.warnAt`), as editors list them, each with its
-    default."""
+    """Returns the JSON Schema of the settings with flat keys (`context.warnAt`) and defaults, as editors list them."""
     definitions = schema_document()["$defs"]
     properties = dict(_flat(definitions[Settings.__name__], definitions, ""))
     return {
@@ -156,8 +154,7 @@ def settings_schema() -> dict[str, Any]:
 
 
 def wire_types() -> tuple[type, ...]:
-    """Returns the types of all messages on the wire: first the params and results of methods, in the table's order.
-    Types that they refer to are not included."""
+    """Returns the types of all messages on the wire, params and results first, without what they refer to."""
     ours = dict.fromkeys(kind for method in METHODS for kind in (method.params, method.result))
     asked = (kind for method in CLIENT_METHODS for kind in (method.params, method.result))
     return (*ours, *asked, *NOTIFICATIONS.values(), ErrorObject, ClientAbilities, Settings)
@@ -200,8 +197,7 @@ def _one_line(text: str) -> str:
 
 
 def _plain(schema: Any) -> Any:
-    """Returns a schema with each description on one line, and with "X or null" as a list of types, which every
-    editor supports."""
+    """Returns a schema with descriptions on one line, and "X or null" as a list of types, which all editors know."""
     if isinstance(schema, list):
         return [_plain(item) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):

@@ -64,8 +64,7 @@ AnyMethod = Method[Any, Any]
 def served(
     name: str, handler: Callable[[Workspace, P], Awaitable[R]], doc: str, *, notification: bool = False
 ) -> Method[P, R]:
-    """Returns the method that a handler serves. The types of its params and result are those that it is annotated
-    with."""
+    """Returns the method that a handler serves, with the types of params and result that it is annotated with."""
     _, params, result = get_annotations(handler).values()
     return Method(name=name, params=params, result=result, handler=handler, doc=doc, notification=notification)
 
@@ -160,8 +159,7 @@ CODES: dict[type[errors.UllageError], int] = {
 
 
 def code_of(error: errors.UllageError) -> int:
-    """Returns the error code by which an error is sent: its class's, or the one of the nearest base class that has
-    one."""
+    """Returns the error code of an error: its class's, or that of the nearest base class with one."""
     return next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
 
 

@@ -44,11 +44,11 @@ from ullage.model.settings import ContextSettings, Settings, check_settings
 from ullage.model.usage import Usage
 from ullage.service import sessions, turns
 from ullage.service.archive import export
+from ullage.service.archive.naming import list_main
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.sub_agents import list_main
-from ullage.service.imports import ImportOutcome, import_or_continue, last_model
+from ullage.service.ports.models import Ports
 from ullage.service.ports.store import SessionInfo
-from ullage.service.ports.world import Ports
+from ullage.service.sessions import ImportOutcome, import_or_continue, last_model
 
 
 def read_prompt(prompt: Sequence[dict[str, Any]]) -> tuple[Block, ...]:
@@ -114,8 +114,7 @@ _STEP = re.compile(r"\.\w+|\[")
 
 
 def read_settings(section: Any) -> Settings:
-    """Returns the settings in a client's `ullage` section. Raises `InvalidRequest`, whose text names the wrong fields
-    and the remedy."""
+    """Returns the settings in a client's `ullage` section. Raises `InvalidRequest`, which names the wrong fields."""
     settings, faults = usable_settings(section, Settings())
     if faults:
         raise InvalidRequest(" ".join(faults))
@@ -123,8 +122,7 @@ def read_settings(section: Any) -> Settings:
 
 
 def usable_settings(section: Any, before: Settings) -> tuple[Settings, tuple[str, ...]]:
-    """Returns the settings in a client's `ullage` section, with a sentence for each that cannot be used. Such a setting
-    stays what it was `before`."""
+    """Returns the settings in a client's section, and a sentence for each unusable one, which stays as `before`."""
     faults: list[str] = []
     usable = _usable(_without_empty_lists(section), msgspec.to_builtins(before), (), faults)
     settings = msgspec.convert(usable, Settings)
@@ -635,7 +633,7 @@ def _read_transcript(params: ImportParams) -> ImportedTranscript:
 
 
 def _import_document(params: ImportParams) -> Document:
-    from ullage.system.transcript_files import read_transcript_file  # noqa: PLC0415
+    from ullage.system.growing_files import read_transcript_file  # noqa: PLC0415
 
     if params.text is not None:
         return parse_document(params.text.encode(errors="surrogatepass"), "text", params.run)

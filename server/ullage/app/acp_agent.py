@@ -50,13 +50,12 @@ def make_agent(
         # Imported here, because store, catalog and tokenizer would delay the answer to `initialize`, which doesn't need
         # them.
         from ullage.app.compose import build_workspace  # noqa: PLC0415
-        from ullage.app.team_sending import TeamSender  # noqa: PLC0415
 
         chosen = place or settings.store or None
         workspace = failure.opened(lambda: build_workspace(closing, chosen, settings))
         workspace.bus.listen(announcer)
-        for worker in (Follower(workspace).running(), indexing(workspace), TeamSender(chosen).running()):
-            closing.enter_context(worker)
+        closing.enter_context(Follower(workspace).running())
+        closing.enter_context(indexing(workspace))
         return workspace
 
     hooks = AgentHooks(

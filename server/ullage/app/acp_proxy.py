@@ -1,15 +1,20 @@
 """Builds the proxy and serves it on standard input and output."""
 
 import asyncio
+import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from msgspec.structs import replace
 
+from ullage.agents.table import AGENTS
+from ullage.app.agent_wiring import OwnCommand, own_words
 from ullage.app.serving import share_the_interpreter, warm_up
 from ullage.app.telemetry import request_span
+from ullage.model.json_values import JsonObject
 from ullage.model.settings import Settings
-from ullage.proxy.connection import ProxyOptions
+from ullage.proxy.agent_sessions import NAME
+from ullage.proxy.connection import ProxyOptions as ProxyOptions
 from ullage.proxy.record import Store
 from ullage.proxy.serve import serve_proxy
 from ullage.service.conversation.workspace import Workspace
@@ -27,11 +32,8 @@ def serve_acp_proxy(
 
     def open_workspace() -> Workspace:
         from ullage.app.compose import build_workspace  # noqa: PLC0415
-        from ullage.app.team_sending import TeamSender  # noqa: PLC0415
 
-        workspace = build_workspace(closing, place, settings)
-        closing.enter_context(TeamSender(place).running())
-        return workspace
+        return build_workspace(closing, place, settings)
 
     async def serve() -> int:
         async with closing:
@@ -40,3 +42,15 @@ def serve_acp_proxy(
 
     share_the_interpreter()
     return asyncio.run(serve())
+
+
+def own_server(store: str | None) -> JsonObject:
+    """Returns Ullage's MCP server as a client of the Agent Client Protocol offers it."""
+    command, *arguments = OwnCommand(words=own_words(), store=store).line("mcp")
+    needed = sorted({name for agent in AGENTS for name in agent.withheld_variables} & os.environ.keys())
+    return {
+        "name": NAME,
+        "command": command,
+        "args": arguments,
+        "env": [{"name": name, "value": os.environ[name]} for name in needed],
+    }

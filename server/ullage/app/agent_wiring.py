@@ -110,8 +110,7 @@ def keep_receipt(store: Path, word: str, receipt: Receipt | None) -> None:
 
 
 def settings_without(path: Path, wired: WiredFile | None) -> bytes | None:
-    """Returns the bytes of a settings file without what was added; None if there is no file. Raises
-    `InvalidRequest`."""
+    """Returns a settings file's bytes without what was added; None if there is no file. Raises `InvalidRequest`."""
     now = read_settings(path)
     return _without(now, wired) if wired else now
 
@@ -281,8 +280,7 @@ def missing_folder(agent: Agent) -> Path | None:
 
 
 def has_plugin(wiring: Wiring) -> bool:
-    """Says whether the agent has Ullage as a plugin for all of the user's projects, and it is on. Raises
-    `InvalidRequest` if the agent's file can't be read."""
+    """Says whether the agent has Ullage as a plugin for all projects, switched on. Raises `InvalidRequest`."""
     plugin = wiring.plugin
     return plugin is not None and _is_on(plugin, path_here(plugin.path))
 
@@ -336,8 +334,7 @@ class PlannedChange(AgentChange, frozen=True, kw_only=True):
 
 
 class _Wanted(Struct, frozen=True, kw_only=True):
-    """What agents are to get: the status line, notes of the context's fill, and the MCP server. None leaves it as it
-    is."""
+    """What agents are to get; None leaves it as it is."""
 
     line: bool | None
     notes: bool | None

@@ -3,9 +3,10 @@
 The figures come from the catalogue, and from the files that have changed since. Of a file of records only the ends are
 read, as far as they say the figure. What has not changed is not read again.
 
-What the store lacks is read so that a search finds everything, the last changed first. What is left when the reading is
-ended is read by the next one.
-"""
+What the store lacks is read so that a search finds everything, the last changed first. What is left when the reading
+is ended is read by the next one.
+
+Also what runs on this machine now: agents with their conversations, and the process that follows these."""
 
 import asyncio
 import json
@@ -21,6 +22,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from ullage.agents.agent import Facts
@@ -28,11 +30,11 @@ from ullage.agents.discovery import Discovery, Found, UnreadFile, Wanted, is_in,
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import detect_format, format_of
-from ullage.app.running_now import live_now
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.formats.transcripts.format import Format, from_last_answer
-from ullage.host.side_files import READER, beside
+from ullage.host import this_system
+from ullage.host.side_files import LIVE, READER, beside
 from ullage.model.errors import (
     InputError,
     InvalidRequest,
@@ -44,22 +46,106 @@ from ullage.model.errors import (
 )
 from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.model.settings import Notices
-from ullage.model.usage import FollowedRow, UsageSource
+from ullage.model.usage import FollowedRow, LiveSessions, UsageSource
 from ullage.service.archive.search import index_session
 from ullage.service.conversation.usage import LONG
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.catalogue_rows import Care, CatalogueRows, ends_with_compaction, ends_with_edit
 from ullage.service.follow.followed_file import read_conversation
-from ullage.service.follow.rows import QUIET, Families, of_agent
+from ullage.service.follow.rows import (
+    QUIET,
+    Care,
+    CatalogueRows,
+    Families,
+    ends_with_compaction,
+    ends_with_edit,
+    of_agent,
+)
 from ullage.service.ports.agent_files import FoundFile
-from ullage.store.sqlite.catalogue import KnownConversation, SqliteCatalogue, as_followed, forgotten_key
-from ullage.store.sqlite.catalogue_notes import ForgottenList, SqliteTold
+from ullage.store.sqlite.catalogue import (
+    FollowedNow,
+    ForgottenList,
+    KnownConversation,
+    SqliteCatalogue,
+    SqliteTold,
+    as_followed,
+    forgotten_key,
+)
 from ullage.store.store_place import StorePlace, is_there, local_path
-from ullage.system.growing_files import GrowingFiles
-from ullage.system.shared_files import FileLease
-from ullage.system.transcript_files import read_database, read_transcript_file
-from ullage.watch.candidates import Candidate, find_candidates, read_fact_files, reason_of, this_machine
+from ullage.system.growing_files import GrowingFiles, read_database, read_transcript_file
+from ullage.system.shared_files import FileLease, replace_file
+from ullage.watch.candidates import (
+    Candidate,
+    find_candidates,
+    find_processes,
+    read_fact_files,
+    reason_of,
+    this_machine,
+)
 from ullage.watch.file_parts import FileEnds, file_ends, has_all
+
+
+class LiveRowsShown:
+    """Where the process that follows into the store at `store` shows what it follows (`LiveFile`): in the catalogue,
+    and in the live file next to the store, a copy for editors and for programs that start once for each figure.
+    `on_desktop` says whether that process tells the user what is due by notifications of the operating system."""
+
+    def __init__(self, store: Path, on_desktop: Callable[[], bool] = lambda: False) -> None:
+        self._on_desktop = on_desktop
+        self._catalogue = FollowedNow(store)
+        self._path = beside(store, LIVE)
+
+    def write(self, sessions: LiveSessions) -> None:
+        """Replaces what is shown, in the file at once as a whole. Raises `StoreUnavailable`."""
+        try:
+            self._catalogue.write(sessions)
+        finally:
+            replace_file(self._path, msgspec.json.encode(replace(sessions, desktop=self._on_desktop())))
+
+    def read(self) -> LiveSessions | None:
+        """Returns what is shown, or None if it has not changed since the last call, or can't be read."""
+        return self._catalogue.read()
+
+    def close(self) -> None:
+        """Closes what `read` keeps open."""
+        self._catalogue.close()
+
+
+def running_agents() -> Mapping[tuple[str, str], int | None]:
+    """Returns the agents' processes on this machine that say which conversations they have (`FindProcesses`)."""
+    return find_processes(this_machine(), AGENTS)
+
+
+def followed_now(place: StorePlace | None) -> Sequence[FollowedRow]:
+    """Returns the conversations that a process follows now into a store (None: the user's), the last changed first.
+    Returns an empty list if no process follows."""
+    live = live_now(place)
+    return live.sessions if live else ()
+
+
+class FollowedRows:
+    """The rows that a process follows now, of the store at `place` (None: the user's). A look costs microseconds."""
+
+    def __init__(self, place: StorePlace | None) -> None:
+        self._now = FollowedNow(local_path(place))
+        self._follower = 0
+        self._rows: dict[str, FollowedRow] = {}
+
+    def __call__(self, session_id: str) -> FollowedRow | None:
+        if said := self._now.read():
+            self._follower, self._rows = said.follower, {row.session_id: row for row in said.sessions}
+        row = self._rows.get(session_id)
+        return row if row and this_system.runs(self._follower) else None
+
+    def close(self) -> None:
+        """Closes what is kept open to notice changes."""
+        self._now.close()
+
+
+def live_now(place: StorePlace | None) -> LiveSessions | None:
+    """Returns what a process that follows now shows; None if no process follows into the store at `place`."""
+    live = FollowedNow(local_path(place)).read()
+    return live if live and this_system.runs(live.follower) else None
+
 
 # Bytes of a file that is read whole because its end does not say the figure, and of the files that are read whole
 # because they are shown, of conversations that continue and of others: a user waits for these.
@@ -198,8 +284,7 @@ class KnownConversations:
         return sorted(found, key=lambda one: changed_at(one[0]))
 
     def found_of(self, one: KnownConversation, folder: str = "") -> Found:
-        """Returns a conversation as those see it who read its file. Its folder is `folder` if only its place says
-        so."""
+        """Returns a conversation as those see it who read its file, in `folder` if only its place says so."""
         candidate = self._candidates.get(one.place)
         return Found(
             path=one.path,
@@ -442,13 +527,12 @@ def _read_on(
 
 
 def _documents(candidate: Candidate, ends: FileEnds | None, care: Care) -> Iterator[tuple[Document, int | None]]:
-    """Yields larger and larger parts of a conversation's file, and after how many lines a gap may be in them; None for
-    the whole."""
+    """Yields larger and larger parts of a file, and after how many lines a gap may be; None for the whole."""
     path = Path(candidate.path)
     if candidate.row is not None:
         if care < Care.WHOLE:
             document = read_database(path, candidate.origin_id, _ROWS)
-            is_whole = _longest_table(document) < _ROWS
+            is_whole = max(Counter(one.get("table") for one in document.objects).values(), default=0) < _ROWS
             yield document, None if is_whole else len(document.lines)
             if is_whole:
                 return
@@ -476,11 +560,6 @@ def whole_document(candidate: Candidate) -> Document:
     if candidate.row is not None:
         return read_database(path, candidate.origin_id)
     return read_transcript_file(path, candidate.run)
-
-
-def _longest_table(document: Document) -> int:
-    """Returns the number of the rows of a table that has the most."""
-    return max(Counter(record.get("table") for record in document.objects).values(), default=0)
 
 
 def _title_in(candidate: Candidate, line: Line) -> str:
@@ -638,8 +717,7 @@ def _has_words(path: Path, spelt: Sequence[Sequence[bytes]]) -> bool:
 
 
 async def read_in_background(workspace: Workspace, place: StorePlace | None, machine: Machine | None = None) -> None:
-    """Counts what lists have estimated, and reads and indexes all that the store lacks, with pauses. If the store can't
-    be written, that is logged."""
+    """Counts what lists have estimated, and reads and indexes what the store lacks, with pauses."""
     loop = asyncio.get_running_loop()
 
     async def rest(began: float) -> float:

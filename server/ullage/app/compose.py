@@ -25,8 +25,8 @@ from msgspec.structs import replace
 from ullage.agents.discovery import Discovery, Wanted, is_kept_for, kept_path, origin_in
 from ullage.agents.table import AGENTS, agent_called
 from ullage.agents.transcripts import read_document
-from ullage.app.running_now import FollowedRows, LiveRowsShown, running_agents
-from ullage.app.team_sending import TeamReading
+from ullage.app.catalogue import FollowedRows, LiveRowsShown, find_known, read_in_background, running_agents
+from ullage.app.team_sending import TeamReading, TeamSender
 from ullage.app.telemetry import telemetry, traced
 from ullage.bounds import SETTINGS, read_text
 from ullage.formats.transcripts.builder import ImportedTranscript
@@ -45,7 +45,7 @@ from ullage.model.settings import (
 )
 from ullage.model.updates import CompactionStatus, CompactionUpdate, Update, UsageUpdate
 from ullage.model.usage import FollowedRow, Keeper, LiveSessions
-from ullage.policy.alarm import is_due
+from ullage.policy.budget import is_due
 from ullage.providers.registry import ProviderRegistry, embed
 from ullage.service.archive.naming import Listed, list_found
 from ullage.service.archive.search import recall
@@ -57,22 +57,29 @@ from ullage.service.follow.keep_originals import OriginalsKeeper
 from ullage.service.follow.reminders import Reminders
 from ullage.service.follow.rows import Following, row_of
 from ullage.service.ports.agent_files import AgentPorts, FoundFile, KeptPorts, NoOwnFiles, Source
-from ullage.service.ports.models import Summarizer, ToolOutcome
+from ullage.service.ports.models import FollowingListener, KeepingQuestion, Ports, Summarizer, ToolOutcome
 from ullage.service.ports.store import SessionStore, TakesNews, no_news
-from ullage.service.ports.world import FollowingListener, KeepingQuestion, Ports
 from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.store.memories.memory_files import project_memory
 from ullage.store.originals.sqlite_originals import SqliteOriginals
-from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue, SqliteReadFiles, forgotten_key
-from ullage.store.sqlite.catalogue_notes import ForgottenList, Keeping, SqliteReadings, SqliteTold, ToldOnce
+from ullage.store.sqlite.catalogue import (
+    FollowedNow,
+    ForgottenList,
+    Keeping,
+    SqliteCatalogue,
+    SqliteReadFiles,
+    SqliteReadings,
+    SqliteTold,
+    ToldOnce,
+    forgotten_key,
+)
 from ullage.store.store_place import StorePlace, local_path, news_of, open_sessions_at
 from ullage.system.desktop import notify, shows
-from ullage.system.growing_files import GrowingFiles
+from ullage.system.growing_files import AgentOriginals, GrowingFiles, read_transcript_file
 from ullage.system.processes import SubprocessRunner
 from ullage.system.settings_files import LocalAgentSettings
 from ullage.system.shared_files import FileLease, replace_file
 from ullage.system.surroundings import LocalProjectFiles
-from ullage.system.transcript_files import AgentOriginals, read_transcript_file
 from ullage.system.watched_folders import WatchedFolders
 from ullage.tools.folder_tools import resolve_inside
 from ullage.tools.toolbox import LocalLinkedFiles, LocalToolbox
@@ -164,15 +171,15 @@ class SystemChance:
 
 
 class RandomIds:
-    """Makes unique ids: a prefix, the time in milliseconds and random digits. Ids with the same prefix sort by the time
-    at which they were made."""
+    """Makes unique ids: a prefix, the time in milliseconds and random digits. They sort by time."""
 
     def new(self, prefix: str) -> str:
         return f"{prefix}_{time.time_ns() // 1_000_000:011x}{os.urandom(5).hex()}"
 
 
 def build_workspace(closing: AsyncExitStack, place: StorePlace | None, settings: Settings | None = None) -> Workspace:
-    """Opens the store at a place and returns a workspace on it. None is the store in the user's data folder.
+    """Opens the store at a place and returns a workspace on it, from which what is shared with a team is sent. None is
+    the store in the user's data folder.
 
     When `closing` ends, the workspace's sessions are ended first, then the connections to providers are closed, then
     the store. Raises `StoreError` if the store can't be opened.
@@ -193,6 +200,7 @@ def build_workspace(closing: AsyncExitStack, place: StorePlace | None, settings:
     closing.callback(team.close)
     closing.push_async_callback(workspace.ports.providers.close)
     closing.push_async_callback(workspace.end_all)
+    closing.enter_context(TeamSender(place).running())
     return workspace
 
 
@@ -292,9 +300,6 @@ def workspace_on(
         return workspace.open_folders.get(session_id, ()) if workspace.reads_open_folders else None
 
     def find_transcripts(wanted: Wanted) -> Discovery:
-        # A server starts without what this needs.
-        from ullage.app.catalogue import find_known  # noqa: PLC0415
-
         return find_known(workspace, path, wanted)
 
     def limits(model: str, overrides: Mapping[str, ModelSettings]) -> ContextLimits:
@@ -482,7 +487,7 @@ def make_follower(
         read=SqliteReadFiles(path),
         readings=SqliteReadings(path),
         process_id=os.getpid(),
-        read_older=partial(_read_older, workspace, place) if Keeping(path).wanted else None,
+        read_older=partial(read_in_background, workspace, place) if Keeping(path).wanted else None,
         close=lambda: (live.close(), told.close(), reminders.close()),
         watching=WatchedFolders(this_machine, AGENTS, path, is_local=place is None or Path(place) == path),
     )
@@ -498,16 +503,8 @@ def _clock(at: int) -> str:
     return time.strftime("%H:%M", time.localtime(at / 1_000))
 
 
-async def _read_older(workspace: Workspace, place: StorePlace | None) -> None:
-    # It reads by what is here, and nothing else of a server's start needs it.
-    from ullage.app.catalogue import read_in_background  # noqa: PLC0415
-
-    await read_in_background(workspace, place)
-
-
 def _make_keeper(workspace: Workspace, store_path: Path) -> OriginalsKeeper | None:
-    """Returns what keeps the agents' files once the user has said that they are to be kept; None if the settings say
-    that they are not."""
+    """Returns what keeps the agents' files once the user has said so; None if the settings forbid it."""
     settings = workspace.settings.archive
     if not settings.enabled:
         return None

@@ -9,11 +9,9 @@ from ullage.api.methods import METHODS
 from ullage.app.serving import OpeningFailure, share_the_interpreter, unix_milliseconds, warm_up
 from ullage.app.telemetry import request_span
 from ullage.jsonrpc.envelope import MAX_BODY
-from ullage.lsp.announce import COMMANDS, Announcer
-from ullage.lsp.server import LspServer, TracedConnection, WorkspaceHooks, open_trace
+from ullage.lsp.server import COMMANDS, Announcer, LspServer, TracedConnection, WorkspaceHooks, open_trace
 from ullage.model.settings import Settings, private_patterns
-from ullage.service.archive.search import indexing
-from ullage.service.conversation.workspace import Follower, Workspace
+from ullage.service.conversation.workspace import Workspace
 from ullage.system.stdio import serve_stdio
 from ullage.system.team_choices import PrivatePatterns, keep_private, private_path
 
@@ -50,29 +48,11 @@ def make_language_server(closing: AsyncExitStack, place: "StorePlace | None", ma
     failure = OpeningFailure()
 
     def open_workspace(announcer: Announcer, settings: Settings) -> Workspace:
-        # Imported here, because store, catalog and tokenizer would delay the answer to `initialize`, which doesn't need
-        # them.
-        from ullage.app.agent_wiring import AgentWiring  # noqa: PLC0415
-        from ullage.app.compose import build_workspace, make_following  # noqa: PLC0415
-        from ullage.app.serving_mcp import ConversationTools  # noqa: PLC0415
-        from ullage.app.session_continuing import SessionContinuing  # noqa: PLC0415
-        from ullage.app.team_sending import TeamSender  # noqa: PLC0415
-        from ullage.store.sqlite.catalogue_notes import Receipts  # noqa: PLC0415
-        from ullage.store.store_place import local_path  # noqa: PLC0415
+        # Store, catalog and tokenizer would delay the answer to `initialize`, which doesn't need them.
+        from ullage.app.session_continuing import open_for_editor  # noqa: PLC0415
 
         chosen = place or settings.store or None
-        workspace = failure.opened(lambda: build_workspace(closing, chosen, settings))
-        workspace.bus.listen(announcer)
-        workspace.indexing_listeners.append(announcer)
-        for worker in (Follower(workspace).running(), indexing(workspace), TeamSender(chosen).running()):
-            closing.enter_context(worker)
-        workspace.following = make_following(workspace, chosen, announcer)
-        closing.push_async_callback(workspace.following.stop)
-        workspace.wiring = AgentWiring(chosen)
-        workspace.receipts = Receipts(local_path(chosen))
-        workspace.continuing = SessionContinuing(workspace)
-        workspace.looks_up = ConversationTools(workspace)
-        return workspace
+        return failure.opened(lambda: open_for_editor(closing, chosen, settings, announcer))
 
     hooks = WorkspaceHooks(
         open=open_workspace,

@@ -44,8 +44,7 @@ class OpeningFailure:
         self._until = 0.0
 
     def opened(self, opening: Callable[[], T]) -> T:
-        """Returns what `opening` returns. Raises the `StoreError` that it raises, and the same one for some seconds
-        afterwards, without calling it again."""
+        """Returns what `opening` returns. Repeats the `StoreError` that it raises for some seconds, without a call."""
         if self._error is not None and time.monotonic() < self._until:
             raise self._error
         try:
@@ -77,8 +76,7 @@ def start_logging(*, debug: bool, file: Path | None) -> None:
 
 
 def wait_for_debugger(port: int) -> None:
-    """Waits until a debugger connects to the port on this machine. Raises `InvalidRequest` if debugpy is not installed,
-    or if the port is in use."""
+    """Waits for a debugger at the port. Raises `InvalidRequest` without debugpy, or if the port is in use."""
     try:
         debugpy: Any = import_module("debugpy")
     except ModuleNotFoundError as error:

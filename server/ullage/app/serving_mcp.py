@@ -46,9 +46,8 @@ def make_mcp_server(
     def open_own() -> ReadsOwn:
         # Imported here, because store, catalog, tokenizer and the agents' formats would delay the answer to
         # `initialize`, which doesn't need them.
+        from ullage.app.catalogue import followed_now, running_agents  # noqa: PLC0415
         from ullage.app.compose import build_workspace  # noqa: PLC0415
-        from ullage.app.running_now import followed_now, running_agents  # noqa: PLC0415
-        from ullage.app.team_sending import TeamSender  # noqa: PLC0415
         from ullage.mcp.own_session import OwnSession, Surroundings  # noqa: PLC0415
         from ullage.system.growing_files import GrowingFiles  # noqa: PLC0415
 
@@ -61,9 +60,7 @@ def make_mcp_server(
             followed=partial(followed_now, place),
             files=GrowingFiles(),
         )
-        workspace = build_workspace(closing, place, settings)
-        closing.enter_context(TeamSender(place).running())
-        return OwnSession(workspace, around)
+        return OwnSession(build_workspace(closing, place, settings), around)
 
     def has_team() -> bool:
         from ullage.system.team_choices import archive_of, choices_path, read_choices  # noqa: PLC0415

@@ -1,13 +1,11 @@
-"""Makes new sessions of agents from the conversations of a workspace, for its doors, in a thread of its own, and writes
-their files.
-"""
+"""What only editors ask of a workspace: new sessions of agents, made from its conversations in a thread of their own
+and written to their files; and opening such a workspace."""
 
 import asyncio
-import os
 from asyncio import AbstractEventLoop, Task
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -17,26 +15,51 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent
 from ullage.agents.table import AGENTS, agent_called, agent_of_format, word_of
-from ullage.app.agent_wiring import missing_folder
-from ullage.app.compose import examples_of, reading_settings, throwaway_workspace
+from ullage.app.agent_wiring import AgentWiring, missing_folder
+from ullage.app.compose import build_workspace, examples_of, make_following, reading_settings, throwaway_workspace
+from ullage.app.serving_mcp import ConversationTools
+from ullage.lsp.server import Announcer
 from ullage.model.errors import InvalidRequest, MessageNotFound, PreviewExpired
 from ullage.model.events import Event, MessageAppended
+from ullage.model.settings import Settings
 from ullage.policy.evidence import Compacted
+from ullage.service.archive.search import indexing
 from ullage.service.continuing import BUDGET, Prepared, WantedContext, choose_context, prepare_continuation
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.workspace import Workspace
-from ullage.service.imports import copied_session
-from ullage.service.ports.world import (
+from ullage.service.conversation.workspace import Follower, Workspace
+from ullage.service.ports.models import (
     AgentChoice,
     ContinuingChoicesResult,
     ContinuingPreviewParams,
     ContinuingResult,
 )
+from ullage.service.sessions import copied_session
+from ullage.store.sqlite.catalogue import Receipts
+from ullage.store.store_place import StorePlace, local_path
+from ullage.system.shared_files import create_file
 from ullage.watch.candidates import machine_of_paths
 
 # Planned sessions that are kept until they are written: more than a picker offers at once. Each has its file's content.
 _MOST = 12
 T = TypeVar("T")
+
+
+def open_for_editor(
+    closing: AsyncExitStack, place: StorePlace | None, settings: Settings, announcer: Announcer
+) -> Workspace:
+    """Opens the workspace of the Language Server, which lasts until `closing` ends. Raises `StoreError`."""
+    workspace = build_workspace(closing, place, settings)
+    workspace.bus.listen(announcer)
+    workspace.indexing_listeners.append(announcer)
+    closing.enter_context(Follower(workspace).running())
+    closing.enter_context(indexing(workspace))
+    workspace.following = make_following(workspace, place, announcer)
+    closing.push_async_callback(workspace.following.stop)
+    workspace.wiring = AgentWiring(place)
+    workspace.receipts = Receipts(local_path(place))
+    workspace.continuing = SessionContinuing(workspace)
+    workspace.looks_up = ConversationTools(workspace)
+    return workspace
 
 
 class SessionContinuing:
@@ -176,34 +199,3 @@ class _Work(Generic[T]):
                 raise asyncio.CancelledError
             self._running = asyncio.get_running_loop(), task
         return await self._make()
-
-
-def create_file(path: str, data: bytes) -> None:
-    """Makes a file that only the user may read, and its folders. The file appears whole or not at all. Raises
-    `InvalidRequest` if there is such a file, which is not changed, or if it can't be written."""
-    place = Path(path)
-    own = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidRequest(f"cannot write {path}: no folder {place.parent} can be made") from error
-    try:
-        _link(own, place, data)
-    except FileExistsError:
-        raise InvalidRequest(f"{path} is there already, and is not written over") from None
-    except OSError as error:
-        raise InvalidRequest(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def _link(own: Path, place: Path, data: bytes) -> None:
-    """Writes a file under a name of its own and then gives it the wanted one. Raises `OSError`."""
-    try:
-        with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        # Unlike a rename, a link never takes the place of a file.
-        os.link(own, place)
-    finally:
-        with suppress(FileNotFoundError):
-            own.unlink()

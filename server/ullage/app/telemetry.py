@@ -110,8 +110,7 @@ def telemetry() -> Telemetry | None:
 
 
 def spanned(name: str, session_id: str = "", **attributes: str) -> AbstractContextManager[Any]:
-    """Returns a span for a block, or nothing to enter where OpenTelemetry's API is not installed. In the names of
-    attributes, `_` stands for a dot."""
+    """Returns a span for a block, or nothing without OpenTelemetry. In attributes' names `_` stands for a dot."""
     found = telemetry()
     if found is None:
         return nullcontext()

@@ -20,8 +20,7 @@ _GROUP = "common_options"
 
 
 def number(text: str) -> int:
-    """Returns a positive whole number that is written as `8000`, `8,000`, `8k` or `1.5m`. Raises `ArgumentTypeError`
-    for any other text."""
+    """Returns a positive whole number written as `8000`, `8,000`, `8k` or `1.5m`. Raises `ArgumentTypeError`."""
     # Imported on use: most commands are given no number.
     from decimal import Decimal  # noqa: PLC0415
 

@@ -1,16 +1,29 @@
-"""What drawings are made of: text (its characters, cut and wrapped to columns; figures, times and shares in words),
-boxes, bars and tables. A terminal or encoding without Unicode gets plain ASCII."""
+"""Text for terminals: characters cut and wrapped to columns, figures in words, boxes, bars, tables, and the `Screen`
+that prints them with the width, the colours and the pager. Also writes files, asks the user, and shows progress on
+standard error. A terminal or encoding without Unicode gets plain ASCII; programs get UTF-8 in every locale."""
 
+import os
 import re
+import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import Any, Self
 
+import msgspec
 from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
+from rich.console import Console
 from rich.text import Text
 
+from ullage.cli.terminal import show_long, visible, wants_color
 from ullage.model import words
+from ullage.model.errors import InputError
 from ullage.model.updates import UsageMeta
 from ullage.model.usage import UsageSource
 
@@ -118,8 +131,7 @@ def clean(text: str, glyphs: Glyphs) -> str:
 
 
 def fit(text: str, width: int, glyphs: Glyphs, *, right: bool = False) -> str:
-    """Returns the text in exactly `width` cells: filled with spaces (on the left if `right` is true), or cut with an
-    ellipsis. The text is cleaned first."""
+    """Returns the cleaned text in exactly `width` cells: filled with spaces (`right`: on the left) or cut."""
     text = clean(text, glyphs)
     if cell_len(text) > width:
         text = set_cell_size(text, max(0, width - 1)).rstrip() + glyphs.ellipsis if width > 0 else ""
@@ -134,8 +146,7 @@ def fit_most(text: str, width: int, glyphs: Glyphs) -> str:
 
 
 def fit_end(text: str, width: int, glyphs: Glyphs) -> str:
-    """Returns the text in at most `width` cells: cleaned, and without its beginning if it is too long. Of a path, the
-    end says most."""
+    """Returns the cleaned text in at most `width` cells, without its beginning: of a path, the end says most."""
     text = clean(text, glyphs)
     if cell_len(text) <= width:
         return text
@@ -210,8 +221,7 @@ def clock(at: int) -> str:
 
 
 def ago(then: int, now: int, *, is_short: bool = False) -> str:
-    """Returns how long before `now` the time `then` was, in words: `12 s ago`, `2 hours ago`, or `2h` if `is_short` is
-    true. Both are Unix milliseconds."""
+    """Returns in words how long before `now` the time `then` was: `2 hours ago`, or `2h`. Unix milliseconds."""
     seconds = max(0, now - then) // 1000
     for length, unit in _STEPS:
         if seconds >= length:
@@ -304,8 +314,7 @@ class Box:
         self.row((fit(text, self.inner, self._glyphs), style))
 
     def fact(self, label: str, value: str, style: str = "") -> None:
-        """Adds a line with a label in the first column and its value after it. A long value continues in the next
-        lines."""
+        """Adds a line with a label in the first column and its value after it, in several lines if it is long."""
         for line in wrap(value, self.inner - _LABEL - 1, self._glyphs):
             self.row(
                 (fit(label, _LABEL, self._glyphs), ""),
@@ -444,3 +453,169 @@ def _line(cells: Sequence[tuple[str, str]], columns: Sequence[Column], widths: S
         line.append(_BETWEEN if place else "")
         line.append(fitted.rstrip() if last else fitted, style)
     return line
+
+
+# Columns of a drawing. Fewer hold no figure with its label; more are wider than the eye follows.
+NARROWEST, WIDEST = 40, 200
+# The name of standard output where a file is expected.
+STDOUT = Path("-")
+# The room of a table that is not cut: more columns than any table has.
+UNCUT = 10_000
+# The beginning of a line under which its continuation lines begin: blanks and a list mark.
+_INDENT = re.compile(r"\s*(?:[-*] )?")
+# Characters of a line that answers a question.
+_LONGEST_ANSWER = 1_000
+
+
+class Screen:
+    """Standard output for text that users read.
+
+    `width` is the width of boxes in columns. `room` is the width of tables: in a pipe it is 200 unless COLUMNS is set,
+    because a program may read the table.
+    """
+
+    def __init__(self, glyphs: Glyphs, width: int, room: int, *, color: bool, pager: bool) -> None:
+        self.glyphs = glyphs
+        self.width = width
+        self.room = room
+        self._color = color
+        self._pager = pager
+
+    @classmethod
+    def of(cls, args: Namespace) -> Self:
+        """Returns the screen according to the arguments (`--ascii`, `--color`, `--no-pager`) and the environment."""
+        on_terminal = sys.stdout.isatty()
+        # While Rich draws in place, standard output is a proxy of its own, which has no encoding.
+        out = getattr(sys.stdout, "rich_proxied_file", sys.stdout)
+        glyphs = choose_glyphs(out.encoding, os.environ, ascii_only=getattr(args, "ascii", False))
+        width = max(NARROWEST, min(WIDEST, get_terminal_size().columns))
+        return cls(
+            glyphs,
+            width,
+            width if on_terminal or "COLUMNS" in os.environ else UNCUT,
+            color=wants_color(args.color, os.environ, on_terminal=on_terminal),
+            pager=on_terminal and sys.stdin.isatty() and not args.no_pager,
+        )
+
+    def print(self, lines: Iterable[Text | str]) -> None:
+        """Prints lines without wrapping them. Uses the pager if they don't fit on the terminal."""
+        text = self._rendered(lines)
+        if not (self._pager and show_long(text, os.environ)):
+            sys.stdout.write(text)
+
+    def prose(self, text: str) -> Iterator[str]:
+        """Yields a text's lines. On a terminal they break between words, never inside a path, keeping their indent."""
+        for line in text.splitlines():
+            if self.room == UNCUT:
+                yield clean(line, self.glyphs)
+                continue
+            indent = _INDENT.match(line)
+            start = len(indent[0]) if indent else 0
+            broken = wrap(line[start:], max(NARROWEST // 2, self.room - start), self.glyphs, whole_paths=True)
+            yield clean(line[:start], self.glyphs) + broken[0]
+            yield from (" " * start + more for more in broken[1:])
+
+    def console(self) -> Console:
+        """Returns a Rich console for a drawing that changes in place."""
+        return Console(highlight=False, markup=False, emoji=False, no_color=not self._color)
+
+    def _rendered(self, lines: Iterable[Text | str]) -> str:
+        text = StringIO()
+        console = Console(
+            file=text,
+            force_terminal=self._color,
+            color_system="standard" if self._color else None,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            legacy_windows=False,
+        )
+        for line in lines:
+            console.print(line, soft_wrap=True)
+        return text.getvalue()
+
+
+def print_json(value: Any) -> None:
+    """Prints a value as one indented JSON object in UTF-8."""
+    print_bytes(to_json(value))
+
+
+def print_json_line(value: Any) -> None:
+    """Prints one JSON object on one line."""
+    print_bytes(msgspec.json.encode(value) + b"\n")
+
+
+def print_bytes(data: bytes) -> None:
+    """Writes bytes to standard output, after everything that was printed as text."""
+    sys.stdout.flush()
+    # With PYTHONUNBUFFERED, a signal may end a write early: that of a user who stops the program and continues it.
+    left = memoryview(data)
+    while left:
+        left = left[sys.stdout.buffer.write(left) :]
+    sys.stdout.buffer.flush()
+
+
+def to_json(value: Any) -> bytes:
+    """Returns a value as indented JSON in UTF-8, with a newline at the end."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+@contextmanager
+def working(what: str) -> Generator[Callable[[str], None]]:
+    """Shows the text `what` on standard error while the block runs, if standard error is a terminal. Gives the block a
+    function that shows another text in its place."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    # As texts: a name in them may have what Rich takes for markup.
+    with console.status(Text(visible(what))) as status:
+        yield lambda text: status.update(Text(visible(text)))
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Writes to a file, or to standard output if the path is `-`. Raises `InputError` if a file can't be written."""
+    if path == STDOUT:
+        print_bytes(data)
+    else:
+        write_file(path, data)
+
+
+def require_writable(path: Path) -> None:
+    """Raises `InputError` if a file can't be written, before anything is changed for it."""
+    there = path.exists()
+    try:
+        path.open("ab").close()
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    if not there:
+        path.unlink()
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Writes the data to a file, in place of its contents. Raises `InputError` if that fails."""
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(f"cannot write {path}: {error.strerror or error}")
+
+
+def agreed(question: str, *, by_enter: bool = False, details: Callable[[], None] | None = None) -> bool:
+    """Asks the user on the terminal. `by_enter` is what the Enter key alone means; `details` shows more if the user
+    answers `d`. Raises `InputError` if there is no terminal."""
+    if not sys.stdin.isatty():
+        raise InputError(f"{question} There is no terminal to ask on; give --yes")
+    sys.stdout.flush()
+    more = ", d: details" if details else ""
+    sys.stderr.write(f"{question} [{'Y/n' if by_enter else 'y/N'}{more}] ")
+    sys.stderr.flush()
+    line = sys.stdin.readline(_LONGEST_ANSWER)
+    if details and line.strip().lower() == "d":
+        details()
+        return agreed(question, by_enter=by_enter, details=details)
+    # At the end of the input there is no line end.
+    return by_enter if line and not line.strip() else line.strip().lower() in ("y", "yes")

@@ -19,8 +19,7 @@ _PATIENCE = 10.0
 
 
 def log_in(settings: Settings) -> int:
-    """Asks for a key and keeps it. Returns the exit status, which is 0 once a key is kept, otherwise 1. Raises
-    `InputError` without a terminal or a keyring."""
+    """Asks for a key and keeps it. Returns 0 once it is kept, else 1. Raises `InputError` without a keyring."""
     if not sys.stdin.isatty():
         raise InputError("--login needs a terminal, because a key that is typed must not be shown")
     providers = {name: one for name, one in {**KNOWN, **settings.providers}.items() if _takes_key(one)}

@@ -15,8 +15,17 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from ullage.jsonrpc.envelope import FrameParser, Notification, RequestId
-from ullage.jsonrpc.peer import Answered, Called, Dialect, Event, Notified, Peer
+from ullage.jsonrpc.envelope import (
+    Answered,
+    Called,
+    Dialect,
+    Event,
+    FrameParser,
+    Notification,
+    Notified,
+    Peer,
+    RequestId,
+)
 from ullage.model.errors import UllageError
 
 R = TypeVar("R")
@@ -59,8 +68,7 @@ class LanguageClient:
         self._reading = asyncio.create_task(self._read())
 
     async def call(self, method: str, params: Struct, result: type[R]) -> R:
-        """Calls one of Ullage's methods, by its name without the prefix `ullage/`. Returns its result as the type
-        `result`. Raises `ServerTrouble`."""
+        """Calls a method by its name without `ullage/`. Returns its result as `result`. Raises `ServerTrouble`."""
         return msgspec.json.decode(await self.request(LSP_PREFIX + method, params), type=result)
 
     async def request(self, method: str, params: Any) -> Raw:
@@ -89,8 +97,7 @@ class LanguageClient:
         await self._send(Notification(method=method, params=params))
 
     async def close(self) -> None:
-        """Ends the server by `shutdown` and `exit`, and waits until it has ended. Does nothing if the server has ended
-        already."""
+        """Ends the server by `shutdown` and `exit`, and waits for its end. Does nothing if it has ended."""
         if self._reading.done():
             return
         await self.request("shutdown", None)

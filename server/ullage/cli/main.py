@@ -48,8 +48,7 @@ def _version(words: "Sequence[str]") -> int | None:
 
 
 def _statusline(words: "Sequence[str]") -> int | None:
-    """Prints the status line. Returns None if the arguments are wrong. Runs after each message of an agent, so nothing
-    is imported for it but its own modules."""
+    """Prints the status line; None for wrong arguments. Runs after each message, so it imports only its own modules."""
     from ullage.cli.commands.statusline import run_words as run  # noqa: PLC0415
 
     return run(words)
@@ -86,8 +85,7 @@ def _lsp(words: "Sequence[str]") -> int | None:
 
 
 def _options(words: "Sequence[str]", *known: str) -> dict[str, str] | None:
-    """Returns the values of options that are written as `--NAME VALUE`, by their names; None if there are others, or
-    other arguments."""
+    """Returns the values of options written as `--NAME VALUE`, by name; None if there are other arguments."""
     names, values = words[::2], words[1::2]
     if not {*names} <= {*known} or len(names) != len(values) or any(value[:1] in ("", "-") for value in values):
         return None
@@ -167,8 +165,7 @@ def _never_fail_to_encode() -> None:
 
 
 def _drop_output() -> None:
-    """Discards what is not printed yet. Python flushes standard output again at exit, and if that failed, it would
-    print a traceback."""
+    """Discards what is not printed yet: Python would flush it at exit and print a traceback if that fails."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -3,9 +3,11 @@ errors need it everywhere."""
 
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 
 _OPTION = "--color"
 # As git sets them if LESS is unset: end at once if the text fits, pass colours on, leave the text on the screen. The
@@ -39,8 +41,7 @@ def wants_color(choice: str, environment: Mapping[str, str], *, on_terminal: boo
 
 
 def asked_color(argv: Sequence[str]) -> str:
-    """Returns the value of `--color`, or `auto`. Help is printed while the arguments are parsed, so the parsed value
-    comes too late for it."""
+    """Returns the value of `--color`, or `auto`. Help is printed before the parsed value is known."""
     for place, word in enumerate(argv):
         if word == _OPTION:
             return argv[place + 1] if place + 1 < len(argv) else "auto"
@@ -56,8 +57,7 @@ def color_help(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Returns the text with an escape such as `\x1b` in place of each character that a terminal would obey or not
-    show."""
+    r"""Returns the text with an escape such as `\x1b` for each character that a terminal would obey or hide."""
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
@@ -65,8 +65,6 @@ def broken(text: str) -> str:
     """Returns a line with breaks between its words where a terminal on standard error would break it inside one."""
     if not sys.stderr.isatty():
         return text
-    from textwrap import fill  # noqa: PLC0415  (few commands print an error)
-
     return fill(text, max(_LEAST, shutil.get_terminal_size().columns), break_long_words=False, break_on_hyphens=False)
 
 
@@ -121,7 +119,5 @@ def _pager_command(environment: Mapping[str, str]) -> list[str]:
     asked = environment.get("PAGER")
     if asked is None:
         return ["less"] if shutil.which("less", path=environment.get("PATH", os.defpath)) else []
-    import shlex  # noqa: PLC0415
-
     words = shlex.split(asked)
     return [] if words == ["cat"] else words

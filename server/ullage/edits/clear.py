@@ -177,8 +177,7 @@ def _short_input(given: dict[str, Any]) -> dict[str, Any]:
 def clear_thinking(
     view: CountedView, keep: int, stamp: Stamp, untouched: Collection[str] = ()
 ) -> ClearThinkingEdit | None:
-    """Returns the edit for a view, or None if only the last `keep` turns (at least 1) hold thinking. Messages with an
-    id in `untouched` stay as they are."""
+    """Returns the edit, or None if only the last `keep` turns (at least 1) hold thinking. `untouched` are ids."""
     turns = [found for turn in _turns(view.messages) if (found := list(_thinking(turn)))]
     old = [
         [replacement for replacement in turn if replacement.message_id not in untouched]
@@ -216,8 +215,7 @@ AGAIN = "shown again later in this conversation]"
 
 
 class _Cut(Struct, frozen=True, kw_only=True):
-    """One file read with notices in place of repeated lines: its new text, and the ids of the messages that show the
-    lines."""
+    """One file read with notices in place of repeated lines: its new text, and the messages that show the lines."""
 
     read: FileRead
     text: str
@@ -255,16 +253,14 @@ class _Shown:
         self._pairs: dict[tuple[str, str], str] = {}
 
     def add(self, message_id: str, lines: Sequence[Line]) -> None:
-        """Adds consecutive lines of the file that the message `message_id` shows. A line that was added before keeps
-        its message."""
+        """Adds consecutive lines of the file that a message shows. A line that is known keeps its message."""
         for line in lines:
             self._numbered.setdefault(line, message_id)
         for before, after in pairwise(lines):
             self._pairs.setdefault((before.text, after.text), message_id)
 
     def find(self, lines: Sequence[Line], at: int) -> str | None:
-        """Returns the id of a message that shows the line `lines[at]` with the same number or next to the same
-        neighbour. Returns None if no message does."""
+        """Returns a message that shows the line `lines[at]` at its number or beside the same neighbour, or None."""
         line = lines[at]
         if line.number is not None and line in self._numbered:
             return self._numbered[line]
@@ -292,8 +288,7 @@ def _cuts(messages: Sequence[Message], untouched: Collection[str]) -> list[_Cut]
 
 
 def _repeated(lines: Sequence[Line], later: _Shown) -> list[_Stretch]:
-    """Returns the passages (ranges of line indices) that later messages show again and that are long enough for a
-    notice."""
+    """Returns the passages (ranges of line indices) that later messages repeat, long enough for a notice."""
     found: list[_Stretch] = []
     again = ((later.find(lines, at) is not None, at) for at in range(len(lines)))
     for repeated, run in groupby(again, key=lambda pair: pair[0]):
@@ -309,8 +304,7 @@ def _is_long(lines: Sequence[Line]) -> bool:
 
 
 def _between(gone: Sequence[_Stretch], length: int) -> Iterator[_Stretch]:
-    """Yields the passages, as ranges of line indices, that are kept between the removed ones. `length` is the number of
-    lines."""
+    """Yields the kept passages between the removed ones, as ranges of line indices, of `length` lines."""
     start = 0
     for stretch in (*gone, _Stretch(length, length)):
         if start < stretch.start:
@@ -361,8 +355,7 @@ def _text(block: Block) -> str:
 
 
 def _impact(cuts: Sequence[_Cut], saved: int) -> tuple[RepeatedFile, ...]:
-    """Returns what the repeated reads of each file cost, the most expensive file first. `saved` is the tokens that the
-    whole edit saves."""
+    """Returns what repeated reads of each file cost, most first. `saved`: the tokens that the whole edit saves."""
     chars: dict[str, list[int]] = {}
     for cut in cuts:
         chars.setdefault(cut.read.path, []).append(len(cut.read.text) - len(cut.text))

@@ -59,16 +59,14 @@ class CompactionLimits(Struct, frozen=True, kw_only=True):
 
 
 class Judge(Protocol):
-    """Judges which old messages should stay verbatim. A `group` is the range of indices of messages that must stay
-    together."""
+    """Judges which old messages should stay verbatim. A `group` is a range of messages that stay together."""
 
     def worth(self, group: range) -> float:
         """Returns the value of keeping the group verbatim; 0 if it should be archived."""
         ...
 
     def may_stay(self, group: range) -> bool:
-        """Returns whether the group may be kept verbatim. This check is expensive, so it is only made for groups that
-        would be kept."""
+        """Returns whether the group may be kept verbatim. Expensive: asked only of groups that would be kept."""
         ...
 
 
@@ -259,8 +257,7 @@ def joined(blocks: Sequence[CompactionBlock]) -> CompactionBlock | None:
 def finish_compaction(
     plan: CompactionPlan, view: CountedView, stamp: Stamp, summary: Summary, number: int
 ) -> CompactionEdit:
-    """Returns the compaction's edit with its marker. `number` is the compaction's number in the session, from 1. `view`
-    counts the tokens of the marker."""
+    """Returns the edit with its marker, as the session's compaction `number` (from 1). `view` counts its tokens."""
     block = CompactionBlock(
         compaction_number=number,
         timestamp=stamp.timestamp,
@@ -355,8 +352,7 @@ def plan_stretch(
 
 
 def _end(messages: Sequence[Message]) -> int:
-    """Returns the largest `stop` that a range may have: the number of messages if the last one is an answer or a
-    marker, else the start of the last group."""
+    """Returns the largest `stop` of a range: all if the last message is an answer or marker, else before its group."""
     if not messages or messages[-1].compaction or _is_answer(messages[-1]):
         return len(messages)
     return groups(messages)[-1].start

@@ -50,8 +50,7 @@ class CountedView(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def newest(self) -> Message | None:
-        """The newest message that the user typed, None if there is none. No edit removes or shortens what the user
-        typed in it."""
+        """The newest message that the user typed, or None. No edit removes or shortens what was typed in it."""
         own = (item.message for item in reversed(self.items) if not item.inserted)
         return next((message for message in own if typed_blocks(message)), None)
 
@@ -83,8 +82,7 @@ class CountedView(Struct, frozen=True, kw_only=True, dict=True):
         return CountedView(items=items, tokens=tokens, fixed=self.fixed, measure=self.measure)
 
     def saving(self, draft: _E) -> _E | None:
-        """Returns the draft with `tokens_saved` set to the tokens that it saves in this view, or None if it saves
-        none."""
+        """Returns the draft with the tokens that it saves in this view, or None if it saves none."""
         saved = self.used - self.after(draft).used
         return replace(draft, tokens_saved=saved) if saved > 0 else None
 

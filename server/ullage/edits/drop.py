@@ -40,8 +40,7 @@ NOTICE = "[Earlier messages were left out here to make room.]"
 
 
 def drop(view: CountedView, message_ids: Iterable[str], stamp: Stamp) -> DropEdit | None:
-    """Returns the edit that leaves out the messages with these ids and puts a notice in their place, or None if that
-    doesn't make the context smaller."""
+    """Returns the edit that puts a notice in place of these messages, or None if that saves nothing."""
     draft = DropEdit(
         id=stamp.id,
         timestamp=stamp.timestamp,
@@ -168,8 +167,7 @@ def assess(view: CountedView, excess: int, keep: Keep) -> Situation:
 
 
 def until_fits(order: Iterable[DropCandidate], excess: int) -> tuple[DropCandidate, ...]:
-    """Returns the first candidates of `order`, as many as are needed to drop `excess` tokens; all if they are not
-    enough."""
+    """Returns as many candidates of `order` as are needed to drop `excess` tokens, or all."""
     gone: list[DropCandidate] = []
     for candidate in order:
         if excess <= 0:
@@ -259,8 +257,7 @@ def _without(view: CountedView, items: Collection[Item]) -> CountedView:
 
 
 class SlidingWindowStrategy(SlidingWindow, TruncationStrategy, frozen=True, kw_only=True, tag="sliding_window"):
-    """Drops every message before the last `max_messages` that may be dropped, even if the context fits its token
-    limit."""
+    """Drops every droppable message before the last `max_messages`, even if the context fits its limit."""
 
     def choose(self, situation: Situation) -> tuple[DropCandidate, ...]:
         start = len(situation.messages) - self.max_messages
@@ -284,8 +281,7 @@ class SelectiveStrategy(Selective, TruncationStrategy, frozen=True, kw_only=True
 
 
 class SmartTruncationStrategy(Smart, TruncationStrategy, frozen=True, kw_only=True, tag="smart"):
-    """Keeps the first `keep_first` and the last `keep_last` messages, and drops the oldest messages between them until
-    the rest fits the token limit."""
+    """Keeps the first `keep_first` and last `keep_last` messages; drops the oldest between until the rest fits."""
 
     def choose(self, situation: Situation) -> tuple[DropCandidate, ...]:
         start, stop = self.keep_first, len(situation.messages) - self.keep_last
@@ -334,8 +330,7 @@ def next_truncation_range(roles: Sequence[Role], start: int, keep: RangeKeep) ->
 
 
 def first_exchange(messages: Sequence[Message]) -> int:
-    """Returns the index after the first exchange: after the first group of messages that contains an answer. Without an
-    answer it is the number of messages."""
+    """Returns the index after the first group with an answer, or the number of messages without one."""
     for group in groups(messages):
         if any(messages[i].role is Role.ASSISTANT for i in group):
             return group.stop
@@ -368,8 +363,7 @@ _BY_MODE: dict[TruncationMode, StrategySettings] = {
 
 
 def chain_for(mode: TruncationMode, strategies: Sequence[StrategySettings]) -> tuple[StrategySettings, ...]:
-    """Returns the strategies that the settings ask for: those they name, or the mode's own strategy with its defaults
-    if they name none."""
+    """Returns the strategies that the settings name, or else the mode's own with its defaults."""
     return tuple(strategies) or (_BY_MODE[mode],)
 
 

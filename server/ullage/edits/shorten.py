@@ -101,8 +101,7 @@ def _candidates(view: CountedView, over: int = 0) -> Iterator[_Candidate]:
 
 
 def _chars(block: Block) -> int | None:
-    """Returns the characters of a block's content, to which its cut is proportional, or None if the block must stay as
-    it is."""
+    """Returns the characters of a block's content, to which its cut is proportional; None if it must stay."""
     match block:
         case _ if is_sealed(block):
             return None
@@ -248,8 +247,7 @@ def excerpt(text: str, chars: int, wanted: Collection[str] = ()) -> str:
 
 
 def cut_middle(text: str, chars: int) -> str:
-    """Returns at most `chars` characters of a text, with a notice in the middle, or only the head if there is no
-    room for a notice."""
+    """Returns at most `chars` characters of a text with a notice in the middle, or only the head if none fits."""
     if len(text) <= chars:
         return text
     gap = f"\n[… {len(text) - chars:,} characters left out to make room …]\n"
@@ -381,8 +379,7 @@ def _shortened(
 
 
 def _fit(view: CountedView, message: Message, result: ToolResult, limit: int, wanted: Collection[str]) -> str | None:
-    """Returns the text of a result cut to `limit` tokens, as nearly as a few tries allow, or None if the result fits
-    already."""
+    """Returns a result cut to `limit` tokens, as nearly as a few tries allow; None if it fits already."""
     tokens = _measure(view, message, result, result.text)
     if tokens <= limit:
         return None

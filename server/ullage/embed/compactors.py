@@ -35,9 +35,8 @@ from ullage.edits.drop import (
 )
 from ullage.edits.drop import TruncationStrategy as EngineStrategy
 from ullage.edits.shorten import ResultLimits, excerpt, shorten_results
-from ullage.embed.counters import BaseCounter, TokenCounter, engine_counter, get_counter
+from ullage.embed.counters import BaseCounter, MessageList, TokenCounter, checked, choice, engine_counter, get_counter
 from ullage.embed.host import LLM, Host, LoopThread, OwnSummarizer, checked_llm
-from ullage.embed.messages import MessageList, checked, choice
 from ullage.formats.provider import Provider
 from ullage.formats.requests import openai
 from ullage.memory.memory_tool import DEFINITION, NAME, NATIVE_TYPE
@@ -260,8 +259,7 @@ Edits = tuple[DuplicateReadsEdit, ...]
 
 
 class FileReadOptimizer:
-    """Finds files that the messages show more than once, and makes the edit that puts a notice in place of the earlier
-    lines."""
+    """Finds files that messages show repeatedly, and makes the edit that replaces the earlier lines by a notice."""
 
     def find_and_save_duplicates(
         self, messages: Sequence[Any], counter: TokenCounter, *, timestamp: int = 0
@@ -325,8 +323,7 @@ class OptimizationMetrics:
     def calculate_impact(
         self, messages: Sequence[Any], edits: Sequence[DuplicateReadsEdit], counter: TokenCounter
     ) -> Impact:
-        """Returns how many tokens the edits save if they are applied to the messages. Raises `InvalidRequest` if one of
-        `messages` is not a message."""
+        """Returns how many tokens the edits save. Raises `InvalidRequest` if one of `messages` is no message."""
         engine = engine_counter(counter)
         before = engine.count_messages(MessageList(messages).messages)
         edited = ContextUpdateApplicator().apply_updates(messages, edits)
@@ -357,8 +354,7 @@ class ContextHistoryStorage:
             raise StoreUnavailable(f"cannot write {self.path}: {error.strerror or error}") from error
 
     def load_from_disk(self) -> Edits:
-        """Returns the edits in the file, or an empty tuple if there is no file. Raises `StoreUnavailable` if the file
-        can't be read."""
+        """Returns the edits in the file, () if there is none. Raises `StoreUnavailable` if it can't be read."""
         try:
             return msgspec.json.decode(read_plain(self.path, LARGEST_VALUE), type=Edits)
         except FileNotFoundError:
@@ -405,8 +401,7 @@ class TruncationStrategy(Protocol):
     `CompositeStrategy` or a `ContextManager`."""
 
     def truncate(self, messages: Sequence[Any], target_tokens: int, counter: TokenCounter) -> list[Any]:
-        """Returns the messages to keep: some of `messages`, in the same order, in at most `target_tokens` if that is
-        possible."""
+        """Returns the messages to keep, in their order, in at most `target_tokens` if that is possible."""
         ...
 
 
@@ -492,8 +487,7 @@ class SelectiveStrategy(_Ready):
 
 @checked
 class SmartTruncationStrategy(_Ready):
-    """Keeps the first `preserve_first` and the last `preserve_last` messages, and as many of the newest between them as
-    fit."""
+    """Keeps the first `preserve_first` and last `preserve_last` messages, and the newest between them that fit."""
 
     def __init__(self, preserve_first: Kept = 2, preserve_last: Kept = 10) -> None:
         self.preserve_first = preserve_first
@@ -547,8 +541,7 @@ def to_engine(strategy: TruncationStrategy, counter: EngineCounter, write: Write
 
 
 def strategy_for(mode: TruncationMode) -> TruncationStrategy:
-    """Returns the default strategy of a mode. For `summarize`, it is the one that is used if no summary can be
-    written."""
+    """Returns the default strategy of a mode; for `summarize` the one without a summary."""
     match mode:
         case TruncationMode.SLIDING_WINDOW:
             return SlidingWindowStrategy()

@@ -68,8 +68,7 @@ class SummaryTask(Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class Invokable(Protocol):
-    """A model object with the method `invoke(text)`, as agent frameworks have it. If it also has `ainvoke`, that is
-    used."""
+    """A model object with `invoke(text)`, as agent frameworks have it, or better `ainvoke`."""
 
     def invoke(self, text: str, /) -> Any:
         """Returns the model's answer to a prompt: a string, or an object whose `content` is a string."""
@@ -81,8 +80,7 @@ class AsyncInvokable(Protocol):
     """A model object with the coroutine method `ainvoke(text)`, as agent frameworks have it."""
 
     def ainvoke(self, text: str, /) -> Awaitable[Any]:
-        """Returns an awaitable of the model's answer to a prompt: a string, or an object whose `content` is a
-        string."""
+        """Returns an awaitable of the model's answer: a string, or an object whose `content` is one."""
         ...
 
 
@@ -177,8 +175,7 @@ class OwnSummarizer:
 
 
 def checked_llm(llm: object) -> LLM:
-    """Returns `llm` unchanged if it can write summaries. Raises `TypeError` if it is neither callable nor has `ainvoke`
-    or `invoke`."""
+    """Returns `llm`. Raises `TypeError` if it is neither callable nor has `ainvoke` or `invoke`."""
     if callable(llm) or isinstance(llm, AsyncInvokable | Invokable):
         return cast("LLM", llm)
     raise TypeError(
@@ -261,8 +258,7 @@ class LoopThread:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs a coroutine in the thread and blocks until its result, which it returns. An interrupt of the caller
-        (Ctrl-C) cancels the coroutine."""
+        """Runs a coroutine in the thread and returns its result. Ctrl-C in the caller cancels the coroutine."""
         if current_thread() is self._thread:
             work.close()
             raise RuntimeError(
@@ -445,8 +441,7 @@ class Host:
 
     @contextmanager
     def using(self, session_id: str) -> Generator[Conversation]:
-        """Opens a conversation for the block, in the thread; it stays in memory at least as long. Raises
-        `SessionNotFound`."""
+        """Opens a conversation for the block, in the thread, and keeps it in memory. Raises `SessionNotFound`."""
         conversation = self.workspace.open(session_id)
         self._users[session_id] = self._users.pop(session_id, 0) + 1
         try:
@@ -482,8 +477,7 @@ class Host:
 
 
 class Changes:
-    """What an action has changed in a session's context. It is created before the action, and asked for the result
-    after it."""
+    """What an action has changed in a context: created before the action, and asked afterwards."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -492,8 +486,7 @@ class Changes:
         self._edits = _ids(conversation.transcript.edits_in_force)
 
     def result(self) -> CompactionResult | None:
-        """Returns the messages and tokens that changed since this object was created, or None if no edit was made or
-        undone."""
+        """Returns the messages and tokens that changed since; None if no edit was made or undone."""
         transcript = self._conversation.transcript
         if _ids(transcript.edits_in_force) == self._edits:
             return None
@@ -539,8 +532,7 @@ class _Telling:
         return self._done < self._came
 
     def wait(self) -> None:
-        """Waits until `on_update` has returned for each update that has come so far. In `on_update` itself it returns
-        at once."""
+        """Waits until `on_update` has returned for all updates so far; returns at once in `on_update` itself."""
         with self._changed:
             if current_thread() is not self._thread:
                 came = self._came

@@ -24,7 +24,17 @@ from msgspec.structs import asdict, replace
 from ullage import known_models
 from ullage.app.telemetry import compacting, measured, spanned
 from ullage.embed.compactors import ContextCompactor, TruncationStrategy, check_strategy, strategy_for, to_engine
-from ullage.embed.counters import BaseCounter, ContextBudget, ContextLimits, ContextTracker
+from ullage.embed.counters import (
+    BaseCounter,
+    ContextBudget,
+    ContextLimits,
+    ContextTracker,
+    checked,
+    listed,
+    plain,
+    plain_messages,
+    valued,
+)
 from ullage.embed.host import (
     LLM,
     Changes,
@@ -36,7 +46,6 @@ from ullage.embed.host import (
     SearchResults,
     checked_llm,
 )
-from ullage.embed.messages import checked, listed, plain, plain_messages, valued
 from ullage.formats.parsing import read_usage
 from ullage.formats.provider import MESSAGES, Provider, read_definitions, read_events, write_messages, write_request
 from ullage.formats.verbatim import other_format, prompt_message, show
@@ -56,7 +65,7 @@ from ullage.model.settings import (
 )
 from ullage.model.usage import Usage
 from ullage.policy import budget as policy
-from ullage.policy.decision import after_turn
+from ullage.policy.budget import after_turn
 from ullage.service import sessions
 from ullage.service.archive import undo as history
 from ullage.service.archive.search import search
@@ -66,7 +75,7 @@ from ullage.service.compact.automatic import require_fit, shrink, warn_if_due
 from ullage.service.conversation.conversation import Checkpoint, Conversation, transcript_page
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.summaries.write import read_ahead
+from ullage.service.summaries.by_model import read_ahead
 from ullage.transcript.fold import EditInfo
 
 _log = logging.getLogger(__name__)
@@ -95,8 +104,7 @@ class Options(TypedDict, total=False):
 
 
 class ManagedHost:
-    """A store with the options that all its conversations share. The options are those of `ContextManager`; the errors,
-    too."""
+    """A store with the options (and errors) of `ContextManager` that all its conversations share."""
 
     @valued
     def __init__(  # noqa: PLR0913 (each option is a word of its own)
@@ -182,8 +190,7 @@ class ManagedContext:
 
     @property
     def strategy(self) -> TruncationStrategy:
-        """The strategy that chooses the messages to drop: the one given as an option, otherwise the default of
-        `mode`."""
+        """The strategy that chooses the messages to drop: the given one, otherwise the default of `mode`."""
         return self._strategy or strategy_for(self.mode)
 
     @property
@@ -192,8 +199,7 @@ class ManagedContext:
         return ContextCompactor(self.llm, model=self.model)
 
     def count_tokens(self, content: Any) -> int:
-        """Returns the number of tokens of a text, a message or a list of messages, counted with the model's
-        tokenizer."""
+        """Returns the tokens of a text, a message or a list of messages, by the model's tokenizer."""
         counter = BaseCounter(self._host.workspace.counter(self.model))
         if isinstance(content, str):
             return counter.count(content)
@@ -293,8 +299,7 @@ class ManagedContext:
             return budget_of(conversation).available(conversation.used)
 
     async def _budget(self) -> ContextBudget:
-        """How the tokens of the window are divided now: system prompt, conversation, tools and the reserve for the
-        answer."""
+        """How the window is divided now: system prompt, conversation, tools and the reserve for the answer."""
         with self._opened() as conversation:
             stats = self._stats(conversation)
         assert stats.shares is not None, "a manager's window is known"
@@ -309,8 +314,7 @@ class ManagedContext:
 
 
 class Awaited(Generic[T]):
-    """A value that is found out when it is awaited. Calling it gives it again, so that `await manager.token_usage()` is
-    the same."""
+    """A value that is found when it is awaited. Calling it gives it again: `await manager.token_usage()`."""
 
     def __init__(self, find: Callable[[], Coroutine[Any, Any, T]]) -> None:
         self._find = find
@@ -428,8 +432,7 @@ class AsyncContextManager(ManagedContext):
 
     @_awaited
     async def get_messages(self) -> list[dict[str, Any]]:
-        """Returns every message that was ever added, archived ones included, as it was given, without system
-        prompts."""
+        """Returns every message ever added, archived ones too, as it was given, without system prompts."""
         with self._opened() as conversation:
             entries = transcript_page(conversation, 0, None).entries
         # A summary that the program gave has the place of messages that it did not give.
@@ -520,15 +523,13 @@ class AsyncContextManager(ManagedContext):
 
     @_awaited
     async def pin(self, message_id: str, *, pinned: bool = True) -> None:
-        """Pins a message, so that every edit keeps it verbatim, or unpins it if `pinned` is false. Raises
-        `MessageNotFound`."""
+        """Pins a message, so that every edit keeps it verbatim, or unpins it. Raises `MessageNotFound`."""
         with self._opened() as conversation:
             by_hand.pin(conversation, message_id, pinned=pinned)
 
     @_awaited
     async def search(self, query: str, limit: Messages = 10) -> SearchResults:
-        """Returns at most `limit` messages that match `query`, among all messages ever added, archived ones
-        included."""
+        """Returns at most `limit` messages that match `query`, among all ever added, archived ones too."""
         with spanned("ullage.search", self.session_id):
             return SearchResults(await search(self._host.workspace, self.session_id, query, limit))
 
@@ -540,8 +541,7 @@ class AsyncContextManager(ManagedContext):
 
     @_awaited
     async def reset(self) -> None:
-        """Begins a new conversation with the same model, system prompt and tools. The former conversation remains in
-        the store."""
+        """Begins a new conversation with the same model, prompt and tools. The store keeps the former one."""
         with self._opened() as conversation:
             old = conversation.transcript
             system = [message for message in old.view if message.role is Role.SYSTEM and message.text]
@@ -758,8 +758,7 @@ def budget_of(conversation: Conversation) -> policy.ContextBudget:
 
 
 def _usual_provider(model: str) -> Provider:
-    """Returns the format that a model's own provider uses: `anthropic` for Claude models, otherwise `openai`, which
-    most servers accept."""
+    """Returns `anthropic` for Claude models, otherwise `openai`, which most servers accept."""
     return Provider.ANTHROPIC if "claude" in model.lower() else Provider.OPENAI
 
 

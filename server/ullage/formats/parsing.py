@@ -289,8 +289,7 @@ def as_timestamp(value: Any) -> int:
 
 
 def to_json(value: Any) -> str:
-    """Returns the value as JSON on one line, with non-ASCII characters unescaped. Values that JSON lacks become their
-    `str`."""
+    """Returns the value as JSON on one line, not ASCII alone. Values that JSON lacks become their `str`."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -299,8 +298,7 @@ USAGE_FIELDS = ("input_tokens", "output_tokens", "prompt_tokens", "completion_to
 
 
 def read_usage(given: Any) -> Usage:
-    """Returns a usage that a program reports. Raises `InvalidRequest` if no field of a provider has a number, or one a
-    negative number."""
+    """Returns a reported usage. Raises `InvalidRequest` if no field has a number, or one a negative number."""
     fields = as_object(given)
     counts = [value for name in USAGE_FIELDS if isinstance(value := fields.get(name), int | float)]
     if not counts or min(counts) < 0:
@@ -349,8 +347,7 @@ def _counts(raw: Mapping[str, Any]) -> Usage:
 
 
 def exclude_cache(prompt: int, output: int, cache_read: int, cache_creation: int = 0) -> Usage:
-    """Returns a usage for a request of `prompt` tokens: `cache_read` of them came from the cache and `cache_creation`
-    were written to it."""
+    """Returns a usage of `prompt` tokens, `cache_read` of them from the cache and `cache_creation` written to it."""
     cache_read = min(cache_read, prompt)
     cache_creation = min(cache_creation, prompt - cache_read)
     return Usage(

@@ -22,8 +22,7 @@ CUT_OFF = "it was cut off before its end"
 
 
 class CallOpening(Struct, frozen=True):
-    """The opening tag or fence of a tool call: its place (`start` to `end`, excluded) in the searched text, and the
-    tool's name."""
+    """The opening of a tool call: its place (`start` to `end`, excluded) in the text, and the tool's name."""
 
     start: int
     end: int
@@ -47,8 +46,7 @@ class Syntax(Protocol):
     """
 
     def find_call(self, text: str, names: frozenset[str], *, final: bool) -> CallOpening | None:
-        """Returns the opening of the first call in `text` of a tool in `names`, or None if no complete opening is
-        there."""
+        """Returns the first complete opening in `text` of a call of a tool in `names`, or None."""
         ...
 
     def certain(self, text: str) -> int:
@@ -57,8 +55,7 @@ class Syntax(Protocol):
         ...
 
     def next_parameter(self, body: str, call: str, /, *, final: bool) -> Parameter | None:
-        """Returns the next complete parameter in the body of a call, or the call's end, or None if more text is needed.
-        `call` is the tool's name."""
+        """Returns the call's next complete parameter or its end, or None if more text is needed. `call` is the tool."""
         ...
 
     def write(self, use: ToolUseBlock) -> str:
@@ -355,8 +352,7 @@ class NativeCalls:
         return [_whole(start, "".join(pieces))]
 
     def end_all(self) -> list[Fragment]:
-        """Ends every call that has not ended, for servers that don't mark the end of calls. Returns their last
-        fragments."""
+        """Ends every open call, for servers that don't mark the end of calls. Returns their last fragments."""
         return [fragment for key in tuple(self._open) for fragment in self.end(key)]
 
 

@@ -104,8 +104,7 @@ def read(format_name: str, raw: JsonObject) -> ReadMessage | None:
 
 
 def to_message(format_name: str, raw: JsonObject, message_id: str) -> Message | None:
-    """Returns a program's message as one of the engine's, which keeps it whole. Returns None if it is no message of the
-    format."""
+    """Returns a program's message as the engine's, which keeps it whole; None if it is not one of the format."""
     reading = read(format_name, raw)
     if reading is None:
         return None
@@ -212,8 +211,7 @@ def given_form(format_name: str, message: Message) -> list[JsonObject] | None:
 
 
 def prompt_message(format_name: str, blocks: Sequence[Any], message_id: str) -> Message:
-    """Returns a system prompt that a program gave as blocks of the format. Raises `InvalidRequest` if one is not a
-    block."""
+    """Returns a system prompt of blocks of the format. Raises `InvalidRequest` if one is not a block."""
     check_message("the system prompt", {"role": "system", "content": list(blocks)})
     raw: JsonObject = {"role": "system", "content": list(blocks)}
     content = tuple(part.block for part in _message_parts(raw, format_name))
@@ -272,8 +270,7 @@ def _chat_parts(raw: JsonObject) -> Iterator[ReadPart]:
 
 
 def _legacy_id(raw: JsonObject) -> str:
-    """Returns an id for a call of the API's first kind, which has none: a message has one such call, and the next one
-    its result."""
+    """Returns an id for a call of the API's first kind, of which a message has one, and the next its result."""
     return f"function_{as_text(raw.get('name'))}"
 
 
@@ -380,8 +377,7 @@ _GONE: Any = object()
 
 
 def _write(raw: JsonObject, changed: Sequence[tuple[ReadPart, Block]]) -> JsonObject:
-    """Returns a copy of a message with these blocks in the places of their parts. A place whose content was removed
-    whole holds `_GONE`."""
+    """Returns a copy of a message with blocks in the places of their parts; `_GONE` where the content is gone."""
     written: Any = raw
     for part, block in changed:
         if part.place and part.place[0] in _REASONING:
@@ -487,8 +483,7 @@ def _without_gone(written: JsonObject) -> list[JsonObject]:
 
 
 def provided_for(provided: Provided | None, format_name: str) -> Provided | None:
-    """Returns the fields that a block or message has for this format, or None if it has none or those of another
-    format."""
+    """Returns the fields that a block or message has for this format, or None."""
     return provided if provided is not None and provided.format == format_name else None
 
 

@@ -35,8 +35,7 @@ class System:
         os.replace(own, path)  # noqa: PTH105  (hooks start without `pathlib`)
 
     def lock(self, descriptor: int) -> None:
-        """Waits until no other process has the file locked, until it is closed. Does nothing where there are no
-        locks: one write is whole on its own."""
+        """Waits until no other process has the file locked, until it is closed; does nothing without locks."""
         if sys.platform != "win32":
             from fcntl import LOCK_EX, flock  # noqa: PLC0415
 
@@ -54,14 +53,12 @@ class System:
         return f"{home}/.local/share"
 
     def policy(self, place: str) -> str:
-        """Returns the text that administrators keep at a place such as `HKLM/SOFTWARE/…/VALUE` in the registry, or ""
-        where there is none."""
+        """Returns what administrators keep at a place of the registry, such as `HKLM/SOFTWARE/…/VALUE`, or ""."""
         del place
         return ""
 
     def runs(self, process_id: object) -> bool:
-        """Returns whether there is such a process that has not ended. One whose parent does not ask how it has
-        ended counts as ended where the system says so."""
+        """Returns whether such a process has not ended. A zombie counts as ended where the system says so."""
         if type(process_id) is not int or process_id <= 0:
             return False
         try:
@@ -79,8 +76,7 @@ class System:
         return int(status[1]) if len(status) > 1 and status[1].isdigit() else None
 
     def ancestors(self, process_id: object) -> "list[int]":
-        """Returns a process and its parents, the process first, as far as the system shows them. Returns an empty list
-        if `process_id` is not the id of a process."""
+        """Returns a process and its parents, as far as the system shows them; [] if there is no such process."""
         found: list[int] = []
         while type(process_id) is int and process_id > 0 and len(found) < _DEEPEST:
             found.append(process_id)

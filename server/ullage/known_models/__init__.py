@@ -164,7 +164,8 @@ class ContextLimits(Struct, frozen=True, kw_only=True):
 
 def _find_limits(model: str) -> ContextLimits:
     found = _listed_as(model, listed_names(model)) or _listed_as(model, _variants(model)) or _assumed(model)
-    return _with_million(found) if found.input and asks_for_a_million(model) else found
+    # A window of a million tokens, for a name with the suffix `[1m]` of Claude Code.
+    return replace(found, input=1_000_000, total=1_000_000) if found.input and asks_for_a_million(model) else found
 
 
 def _listed_as(model: str, names: Iterator[tuple[str, LimitsSource]]) -> ContextLimits | None:
@@ -180,8 +181,7 @@ def _variants(model: str) -> Iterator[tuple[str, LimitsSource]]:
 
 
 def _assumed(model: str) -> ContextLimits:
-    """Returns the limits to assume for a model that is not listed: those of its newest relative, else of its family, by
-    the first of its names that has any."""
+    """Returns limits to assume for an unlisted model: those of its newest relative, else of its family."""
     for inner in inner_names(model)[::-1]:
         bare = bare_name(inner)
         if relative := _relative(bare):
@@ -242,14 +242,8 @@ def _listed_limits(model: str, name: str, facts: Facts, source: LimitsSource) ->
     return ContextLimits(model=model, input=longest, total=total, max_output=max_output, source=source, listed_as=name)
 
 
-def _with_million(limits: ContextLimits) -> ContextLimits:
-    """Returns the limits with a window of a million tokens, for a model name with Claude Code's suffix `[1m]`."""
-    return replace(limits, input=1_000_000, total=1_000_000)
-
-
 def _override_for(model: str, overrides: Mapping[str, ModelSettings]) -> ModelSettings | None:
-    """Returns the user's settings for the model, under the first of its `listed_names` that has any, or None. Capitals
-    make no difference."""
+    """Returns the user's settings for the model under the first of its `listed_names`, in any case, or None."""
     by_name = {name.lower(): settings for name, settings in overrides.items()}
     return next((by_name[name] for name, _ in listed_names(model) if name in by_name), None)
 

@@ -31,8 +31,7 @@ from pygls.protocol import default_converter
 from ullage.api.engine import Handler, ReadParams, RequestEngine
 from ullage.api.session_methods import usable_settings
 from ullage.host import this_system
-from ullage.jsonrpc.envelope import INVALID_PARAMS, MAX_BODY, BadReply, FrameParser, RpcError, read_params
-from ullage.jsonrpc.peer import Dialect
+from ullage.jsonrpc.envelope import INVALID_PARAMS, MAX_BODY, BadReply, Dialect, FrameParser, RpcError, read_params
 from ullage.model.errors import StoreError
 from ullage.model.settings import Settings
 
@@ -112,8 +111,7 @@ class LspConnection(RequestEngine):
 
 
 def _describe(error: BaseValidationError) -> str:
-    """Returns a sentence about the first fault in the params, with the path of its field in camel case, as it was
-    sent."""
+    """Returns a sentence about the first fault in the params, with its field's path as it was sent."""
     fault, _, path = transform_error(error)[0].partition(" @ ")
     field = re.sub(r"_(\w)", lambda match: match[1].upper(), path.removeprefix("$."))
     return f"{fault} - at `{field}`"
@@ -135,8 +133,7 @@ class Progress:
         self._send(types.WorkDoneProgressBegin(title=title, cancellable=cancellable))
 
     def report(self, message: str, percentage: int | None = None) -> None:
-        """Shows a line of text in the bar. `percentage` is the finished share of the work, 0 to 100, or None if
-        unknown."""
+        """Shows a line of text in the bar. `percentage` is the finished share, 0 to 100, or None if unknown."""
         self._send(types.WorkDoneProgressReport(message=message, percentage=percentage))
 
     def end(self, message: str | None = None) -> None:
@@ -182,8 +179,7 @@ class ProgressBoard:
             progress.end()
 
     def cancel(self, token: types.ProgressToken) -> None:
-        """Calls the `cancel` function of the bar with this token, because the user pressed Cancel. The token of a bar
-        that is no longer shown is ignored."""
+        """Calls the `cancel` function of the bar with this token, if it is still shown: the user pressed Cancel."""
         if (cancel := self._cancels.get(token)) is not None:
             cancel()
 
@@ -228,8 +224,7 @@ class Client(Struct, frozen=True, kw_only=True):
 
 
 def read_client(params: types.InitializeParams) -> Client:
-    """Returns what the client that sent these params can do. A capability that is not mentioned is false, except
-    `trusts_folder`."""
+    """Returns what the client can do. What is not mentioned is false, except `trusts_folder`."""
     window = params.capabilities.window
     workspace = params.capabilities.workspace
     change = workspace.did_change_configuration if workspace else None
@@ -346,8 +341,7 @@ class Configuration:
         self._take(client.options)
 
     async def subscribe(self, _: Any) -> None:
-        """Serves `initialized`: registers for changes of the settings, and requests the settings. Each happens only if
-        the client declared that it can do that."""
+        """Serves `initialized`: registers for changes of the settings and requests them, if the client can do so."""
         if self._client.registers_configuration:
             self._connection.spawn(self._register())
         if self._client.answers_configuration:

@@ -72,8 +72,7 @@ class Reference(Struct, frozen=True, kw_only=True):
 
 
 def read_reference(text: str) -> Reference:
-    """Returns what a reference means. Raises `InvalidRequest` if the text has another form, or if the stretch is empty
-    or longer than 50 messages."""
+    """Returns what a reference means. Raises `InvalidRequest` for another form, or not 1 to 50 messages."""
     match = _FORM.fullmatch(text.strip())
     if match is None:
         raise InvalidRequest(
@@ -154,8 +153,7 @@ _MATCH = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 
 
 def passage(entry: Entry, snippet: str, length: int) -> Iterator[str]:
-    """Yields a message's text around the match that a search hit's `snippet` marks, at most `length` characters of it,
-    as lines of a quotation."""
+    """Yields lines of a quotation: at most `length` characters of a message around the match in `snippet`."""
     yield from quoted(around("\n".join(message_lines(entry.message)), snippet, length))
 
 
@@ -243,8 +241,7 @@ async def search_text(asked: Asked, query: str, limit: int, own: OwnTools, *, wh
 
 
 def open_text(asked: Asked, text: str, page: int) -> str:
-    """Returns a page of the messages that the reference `text` means. Raises `InvalidRequest`, `SessionNotFound` or
-    `MessageNotFound`."""
+    """Returns a page of the messages meant. Raises `InvalidRequest`, `SessionNotFound` or `MessageNotFound`."""
     reference = read_reference(text)
     conversation = _session_of(asked, reference)
     total = conversation.transcript.messages
@@ -298,8 +295,7 @@ def _references(asked: Asked, hits: Sequence[SearchHit]) -> Iterator[str]:
 
 
 def _session_of(asked: Asked, reference: Reference) -> Conversation:
-    """Returns the session of a reference. Only sessions of the model's own project are given. Raises
-    `SessionNotFound`."""
+    """Returns the session of a reference, only of the model's own project. Raises `SessionNotFound`."""
     own, name = asked.own, reference.session
     if not name or name == own.id:
         return own
@@ -370,8 +366,7 @@ async def search_team(asked: Asked, query: str, limit: int) -> str:
 
 
 async def open_shared(asked: Asked, text: str, reference: Reference, page: int) -> str:
-    """Returns a page of the messages in the team's archive that the reference `text` means. Raises `InvalidRequest`,
-    `SessionNotFound` or `MessageNotFound`."""
+    """Returns a page of the team's messages. Raises `InvalidRequest`, `SessionNotFound` or `MessageNotFound`."""
     team = _team(asked, "open")
     messages = await team.open(reference.session, reference.first - 1, reference.last)
     whose = _whose(messages[0].owner, messages[0].folder, messages[0].title)
@@ -469,8 +464,7 @@ def figures_json(own: Conversation) -> str:
 
 
 async def figure_text(own: Conversation) -> str:
-    """Returns the figure of the conversation's context, its parts, the evidence for it, and the references of the
-    biggest messages."""
+    """Returns the context's figure, its parts, the evidence for it, and references of the biggest messages."""
     usage = usage_result(own)
     meta = usage.meta.ullage
     now = own.workspace.ports.clock.now()

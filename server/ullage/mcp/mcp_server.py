@@ -20,11 +20,11 @@ from ullage.jsonrpc.envelope import (
     INVALID_REQUEST,
     MAX_LINE,
     RESOURCE_NOT_FOUND,
+    Dialect,
     ErrorData,
     LineFraming,
     RpcError,
 )
-from ullage.jsonrpc.peer import Dialect
 from ullage.mcp.tool_table import Asked, CallToolParams, CallToolResult, ListedTool, listed_tools
 from ullage.redaction.quoting import cut
 
@@ -418,8 +418,7 @@ class McpServer:
         return ReadResourceResult(contents=(await read_resource(params.uri, partial(self._ask, params.meta)),))
 
     async def _ask(self, meta: Mapping[str, Any]) -> Asked:
-        """Returns what a tool needs, with the conversation up to date. The first call opens the store. Raises
-        `UllageError`."""
+        """Returns what a tool needs, with the conversation up to date. Opens the store. Raises `UllageError`."""
         async with self._reading:
             if self._own is None:
                 self._own = self._open_own()

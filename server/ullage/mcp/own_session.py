@@ -18,11 +18,10 @@ from ullage.agents.discovery import Found, Wanted
 from ullage.agents.table import AGENTS
 from ullage.model.errors import ConcurrentAppend, InputError, NotFound, SessionNotFound
 from ullage.model.usage import FollowedRow
-from ullage.service.archive.naming import find_session, list_found
+from ullage.service.archive.naming import find_session, list_found, list_main
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import FollowedFile
-from ullage.service.follow.sub_agents import list_main
 from ullage.service.ports.agent_files import FindProcesses, FoundFile, TranscriptFiles
 
 log = logging.getLogger(__name__)
@@ -104,8 +103,7 @@ class OwnSession:
         return next((value for name in names if (value := self._around.environment.get(name, "").strip())), "")
 
     def _is_proxied(self, name: str) -> bool:
-        """Returns whether the name is the id of a session that the proxy records. After a handover, the agent's files
-        have only a part of it."""
+        """Returns whether the proxy records this session. After a handover, the agent's files have only a part."""
         try:
             return bool(name) and self._workspace.open(name).transcript.agent is not None
         except SessionNotFound:
@@ -131,8 +129,7 @@ class OwnSession:
         return file is not None and file.conversation is not None and file.conversation.id == session_id
 
     def _stored(self, name: str) -> str | None:
-        """Returns the id of the stored session that the name means, or whose agent calls it so; without a name, that of
-        the folder that changed last."""
+        """Returns the stored session of this id, or that its agent calls so; without a name, the folder's newest."""
         store = self._workspace.ports.store
         if not name:
             return next((info.session_id for info in list_main(store, self.folder, 1)), None)

@@ -137,8 +137,7 @@ class Tool(Struct, frozen=True, kw_only=True):
         )
 
     def read(self, arguments: dict[str, Any] | None) -> Struct:
-        """Returns the arguments of a call. A word of a list may be written in the plural, as models do. Raises
-        `msgspec.ValidationError`."""
+        """Returns a call's arguments; a list's word may be in the plural. Raises `msgspec.ValidationError`."""
         given = {name: self._singular(name, value) for name, value in (arguments or {}).items()}
         return msgspec.convert(given, self.arguments)
 
@@ -146,11 +145,11 @@ class Tool(Struct, frozen=True, kw_only=True):
     def usage(self) -> str:
         """The arguments, and the words that each may be if only some may."""
         required = self.listed.input_schema.get("required", ())
-        texts = [f"`{name}`{' (required)' if name in required else ''}{self._words(name)}" for name in self._fields()]
+        texts = [
+            f"`{name}`{' (required)' if name in required else ''}{self._words(name)}"
+            for name in self.arguments.__struct_fields__
+        ]
         return ", ".join(texts) or "none"
-
-    def _fields(self) -> tuple[str, ...]:
-        return self.arguments.__struct_fields__
 
     def _choices(self, name: str) -> Sequence[str]:
         return self.listed.input_schema["properties"].get(name, {}).get("enum", ())
@@ -215,8 +214,7 @@ def _without_team(tool: ListedTool) -> ListedTool:
 
 
 def _without_null(schema: JsonObject) -> JsonObject:
-    """Returns the schema of an argument that may be left out: null is accepted, but not offered, because some models'
-    APIs take no `anyOf`."""
+    """Returns the schema of an optional argument: null is accepted, but some models' APIs take no `anyOf`."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) != 1:
         return schema

@@ -4,7 +4,7 @@ and what the commands do to notes: the paths that are allowed, listings of a fol
 This module alone decides which names a path under `/memories` may have. They are an allow-list, not a list of known
 tricks. An allowed name can be a file's name on every system, means the same in each Unicode form, hides nothing from a
 reader, and is no syntax anywhere, neither for a shell nor in a URL. This is not the only guard against leaving the base
-folder: the store never follows a link (`store/memories/memory_walk.py`).
+folder: the store never follows a link (`store/memories/memory_files.py`).
 
 Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/memory-tool
 """
@@ -165,8 +165,7 @@ class MemoryPath(Struct, frozen=True, kw_only=True):
 
 
 def parse_path(text: str) -> MemoryPath:
-    """Returns the path that a model wrote, such as `/memories/notes.md`. Raises `InvalidRequest` with the reason if the
-    path is not allowed."""
+    """Returns the path that a model wrote, such as `/memories/notes.md`. Raises `InvalidRequest` with the reason."""
     if len(text) > _LONGEST:
         raise InvalidRequest(f"Error: The path {text[:60]!r}… is too long; use at most {_LONGEST} characters")
     if text != ROOT and not text.startswith(ROOT + "/"):
@@ -273,8 +272,7 @@ class TextEdit(Struct, frozen=True, kw_only=True):
 
 
 def lines_of(text: str) -> list[str]:
-    r"""Returns the lines of a text without their ends. Only `\n` ends a line, and a `\n` at the end begins no further
-    line."""
+    r"""Returns the lines of a text without their ends, `\\n` alone. One at the end begins no further line."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 

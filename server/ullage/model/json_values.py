@@ -26,8 +26,7 @@ def encode_json(value: object) -> bytes:
 
 
 def decode_json(data: bytes, kind: type[T]) -> T:
-    """Returns the value of type `kind` that `data`, UTF-8 JSON, holds. Raises `msgspec.DecodeError` if `data` is not
-    JSON or has not the shape of `kind`."""
+    """Returns the value of type `kind` in UTF-8 JSON. Raises `msgspec.DecodeError` if it has not this shape."""
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError:
@@ -95,8 +94,7 @@ def as_list(value: Any) -> list[Any]:
 
 
 def as_objects(value: Any) -> list[JsonObject]:
-    """Returns the items of a list that are dicts. Other items are left out; a value that is not a list gives an empty
-    list."""
+    """Returns the items of a list that are dicts; [] if the value is no list."""
     return [cast("JsonObject", item) for item in as_list(value) if isinstance(item, dict)]
 
 

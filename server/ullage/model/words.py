@@ -53,8 +53,7 @@ def short(tokens: int) -> str:
 
 
 def percent(tokens: int, window: int) -> int:
-    """Returns `tokens` as a percentage of `window`, rounded to a whole number. Halves are rounded up, as in the
-    editors' TypeScript and Lua."""
+    """Returns `tokens` as a percentage of `window`. Halves are rounded up, as in TypeScript and Lua."""
     return (200 * tokens + window) // (2 * window)
 
 
@@ -117,8 +116,7 @@ def compaction_due(used: int, window: int) -> str:
 
 
 def due_by_settings(used: int, compact_at: int) -> str:
-    """Returns the notice that changed settings make a compaction due: `used` tokens reach the new threshold
-    `compact_at`."""
+    """Returns the notice that settings make a compaction due: `used` tokens reach `compact_at`."""
     return (
         f"By these settings the context ({short(used)}) is due for compaction, which begins at {short(compact_at)}. "
         "Compact it now, or it is compacted with the next message."
@@ -170,8 +168,7 @@ def continued_in(agent: str, tokens: int, *, whole: bool) -> str:
 
 
 def refused_by(agent: str, reason: str) -> str:
-    """Returns the notice that an agent has refused a prompt, before the one that the conversation continues in
-    another."""
+    """Returns the notice that an agent has refused a prompt, before the one about the next agent."""
     return f"{agent} refuses: {reason}"
 
 
@@ -208,8 +205,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def nothing_in_stretch(note: str) -> str:
-    """Returns the notice that compacting the stretch which the user chose would save nothing. `note` is a further
-    sentence, or empty."""
+    """Returns the notice that compacting the chosen stretch would save nothing. `note` is another sentence."""
     return f"Nothing to compact there: a summary would take as much room. {note}".strip()
 
 
@@ -259,8 +255,7 @@ def alone(parts: Sequence[tuple[str, int]]) -> str:
 
 
 def pinned_messages(numbers: Sequence[int]) -> str:
-    """Returns words that name pinned messages by their numbers, which must ascend: `pinned message 3`, `the pinned
-    messages #3, #5 to #7`."""
+    """Returns words for ascending numbers: `pinned message 3`, `the pinned messages #3, #5 to #7`."""
     return f"pinned message {numbers[0]}" if len(numbers) == 1 else f"the pinned messages {ranges(numbers)}"
 
 
@@ -323,15 +318,13 @@ def no_keyring_package(variable: str) -> str:
 
 
 def no_keyring(variable: str, reason: str) -> str:
-    """Returns the error text for a key that cannot be stored because the system has no usable keyring. `reason` is what
-    the keyring says of it."""
+    """Returns the error of a key that no keyring can store. `reason` is what the keyring says of it."""
     said = " ".join(reason.split())
     return f"This system has no keyring that can be used ({said}). Set {variable} in the agent's environment instead."
 
 
 def sdk_missing(provider: str, extra: str) -> str:
-    """Returns the error text for a provider whose Python package is not installed. `extra` is the package and Ullage's
-    extra."""
+    """Returns the error of a provider without its Python package. `extra` is the package and the extra."""
     return package_missing(provider, extra, extra)
 
 
@@ -341,8 +334,7 @@ def package_missing(what: str, package: str, extra: str) -> str:
 
 
 def mcp_missing(names: str, extra: str) -> str:
-    """Returns the text for the user whose client offers MCP servers, named `names`, that cannot be started without
-    Ullage's extra."""
+    """Returns the text for the user whose client's MCP servers `names` need Ullage's extra."""
     return f"These MCP servers are not used: {names}. That needs the Python package mcp; run {how_to_install(extra)}."
 
 
@@ -447,8 +439,7 @@ def warm(cache: PromptCache, now: int) -> str:
 
 
 def next_prompt(cache: PromptCache, clock: str, now: int) -> str:
-    """Returns until when the last prompt is kept and what the next one costs, unless that is little. `clock` is that
-    time of day, and `now` Unix milliseconds."""
+    """Returns until when the prompt is kept (`clock`) and what the next costs, unless little. `now`: Unix ms."""
     promised = cache.source is CacheSource.PROMISED
     if now < cache.until:
         kept, costs = f"warm {'' if promised else 'at least '}until {clock}", "{warm} until then, {cold} after it"
@@ -462,8 +453,7 @@ def next_prompt(cache: PromptCache, clock: str, now: int) -> str:
 
 
 def good_moment(moment: GoodMoment, used: int, cache: PromptCache | None, now: int) -> str:
-    """Returns what a new session costs beside this one, which has `used` tokens, and which piece of work has ended.
-    `now` is Unix milliseconds."""
+    """Returns what a new session costs beside this one, and which work has ended. `now`: Unix milliseconds."""
     ended = f": “{moment.work}” is committed and nothing is open"
     begins = f"a new session begins with {short(moment.tokens)}"
     here = None if cache is None else cache.warm if now < cache.until else cache.cold
@@ -476,8 +466,7 @@ def good_moment(moment: GoodMoment, used: int, cache: PromptCache | None, now: i
 
 
 def rate_limits(limits: Sequence[RateLimit], now: int) -> str:
-    """Returns how much of the limits of a subscription is used, `5h 42%, 7d 80%`; "" if nothing is known of the present
-    times. `now` is Unix milliseconds."""
+    """Returns the used share of a subscription's limits, `5h 42%, 7d 80%`, or "". `now`: Unix milliseconds."""
     return ", ".join(f"{one.name} {one.percent}%" for one in limits if one.until is None or now < one.until)
 
 
@@ -526,8 +515,7 @@ def store_away(server: str) -> str:
 
 
 def store_caught_up(server: str, records: int, sessions: int, continued: Sequence[str]) -> str:
-    """Returns the notice that the server of the store is back. `continued` are sessions that were deleted here and
-    continued by another machine."""
+    """Returns the notice that the store's server is back. `continued` were deleted here, continued elsewhere."""
     sent = f"{_count(records, 'record')} of {_count(sessions, 'session')} sent" if records else "Nothing had to be sent"
     text = f"{server} is back. {sent}."
     if continued:
@@ -552,8 +540,7 @@ def _count(count: int, noun: str) -> str:
 
 
 def context_line(used: int, size: int | None, source: UsageSource) -> str:
-    """Returns one line with how full a context is: `Context: 45% (58K/128K tokens, reported)`. Without a window (`size`
-    None) it has no percentage."""
+    """Returns `Context: 45% (58K/128K tokens, reported)`. Without a window (`size` None) without a percentage."""
     if size is None:
         return f"Context: {short(used)} tokens, limit unknown ({source.value})"
     return f"Context: {percent(used, size)}% ({short(used)}/{short(size)} tokens, {source.value})"

@@ -60,8 +60,7 @@ class Compacted(Struct, frozen=True, kw_only=True):
 
     @property
     def event(self) -> tuple[str | int, ...]:
-        """What tells it from other compactions: time, size and model, which a copied log keeps although its ids may be
-        new; without a time, its id."""
+        """What tells it from others: time, size and model, which copied logs keep; without a time, its id."""
         return (self.at, self.tokens, self.model) if self.at else (self.id,)
 
     @property
@@ -100,8 +99,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     rate_limits: tuple[RateLimit, ...] = ()
 
     def after(self, event: Event, model: str, version: str) -> "Evidence":
-        """Returns the evidence after one more event. `model` is the model that answers, and `version` the version of
-        the agent that has the conversation."""
+        """Returns the evidence after one more event, with the answering `model` and the agent's `version`."""
         match event:
             case UsageReported(usage=usage, message_id=answer, is_copied=is_copied) if usage.prompt:
                 reported = self._report(usage.prompt, usage.total, answer, model, version)
@@ -119,8 +117,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
                 return self
 
     def ended(self, rest: int, hidden: int) -> "Evidence":
-        """Returns the evidence after the first report since the last compaction: `rest` and `hidden` as in
-        `Compacted`."""
+        """Returns the evidence after the first report since a compaction: `rest` and `hidden` as in `Compacted`."""
         if not self.compactions:
             return self
         last = replace(self.compactions[-1], rest=rest, hidden=min(hidden, rest))

@@ -93,8 +93,7 @@ class CachedPrompt(Struct, frozen=True, kw_only=True):
 
 
 def prompt_usage(state: CachedPrompt, read: int, new: int) -> Usage:
-    """Returns the usage of a request that reads `read` tokens from the cache and has `new` others, which are written to
-    it as earlier requests did."""
+    """Returns the usage of a request that reads `read` tokens from the cache and writes `new` as earlier ones did."""
     if not state.writes:
         return Usage(input_tokens=new, cache_read_input_tokens=read)
     return Usage(

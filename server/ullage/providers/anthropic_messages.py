@@ -63,8 +63,7 @@ def make_anthropic_provider(name: str, settings: ProviderSettings, key: str) -> 
 
 
 def make_client(settings: ProviderSettings, key: str) -> anthropic.AsyncAnthropic:
-    """Returns the SDK's client. It retries nothing, because Ullage retries itself, so that the user is shown each
-    wait."""
+    """Returns the SDK's client, without retries: Ullage retries itself and shows the user each wait."""
     return anthropic.AsyncAnthropic(
         api_key=key,
         base_url=settings.base_url or None,
@@ -185,8 +184,7 @@ class _EventReader:
         self._usage: dict[str, Any] = {}
 
     def read(self, event: _Event) -> list[Fragment]:
-        """Returns the fragments of the next event. Unknown kinds of events give none, as Anthropic's versioning policy
-        asks."""
+        """Returns the next event's fragments; none for unknown kinds, as Anthropic's versioning policy asks."""
         match event.type:
             case "message_start":
                 return self._account(event.message.usage.model_dump(exclude_none=True))
@@ -277,8 +275,7 @@ def applied(event: BetaRawMessageDeltaEvent) -> Iterator[Fragment]:
 
 
 def compactions(usage: Mapping[str, Any]) -> Iterator[JsonObject]:
-    """Yields the usage object of each compaction in an answer's usage. The answer's own figures leave these tokens
-    out."""
+    """Yields the usage of each compaction in an answer's usage, whose own figures leave these tokens out."""
     return (part for part in as_objects(usage.get("iterations")) if part.get("type") == "compaction")
 
 

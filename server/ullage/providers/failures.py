@@ -83,8 +83,7 @@ def shown_address(address: str) -> str:
 
 
 def translate_connection(provider: str, address: str, error: Exception) -> ProviderUnavailable:
-    """Returns Ullage's error for a server that cannot be reached, is too slow, or closed the connection. `address` is
-    the server's URL."""
+    """Returns the error for a server at the URL `address` that is away, too slow, or closed the connection."""
     return ProviderUnavailable(f"{provider} at {shown_address(address)}: {_short(str(error)) or type(error).__name__}")
 
 
@@ -103,8 +102,7 @@ def translate_nonsense(provider: str, error: Exception, key: str = "") -> Answer
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Returns the seconds that the provider asks to wait (RFC 9110 §10.2.3, and OpenAI's `retry-after-ms`), or None if
-    the headers have no such number."""
+    """Returns the seconds to wait by RFC 9110 §10.2.3 or OpenAI's `retry-after-ms`, or None."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers[name]) * scale)

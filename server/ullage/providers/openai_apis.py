@@ -56,8 +56,7 @@ _CHAT_STOPS = {
 
 
 def make_client(settings: ProviderSettings, key: str) -> openai.AsyncOpenAI:
-    """Returns the SDK's client. It retries nothing, because Ullage retries itself, so that the user is shown each
-    wait."""
+    """Returns the SDK's client, without retries: Ullage retries itself and shows the user each wait."""
     return openai.AsyncOpenAI(
         api_key=key,
         base_url=settings.base_url or None,
@@ -187,8 +186,7 @@ class OpenAIResponsesProvider:
 
 
 class _EventReader:
-    """Converts the events of one streamed answer, as plain JSON objects, to fragments. A field of another type than the
-    API's counts as missing."""
+    """Converts an answer's events, as plain JSON, to fragments. A field of a wrong type counts as missing."""
 
     def __init__(self, name: str, key: str) -> None:
         self._name = name
@@ -198,8 +196,7 @@ class _EventReader:
         self._stop = StopReason.END_TURN
 
     def read(self, event: JsonObject) -> list[Fragment]:
-        """Returns the fragments of the next event; most kinds of events have none. Raises `ProviderError` for an event
-        that says that the answer failed."""
+        """Returns the next event's fragments, if any. Raises `ProviderError` if it says that the answer failed."""
         match event.get("type"):
             case "response.output_text.delta":
                 return [TextDelta(text=as_text(event.get("delta")))]
@@ -345,15 +342,12 @@ class _ChunkReader:
         return fragments
 
     def end(self) -> list[Fragment]:
-        """Returns the last fragments after the stream's end; an empty list if no chunk had a stop reason, because the
-        answer was cut off."""
+        """Returns the last fragments; none if no chunk had a stop reason: the answer was cut off."""
         if self._reason is None:
             return []
-        return [*self._calls.end_all(), Finished(stop_reason=self._stop_reason())]
-
-    def _stop_reason(self) -> StopReason:
         # Some servers report `stop` although they call tools, so the calls decide.
-        return _CHAT_STOPS.get(self._reason or "", StopReason.END_TURN)
+        reason = _CHAT_STOPS.get(self._reason or "", StopReason.END_TURN)
+        return [*self._calls.end_all(), Finished(stop_reason=reason)]
 
     def _read_choice(self, choice: Choice) -> list[Fragment]:
         fragments: list[Fragment] = []

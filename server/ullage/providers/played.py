@@ -123,8 +123,7 @@ class Script(Struct, frozen=True, kw_only=True):
 
 
 def parse_script(text: str) -> Script:
-    """Returns the script that a text holds. Raises `InvalidRequest`, which names the line, if a line is not of the
-    language or there is no answer."""
+    """Returns the script in a text. Raises `InvalidRequest`, which names the line, or if there is no answer."""
     answers: list[ScriptedAnswer] = []
     again = False
     line = 1
@@ -230,8 +229,7 @@ def _fault(line: int, text: str, why: str) -> InvalidRequest:
 
 
 def make_scripted_provider(name: str, settings: ProviderSettings, _key: str, /) -> "ScriptedProvider":
-    """Returns the provider that plays the script in the settings' `file`. Raises `InvalidRequest` if the file cannot be
-    read or parsed."""
+    """Returns the provider that plays the script in the settings' `file`. Raises `InvalidRequest`."""
     try:
         text = read_text(Path(settings.file).expanduser(), SCRIPT)
     except OSError as error:
@@ -334,8 +332,7 @@ def _fits(answer: ScriptedAnswer, request: ModelRequest) -> bool:
 
 
 def _newest(request: ModelRequest) -> str:
-    """Returns the text of the request's last message: of a prompt or of tool results. Empty if there are no
-    messages."""
+    """Returns the text of the request's last message, of a prompt or of tool results; "" without messages."""
     if not request.messages:
         return ""
     texts: list[str] = []
@@ -408,8 +405,7 @@ def _answers(events: Sequence[Event]) -> tuple[RecordedAnswer, ...]:
 
 
 class ReplayProvider:
-    """Replays a recording's answers in order, one per request, whatever the request asks. After the last one, requests
-    raise `AnswerBroken`."""
+    """Replays a recording's answers in order, one per request; after the last it raises `AnswerBroken`."""
 
     def __init__(self, name: str, recording: Recording) -> None:
         self._name = name

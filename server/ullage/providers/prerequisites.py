@@ -8,7 +8,9 @@ while the program runs (`ullage acp --login`).
 
 import os
 import time
+from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 from ullage.model import words
 from ullage.model.errors import SdkMissing
@@ -47,8 +49,7 @@ def require_sdk(provider: str, kind: str) -> None:
 
 
 def key_variable(settings: ProviderSettings) -> str:
-    """Returns the name of the environment variable for the provider's key; empty if this kind of provider has no
-    key."""
+    """Returns the environment variable for the provider's key; "" if such a provider has no key."""
     return settings.key_env or _VARIABLES.get(settings.kind, "")
 
 
@@ -89,13 +90,10 @@ def kept_key(variable: str) -> str:
         return _found[variable]
     if time.monotonic() < _absent.get(variable, 0.0) or find_spec("keyring") is None:
         return ""
-    # The keyring's backends take long to import, and most users have the variable.
-    import keyring  # noqa: PLC0415
-    from keyring.errors import KeyringError  # noqa: PLC0415
-
+    keyring = _keyring()
     try:
         key = (keyring.get_password(KEYRING_SERVICE, variable) or "").strip()
-    except KeyringError:
+    except keyring.errors.KeyringError:
         _absent[variable] = float("inf")
         return ""
     if key:
@@ -103,6 +101,11 @@ def kept_key(variable: str) -> str:
     else:
         _absent[variable] = time.monotonic() + _ABSENT_FOR
     return key
+
+
+def _keyring() -> Any:
+    # Its backends take long to import, and most users have the variable.
+    return import_module("keyring")
 
 
 def forget_keys() -> None:
@@ -116,12 +119,10 @@ def keyring_fault(variable: str) -> str:
     can."""
     if find_spec("keyring") is None:
         return words.no_keyring_package(variable)
-    import keyring  # noqa: PLC0415
-    from keyring.errors import KeyringError  # noqa: PLC0415
-
+    keyring = _keyring()
     try:
         keyring.get_password(KEYRING_SERVICE, variable)
-    except KeyringError as error:
+    except keyring.errors.KeyringError as error:
         return words.no_keyring(variable, str(error))
     return ""
 
@@ -129,12 +130,10 @@ def keyring_fault(variable: str) -> str:
 def keep_key(variable: str, key: str) -> str:
     """Stores a key in the keyring in place of the one that is there. Returns why the keyring refuses, with what to do
     instead; "" if the key is stored."""
-    import keyring  # noqa: PLC0415
-    from keyring.errors import KeyringError  # noqa: PLC0415
-
+    keyring = _keyring()
     try:
         keyring.set_password(KEYRING_SERVICE, variable, key)
-    except KeyringError as error:
+    except keyring.errors.KeyringError as error:
         return words.no_keyring(variable, str(error))
     forget_keys()
     return ""

@@ -130,8 +130,7 @@ _LONGEST = 16_384
 
 
 async def embed(settings: SearchSettings, texts: Sequence[str], /) -> list[Sequence[float]]:
-    """Returns a vector for each text; see `Embeds`. Raises `NoModelConfigured` if the key is missing and `SdkMissing`
-    if the package is."""
+    """Returns a vector for each text; see `Embeds`. Raises `NoModelConfigured` without a key, and `SdkMissing`."""
     server = ProviderSettings(
         kind="openai", base_url=settings.embeddings_url, key_env=settings.embeddings_key_env, timeout=_TIMEOUT
     )

@@ -13,8 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.api.protocol import acp_error_object
-from ullage.jsonrpc.envelope import RequestId
-from ullage.jsonrpc.peer import cancelled
+from ullage.jsonrpc.envelope import RequestId, cancelled
 from ullage.model.errors import UllageError
 from ullage.model.json_values import JsonObject, as_object, as_plain, as_text
 from ullage.proxy.connection import IDLE, Connection, Pending, SentPrompt

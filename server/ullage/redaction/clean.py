@@ -18,8 +18,7 @@ def clean(text: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Returns `text` with `[redacted]` for each key, token, password and private key. Redacting the result changes
-    nothing."""
+    """Returns `text` with `[redacted]` for keys, tokens, passwords and private keys. Is idempotent."""
     return _redact()(text)
 
 

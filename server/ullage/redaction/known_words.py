@@ -122,8 +122,7 @@ def _is_password(name: str, value: str, *, quoted: bool, bound: bool) -> bool:
 
 
 def _is_code(value: str, *, bound: bool) -> bool:
-    """Returns whether an unquoted value reads as code. A dotted token such as Discord's reads so, too, but has a drawn
-    part."""
+    """Returns whether an unquoted value reads as code. A dotted token such as Discord's has a drawn part."""
     if not _CODE.fullmatch(value):
         return False
     drawn = is_drawn(value) if bound else any(map(is_drawn, _SEPARATORS.split(value)))
@@ -301,8 +300,7 @@ def _search() -> WordSearch:
 
 
 def programs_in(text: str, words: frozenset[str]) -> Iterator[str]:
-    """Yields the programs that can get a password in a text. `words` are the words of `PROGRAM_WORDS` in the text, and
-    may be more."""
+    """Yields the programs that can get a password in a text. `words`: those of `PROGRAM_WORDS` in it, or more."""
     if not words & PROGRAM_WORDS:
         return
     has_option = _OPTION.search(text) is not None

@@ -114,8 +114,7 @@ _LONGEST_DECODED = 2_000
 
 
 def redact_shapes(text: str) -> str:
-    """Returns `text` with `[redacted]` for private keys, tokens of known issuers, webhook addresses and password
-    hashes."""
+    """Redacts private keys, tokens of known issuers, webhook addresses and password hashes."""
     words = words_in(text)
     if PUTTY in words:
         keys = matches_at(_PUTTY, text, places_of(text, ("PuTTY-User",)), _LONGEST_PUTTY)
@@ -201,8 +200,7 @@ def _redact_known(text: str) -> str:
 
 
 def _secret_runs(text: str) -> Iterator[tuple[int, int]]:
-    """Yields the places of long runs of characters that look random, and of base64 whose decoded text contains a
-    secret."""
+    """Yields the places of long runs that look random, and of base64 whose decoded text contains a secret."""
     known: dict[str, bool] = {}
     public = [one.span() for one in _CERTIFICATE.finditer(text)] if "-----BEGIN" in text else []
     for start, _ in _LONG.of(text):
@@ -384,8 +382,7 @@ def _is_password(value: str) -> bool:
 
 
 def redact_named(text: str) -> str:
-    """Returns `text` with `[redacted]` for the values of names that mean a password, secret, token, credential or
-    key."""
+    """Redacts the values of names that mean a password, secret, token, credential or key."""
     words = words_in(text)
     spans = list(spoken_values(text, words & SPOKEN)) if words & SPOKEN or not text.isascii() else []
     if words & NAMES:

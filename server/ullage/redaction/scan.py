@@ -40,8 +40,7 @@ def lowered(text: str) -> str:
 
 
 def places_of(text: str, words: Iterable[str]) -> Iterator[int]:
-    """Yields every index in `text` where one of `words` begins: all indices of the first word, then those of the
-    next."""
+    """Yields every index in `text` where a word begins: all of the first word, then those of the next."""
     for word in words:
         at = text.find(word)
         while at >= 0:

@@ -21,8 +21,7 @@ from ullage.model.errors import AnswerBroken, ProviderUnavailable
 from ullage.model.updates import Update
 from ullage.service.conversation.bus import notice
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.ports.models import Provider
-from ullage.service.ports.world import Chance, Clock
+from ullage.service.ports.models import Chance, Clock, Provider
 
 _TRIES = 5
 # Seconds: the first wait, the factor by which each wait grows, and the most that all waits of one request may take.

@@ -19,8 +19,8 @@ from ullage.service.compact.by_hand import fit_budget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.imports import import_without_reports
-from ullage.service.ports.world import ContinuingResult
+from ullage.service.ports.models import ContinuingResult
+from ullage.service.sessions import import_without_reports
 from ullage.transcript.view import Item, cut_points
 
 # Tokens of messages in a compacted session, without what the agent adds. A tenth of the smallest usual window, and five
@@ -55,8 +55,7 @@ class WantedContext(Struct, frozen=True, kw_only=True):
 
 
 class ChosenContext(Struct, frozen=True, kw_only=True):
-    """The events that a new session is made from. `total` counts the messages of the whole conversation. `notes` are
-    sentences about the choice."""
+    """The events that a new session is made from. `total` counts all messages; `notes` say what was chosen."""
 
     events: tuple[Event, ...]
     total: int
@@ -69,8 +68,7 @@ class ChosenContext(Struct, frozen=True, kw_only=True):
 
 
 def choose_context(events: Sequence[Event], wanted: WantedContext) -> ChosenContext:
-    """Returns the events that lead to the wanted context. Raises `InvalidRequest` if the agent has compacted nothing,
-    or if there are fewer messages."""
+    """Returns the events up to the wanted context. Raises `InvalidRequest` if there is no such place."""
     total = sum(isinstance(event, MessageAppended) for event in events)
     if wanted.before_compaction:
         return ChosenContext(events=tuple(_before_compaction(events)), total=total)
@@ -96,8 +94,7 @@ def _before_compaction(events: Sequence[Event]) -> Sequence[Event]:
 
 
 def _summary_at(events: Sequence[Event], at: int, edit: CompactionEdit) -> int:
-    """Returns the index of the model's answer with the summary, which some agents record before the compaction at
-    `at`. Returns `at` if there is none."""
+    """Returns the index of the answer with the summary, which some agents record before the compaction, or `at`."""
     marker = edit.marker.compaction
     for before in reversed(range(at)):
         event = events[before]
@@ -108,8 +105,7 @@ def _summary_at(events: Sequence[Event], at: int, edit: CompactionEdit) -> int:
 
 
 def _whole_up_to(events: Sequence[Event], number: int) -> int:
-    """Returns the number of the first message from `number` on after which the conversation may be cut: a tool call
-    stays with its result."""
+    """Returns the first message from `number` on after which one may cut: calls stay with their results."""
     messages = [event.message for event in events if isinstance(event, MessageAppended)]
     if number > len(messages):
         raise InvalidRequest(f"there is no message #{number:,}; the conversation has {len(messages):,}")
@@ -267,11 +263,7 @@ def _after_answer(counted: Sequence[tuple[Message, int]]) -> int:
 
 
 def _possible() -> str:
-    return ", ".join(_with_writers())
-
-
-def _with_writers() -> Iterator[str]:
-    return (agent.name for agent in AGENTS if agent.writer)
+    return ", ".join(agent.name for agent in AGENTS if agent.writer)
 
 
 # Tokens of a short first prompt with what an agent puts around it, for which it may compact first: 2,500 were measured.

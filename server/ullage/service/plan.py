@@ -37,8 +37,7 @@ from ullage.model.errors import NothingToCompact
 from ullage.model.events import CompactionEdit, DuplicateReadsEdit, Edit, EditTrigger, ShortenEdit
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings
-from ullage.policy.budget import ContextBudget
-from ullage.policy.decision import target_for
+from ullage.policy.budget import ContextBudget, target_for
 from ullage.redaction.privacy import hide
 from ullage.service.conversation.conversation import Conversation, Planned
 from ullage.transcript.fold import Transcript
@@ -72,14 +71,12 @@ class Terms(Struct, frozen=True, kw_only=True):
     own_strategy: TruncationStrategy | None = None
 
     def stay(self, messages: Sequence[Message]) -> frozenset[str]:
-        """Returns the ids of the messages that stay wherever they are for their own sake: system messages, the first
-        user message, and pinned messages."""
+        """Returns the messages that stay for their own sake: system messages, the first prompt, pinned ones."""
         transcript = self.transcript
         return frozenset({*leading(messages, transcript.first_user_id), *kept(messages, transcript.pinned)})
 
     def spared(self, messages: Sequence[Message]) -> frozenset[str]:
-        """Returns the ids of the messages that cheap edits leave alone: system messages, pinned messages, and
-        messages that a notice refers to."""
+        """Returns the messages that cheap edits spare: system, pinned, and those that a notice refers to."""
         return frozenset({*kept(messages, self.transcript.pinned), *self.relied})
 
 
@@ -296,8 +293,7 @@ def aimed(budget: ContextBudget, staying: Firm) -> ContextBudget:
 
 
 def automatic_limits(budget: ContextBudget) -> CompactionLimits:
-    """Returns the limits of an automatic compaction, in tokens: the budget's target and tail, and shares of the target
-    for the summary and for old messages."""
+    """Returns the limits of an automatic compaction in tokens: target, tail, and shares for the rest."""
     return _limits(budget.target, budget.keep_tail)
 
 
@@ -393,8 +389,7 @@ async def plan_in_thread(
 
 
 def finish(conversation: Conversation, planned: Planned, summary: Summary) -> CompactionEdit:
-    """Returns the compaction's edit, made from a plan and a summary. Secrets and private text are removed from the
-    summary, whichever summarizer wrote it."""
+    """Returns the compaction's edit from a plan and a summary, without secrets and private text."""
     text = conversation.workspace.reader.redact(summary.text)
     safe = hide(replace(summary, text=text, brought_back=planned.brought_back), planned.private)
     return finish_compaction(planned.plan, planned.view, planned.stamp, safe, planned.number)

@@ -52,7 +52,7 @@ from ullage.model.updates import (
     UserMessageChunk,
 )
 from ullage.model.usage import Usage
-from ullage.policy.decision import target_for
+from ullage.policy.budget import target_for
 from ullage.service.archive.search import message_lines
 from ullage.service.asking import Waits, live_request, stream_with_retries
 from ullage.service.compact.automatic import cannot_be_sent, edits_to_fit
@@ -103,8 +103,7 @@ async def use_tools(turn: Turn, answer: PartialAnswer) -> None:
 
 
 def unmade(uses: Sequence[ToolUseBlock]) -> list[ToolResultBlock]:
-    """Returns results, which say that the call was cancelled, for calls that are not run. Providers refuse a request in
-    which a call has no result."""
+    """Returns results that say `cancelled` for calls that are not run: providers refuse calls without one."""
     return [_result(use, ToolOutcome(text=_CANCELLED, is_error=True)) for use in uses]
 
 
@@ -261,8 +260,7 @@ def _notice_what_is_not_taken(turn: Turn, content: Sequence[Block]) -> None:
 
 
 def _unanswered(conversation: Conversation, content: Sequence[Block]) -> Message | None:
-    """Returns the last message of the view if it is a user's message with this content, so a prompt still without an
-    answer. Otherwise returns None."""
+    """Returns the view's last message if it is a prompt with this content, still unanswered; else None."""
     view = conversation.transcript.view
     last = view[-1] if view else None
     return last if last is not None and last.role is Role.USER and last.content == tuple(content) else None
@@ -374,8 +372,7 @@ async def _request(turn: Turn, limit: int | None) -> _Asked:
 
 
 async def _count_first_prompt(turn: Turn, request: ModelRequest) -> None:
-    """Sets the size of the context to the provider's own count of a first prompt. If the provider cannot count in time,
-    the local count stays."""
+    """Sets the context's size to the provider's count of a first prompt, if it counts in time."""
     if not turn.provider.capabilities(request.model).counts_tokens:
         return
     position = turn.conversation.transcript.position

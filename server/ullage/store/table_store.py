@@ -19,9 +19,18 @@ from ullage.store.search.query import read_query
 from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex, drop_rows
 from ullage.store.tables import copied_rows, session_table
-from ullage.store.tables.connection import Connection, decode_event, unpacked
 from ullage.store.tables.copied_rows import RecordRow, SessionRow
-from ullage.store.tables.session_table import NO_END, find_index, find_tail, read_edits, read_messages, read_records
+from ullage.store.tables.session_table import (
+    NO_END,
+    Connection,
+    decode_event,
+    find_index,
+    find_tail,
+    read_edits,
+    read_messages,
+    read_records,
+    unpacked,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")

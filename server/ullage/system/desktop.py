@@ -34,14 +34,12 @@ def notifier() -> str:
 
 
 def shows(notices: Notices) -> bool:
-    """Returns whether the user wants notifications of the operating system, and its program for them is there. What
-    they tell, an editor need not tell, too."""
+    """Returns whether the user wants the system's notifications, and its program for them is there."""
     return notices is Notices.DESKTOP and which(notifier()) is not None
 
 
 def notify(text: str) -> bool:
-    """Shows a notification with one line of text. Returns whether the system's program took it. Blocks until then, at
-    most ten seconds."""
+    """Shows a notification of one line. Blocks at most ten seconds. Returns whether the system took it."""
     program = which(notifier())
     if program is None:
         log.warning("%s is not there, so nothing was shown on the desktop: %s", notifier(), text)

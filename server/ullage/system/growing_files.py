@@ -1,31 +1,342 @@
 """Reads what has been added to a file since it was last read, and notices when it is no longer the same file.
 
-Whether a file has only grown is judged by its length, by its first bytes and by the last bytes that were read. An agent
-may shorten a file, write it again, or replace it by another one of the same name, and an inode may be given to another
-file; so neither name nor inode shows that what was read is still there.
-"""
+Whether a file has only grown is judged by its length, by its first bytes and by the last bytes that were read. An
+agent may shorten a file, write it again, or replace it by another one of the same name, and an inode may be given to
+another file; so neither name nor inode shows that what was read is still there.
+
+A transcript is a file (plain, compressed or a SQLite database) or a folder in which the conversation is found, read
+with the files that belong to it. For the archive the same files are read byte for byte; the rows of a conversation in
+a database as a file with one row a line, in the order of the tables' names. Nothing is ever written next to an agent's
+files."""
 
 import os
+import sys
 import time
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from hashlib import sha256
+from importlib import import_module
+from io import BytesIO
+from operator import itemgetter
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ullage.bounds import LARGEST_VALUE, LONGEST_LINE, MOST_PASSED, open_plain
-from ullage.formats.parsing import BLANK, Document, parse_json, parse_lines
-from ullage.model.errors import InvalidRequest
-from ullage.service.ports.agent_files import Appended, Growth, LastRows, Mark, Missing, Pieces, Replaced, RowsKnown
-from ullage.system.transcript_files import (
-    is_database,
-    is_read_in_pieces,
-    parse_transcript,
-    read_database_on,
-    read_transcript_file,
-    with_companions,
+from ullage.agents.discovery import rows_at
+from ullage.agents.transcripts import (
+    companions_of,
+    conversation_tables,
+    kept_beside,
+    known_format,
+    read_document,
+    references_of,
 )
-from ullage.watch.unpacking import TOO_LONG
+from ullage.bounds import LARGEST_VALUE, LONGEST_LINE, MOST_PASSED, open_plain
+from ullage.formats.parsing import BLANK, Document, Line, parse_document, parse_json, parse_lines
+from ullage.formats.transcripts.format import Format
+from ullage.model.errors import InputError, InvalidRequest
+from ullage.model.events import MessageAppended
+from ullage.service.ports.agent_files import Appended, Growth, LastRows, Mark, Missing, Pieces, Replaced, RowsKnown
+from ullage.watch.unpacking import TOO_LONG, is_packed, read_content, unpack
+
+_SQLITE = b"SQLite format 3\0"
+# Bytes of the files that a transcript's content refers to. The smaller files are read; of a conversation whose file is
+# left out, its reader says that the file is missing.
+_MOST_REFERRED = 256 << 20
+
+
+def read_file(path: Path, run: int | None = None) -> Document:
+    """Returns the contents of a transcript file with the files that belong to it.
+
+    `run` chooses one of several conversations, counted from 1. Raises `InvalidRequest` if the file can't be read.
+    """
+    try:
+        return with_companions(path, parse_file(path, run))
+    except OSError as error:
+        raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RuntimeError) as error:
+        # The path contains a NUL character, or a pattern is not valid.
+        raise InvalidRequest(f"cannot read {str(path)!r}: {error}") from error
+
+
+def with_companions(path: Path, document: Document) -> Document:
+    """Returns a file's document with its companions. Raises `InvalidRequest` if it is damaged, and `OSError`."""
+    companions = _companions(path, document)
+    return replace(document, companions=companions) if companions else document
+
+
+def parse_file(path: Path, run: int | None = None) -> Document:
+    """Returns the contents of a transcript file alone. Raises `InvalidRequest` for a damaged one, and `OSError`."""
+    if is_database(path):
+        return replace(read_database(path), run=run)
+    return parse_document(read_content(path), str(path), run)
+
+
+def is_database(path: Path) -> bool:
+    """Returns whether a file is a SQLite database. Raises `OSError`."""
+    with open_plain(path) as file:
+        return file.read(len(_SQLITE)) == _SQLITE
+
+
+def read_database(path: Path, origin_id: str = "", most: int = -1) -> Document:
+    """Returns the rows of an agent's database: of all conversations, or of the one to which the agent gave the id
+    `origin_id`; if `most` is not -1, at most the last so many of each table. Raises `InvalidRequest` if the database
+    can't be read."""
+    # SQLite is imported on first use: the doors start without it.
+    read_rows = import_module("ullage.watch.database_rows").read_rows
+    rows: tuple[Line, ...] = read_rows(path, conversation_tables(), origin_id, most)
+    return Document(name=str(path), lines=rows, origin_id=origin_id)
+
+
+def read_database_on(path: Path, origin_id: str, known: RowsKnown | None) -> tuple[Document, RowsKnown | None, bool]:
+    """Returns the rows of a conversation in an agent's database: all or, if only its last messages have changed since
+    its rows were `known`, those of these messages; what to give the next call; and whether these are not all. Raises
+    `InvalidRequest` if the database can't be read."""
+    read = import_module("ullage.watch.database_rows").read_rows_on(path, conversation_tables(), origin_id, known)
+    return Document(name=str(path), lines=read.lines, origin_id=origin_id), read.known, read.is_part
+
+
+def parse_transcript(data: bytes, name: str, run: int | None = None) -> Document:
+    """Parses a transcript's bytes, compressed or not, called `name`. Raises `InvalidRequest` if damaged."""
+    return parse_document(unpack(data, name), name, run)
+
+
+def is_read_in_pieces(data: bytes) -> bool:
+    """Returns whether a file that begins with `data` is text, which can be read on where an earlier read ended."""
+    return not data.startswith(_SQLITE) and not is_packed(data)
+
+
+def files_beside(path: Path, patterns: Iterable[str]) -> list[Path]:
+    """Returns the files that match patterns relative to a file's folder, sorted."""
+    return sorted({file for pattern in patterns for file in path.parent.glob(pattern) if file.is_file()})
+
+
+def _companions(path: Path, document: Document) -> tuple[Document, ...]:
+    """Returns the files that belong to a file, and those that its content and theirs refer to, each once."""
+    new = files_beside(path, companions_of(path.as_posix()))
+    found: dict[Path, Document] = {}
+    room, readers = _MOST_REFERRED, [document]
+    while new or readers:
+        parsed = {file.resolve(): (file, parse_file(file)) for file in new}
+        found |= {place: replace(one, name=_relative(file, path)) for place, (file, one) in parsed.items()}
+        readers += [one for _, one in parsed.values()]
+        patterns = [pattern for one in readers for pattern in references_of(replace(one, name=str(path)))]
+        new.clear()
+        readers.clear()
+        for file in sorted(files_beside(path, patterns), key=lambda file: file.stat().st_size):
+            room -= file.stat().st_size if file.resolve() not in found else 0
+            if room >= 0 and file.resolve() not in found:
+                new.append(file)
+    return tuple(found.values())
+
+
+def _relative(file: Path, path: Path) -> str:
+    return file.relative_to(path.parent).as_posix() if file.is_relative_to(path.parent) else file.name
+
+
+# Files and bytes in a folder that is read as one conversation or as one agent's storage. A home folder given by mistake
+# has more.
+_MOST_FILES, _LARGEST_FOLDER = 50_000, 1 << 30
+_TRANSCRIPTS = {".json", ".jsonl", ".md", ".yaml", ".yml", ".txt", ".traj", ".db", ".gz", ".zst"}
+# How many of a folder's conversations an error names.
+_MOST_NAMED = 10
+# Files in one folder that are read to see whether they are one conversation. A folder with more holds several.
+_MOST_READ = 20
+
+
+def read_transcript_file(path: Path, run: int | None = None) -> Document:
+    """Returns the contents of a transcript, given as a file or as a folder, with the files that belong to it.
+
+    `run` chooses one of several conversations, counted from 1. Raises `InvalidRequest` if the file can't be read, or if
+    the folder holds no conversation, or several that are not kept as one store.
+    """
+    try:
+        return _read_folder(path, run) if path.is_dir() else read_file(path, run)
+    except OSError as error:
+        raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RuntimeError) as error:
+        # The path contains a NUL character, or a pattern is not valid.
+        raise InvalidRequest(f"cannot read {str(path)!r}: {error}") from error
+
+
+def conversations_in(folder: Path) -> list[Path]:
+    """Returns the files in a folder and its subfolders that hold conversations of a known format and belong to no other
+    file, sorted; none if the folder as a whole is one conversation. Raises `InvalidRequest` if it holds more than
+    50,000 entries."""
+    with suppress(InvalidRequest, OSError):
+        _read_folder(folder, None)
+        return []
+    formats: dict[Path, Format] = {}
+    for file in _files_in(folder, largest=sys.maxsize):
+        if found := known_format(_parsed(file, folder)):
+            formats[file] = found
+    return _on_their_own(formats)
+
+
+def _read_folder(folder: Path, run: int | None) -> Document:
+    """Returns the folder as one document if that is how its agent keeps conversations, else its only conversation."""
+    documents = {file: _parsed(file, folder) for file in _files_in(folder)}
+    whole = Document(name=str(folder), run=run, companions=tuple(documents.values()))
+    formats = _formats(documents)
+    kept_as = known_format(whole)
+    if kept_as and kept_as.reads_folders and all(known is kept_as for known in formats.values()):
+        return whole
+    found = _conversations(formats) if 1 < len(formats) <= _MOST_READ else list(formats)
+    if len(found) == 1:
+        return read_file(found[0], run)
+    raise InvalidRequest(_several(folder, found, formats) if found else _nothing(folder, list(documents)))
+
+
+def _files_in(folder: Path, largest: int | None = None) -> list[Path]:
+    """Returns the files in a folder and its subfolders that may be transcripts, sorted. Raises `InvalidRequest` as soon
+    as the folder has proved to hold more than 50,000 entries or `largest` bytes (1 GiB) of such files."""
+    found: list[Path] = []
+    size = 0
+    for number, file in enumerate(folder.rglob("*")):
+        if file.suffix in _TRANSCRIPTS and file.is_file():
+            found.append(file)
+            size += file.stat().st_size
+        if number >= _MOST_FILES or size > (largest or _LARGEST_FOLDER):
+            raise InvalidRequest(f"cannot read {folder}: it is too large; name a conversation's own file or folder")
+    return sorted(found)
+
+
+def _parsed(file: Path, folder: Path) -> Document:
+    name = file.relative_to(folder).as_posix()
+    try:
+        document = parse_file(file)
+    except InputError:
+        return Document(name=name)
+    return Document(name=name, value=document.value, problem=document.problem, lines=document.lines)
+
+
+def _formats(documents: Mapping[Path, Document]) -> dict[Path, Format]:
+    """Returns the formats of those files that have one and don't belong to another transcript."""
+    known = {file: found for file, document in documents.items() if (found := known_format(document))}
+    return {file: known[file] for file in _on_their_own(known)}
+
+
+def _on_their_own(files: Collection[Path]) -> list[Path]:
+    """Returns the files that don't belong to another of them."""
+    beside = {companion.resolve() for file in files for companion in files_beside(file, companions_of(file.as_posix()))}
+    return [file for file in files if file.resolve() not in beside]
+
+
+def _conversations(files: Iterable[Path]) -> list[Path]:
+    """Returns the files that hold messages. Of several files of one conversation only the newest is returned: an agent
+    that resumes or reverts a conversation may leave such files."""
+    newest: dict[tuple[str, str], tuple[tuple[int, int], Path]] = {}
+    for file in files:
+        with suppress(InputError):
+            transcript = read_document(read_file(file))
+            messages = [event.message for event in transcript.events if isinstance(event, MessageAppended)]
+            size = (max((message.timestamp for message in messages), default=0), len(messages))
+            key = (transcript.agent, transcript.session_id or str(file))
+            newest[key] = max(newest.get(key, (size, file)), (size, file), key=itemgetter(0))
+    return [file for _, file in newest.values()]
+
+
+def _several(folder: Path, found: Sequence[Path], formats: Mapping[Path, Format]) -> str:
+    newest = sorted(found, key=lambda file: file.stat().st_mtime, reverse=True)
+    named = [f"{file.relative_to(folder).as_posix()} ({formats[file].name})" for file in newest[:_MOST_NAMED]]
+    more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
+    return f"{folder} holds {len(found)} conversations; name one of them, newest first: {', '.join(named)}{more}"
+
+
+def _nothing(folder: Path, files: Sequence[Path]) -> str:
+    if not files:
+        return f"{folder} holds no transcript"
+    named = ", ".join(file.relative_to(folder).as_posix() for file in files[:_MOST_NAMED])
+    more = f" and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else ""
+    return f"{folder} holds no conversation that is known; it holds {named}{more}"
+
+
+# What SQLite writes changes to first, and its index, which the running agent has.
+_AHEAD, _INDEX = "-wal", "-shm"
+# Bytes of a database that is copied to be read, because its agent ended without closing it. A larger one is read when
+# the agent runs again: there is a copy for each of its conversations.
+_MOST_COPIED = 32 << 20
+
+
+class _Open:
+    """An open file of an agent. `stat` is what the operating system said of it when it was opened."""
+
+    def __init__(self, file: BinaryIO, stat: tuple[int, ...]) -> None:
+        self._file = file
+        self.stat = stat
+
+    def read(self, start: int, most: int) -> bytes:
+        self._file.seek(start)
+        return self._file.read(most)
+
+
+class AgentOriginals:
+    """The files of this machine."""
+
+    def __init__(self) -> None:
+        # How the conversations in databases that were read were described.
+        self._read: dict[str, tuple[int, ...]] = {}
+
+    def stat(self, path: str) -> tuple[int, ...]:
+        """Returns what the operating system says of a file; an empty tuple if there is no such file."""
+        rows = rows_at(path)
+        try:
+            if rows is None:
+                return _described(Path(path).stat())
+            now, known = _changed(Path(rows[0])), self._read.get(path)
+        except (OSError, ValueError):
+            return ()
+        return known if known and known[2] == now else (1, 0, now)
+
+    @contextmanager
+    def opened(self, path: str) -> Generator[_Open]:
+        """Opens a file. Raises `OSError`, and `InvalidRequest` for a database that can't be read."""
+        rows = rows_at(path)
+        if rows is None:
+            with open_plain(path) as file:
+                yield _Open(file, _described(os.fstat(file.fileno())))
+            return
+        database, changed = Path(rows[0]), _changed(Path(rows[0]))
+        data = _rows_of(database, rows[1])
+        self._read[path] = len(data), 0, changed
+        yield _Open(BytesIO(data), self._read[path])
+
+    def beside(self, path: str) -> Sequence[Path]:
+        if rows_at(path):
+            return []
+        file = Path(path)
+        try:
+            return [one for one in files_beside(file, kept_beside(file.as_posix())) if one != file]
+        except (OSError, ValueError, RuntimeError):
+            return []
+
+
+def _described(stat: os.stat_result) -> tuple[int, ...]:
+    return stat.st_size, stat.st_ino, stat.st_mtime_ns
+
+
+def _changed(database: Path) -> int:
+    """Returns the time at which a database or its write-ahead log was last written, in nanoseconds."""
+    own, ahead = database.stat().st_mtime_ns, database.with_name(database.name + _AHEAD)
+    try:
+        return max(own, ahead.stat().st_mtime_ns)
+    except OSError:
+        return own
+
+
+def _rows_of(database: Path, origin_id: str) -> bytes:
+    """Returns the rows of one conversation as JSON lines. Raises `OSError` if it is not there."""
+    ahead, index = (database.with_name(database.name + ending) for ending in (_AHEAD, _INDEX))
+    if ahead.exists() and not index.exists() and database.stat().st_size > _MOST_COPIED:
+        raise OSError(f"{database} was not closed; it is read when its agent runs again")
+    lines = read_database(database, origin_id).lines
+    if not lines:
+        raise FileNotFoundError(f"{database} has no conversation {origin_id}")
+    return b"".join(msgspec.json.encode(line.value) + b"\n" for line in lines)
+
 
 # Bytes at either end of what was read that are compared. Most records have their id and time within as many. A file
 # that is written again with the same bytes at both places, and other ones between, is taken for the same.
@@ -265,8 +576,7 @@ def _is_one_value(data: bytes) -> bool:
 
 
 def _is_of_records(data: bytes) -> bool:
-    """Returns whether a file that begins with `data` has a JSON object on each line. A file that is one object has
-    nothing after it."""
+    """Returns whether a file that begins with `data` has an object on each line, and is not one object."""
     first, _, rest = data.lstrip(BLANK).partition(b"\n")
     return first.startswith(b"{") and not parse_json(first)[1] and bool(rest.strip())
 

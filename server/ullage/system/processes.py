@@ -26,7 +26,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -38,7 +38,7 @@ from msgspec import Struct
 
 from ullage.host import this_system
 from ullage.model.errors import InvalidRequest
-from ullage.service.ports.world import CommandOutcome
+from ullage.service.ports.models import CommandOutcome
 from ullage.system.stdio import CHUNK, DescriptorWriter, Source, open_source
 
 # Seconds that `taskkill` may take. After that, only the child itself is killed.
@@ -87,8 +87,7 @@ _MOST_OUTPUT = 65_536
 
 
 def ask_to_end(process: asyncio.subprocess.Process) -> None:
-    """Asks the child's process group to end: by SIGTERM, or on Windows by Ctrl+Break, which only reaches console
-    programs. Returns at once."""
+    """Asks the child's process group to end: by SIGTERM, or on Windows by Ctrl+Break, for console programs."""
     with suppress(OSError):
         if not this_system.end(process.pid):
             process.send_signal(_CTRL_BREAK)
@@ -198,8 +197,7 @@ def _signal(groups: list[int], *, at_once: bool = False) -> None:
 
 
 def _lives(group: int) -> bool:
-    """Returns whether a process of the group lives. The child itself is waited for, since it stays a process until it
-    is."""
+    """Returns whether a process of the group lives, after waiting for the child, which would stay one."""
     if sys.platform == "win32":
         return False
     with suppress(OSError):
@@ -225,8 +223,7 @@ class AgentProcess(Struct, frozen=True, eq=False):
     last_lines: deque[str]
 
     async def ended(self) -> str:
-        """Waits until the agent ends. Returns its exit status or signal in words, with the line of its standard
-        error that says why, if there is one."""
+        """Waits for the agent's end. Returns its status or signal in words, with the line that says why."""
         status = await self.process.wait()
         await asyncio.wait([self.errors], timeout=_REST_TIMEOUT)
         how = f"exit status {status}" if status >= 0 else f"killed by signal {-status}"
@@ -255,8 +252,7 @@ class AgentProcess(Struct, frozen=True, eq=False):
 
 
 async def start_agent(command: Sequence[str]) -> AgentProcess:
-    """Starts an agent by its command line and returns the process. Raises `InvalidRequest` if the program can't be
-    started."""
+    """Starts an agent by its command line. Raises `InvalidRequest` if the program can't be started."""
     (given, to_agent), (from_agent, written) = os.pipe(), os.pipe()
     try:
         process = await start_with_us(*command, stdin=given, stdout=written, stderr=asyncio.subprocess.PIPE)
@@ -308,8 +304,7 @@ async def _copy_errors(stream: asyncio.StreamReader | None, last_lines: "deque[s
 
 
 def last_words(lines: Iterable[str]) -> str:
-    """Returns the last of the lines that gives a reason. If none does, returns the last that is no entry of a log, or
-    "" if all are."""
+    """Returns the last line that gives a reason, else the last that is no entry of a log, or ""."""
     said = [line for line in lines if not _FRAME.match(line)]
     reasons = [line for line in said if _REASON.search(line)]
     others = [line for line in said if not _LOG.search(line)]
@@ -340,7 +335,7 @@ class SubprocessRunner:
                     stdout=out,
                     stderr=err,
                     cwd=Path.home(),
-                    env=_environment(os.environ),
+                    env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
                 )
             except OSError as error:
                 return CommandOutcome(fault=f"{program} cannot be run: {error.strerror or error}")
@@ -351,8 +346,7 @@ class SubprocessRunner:
 
 
 async def _wait(process: asyncio.subprocess.Process, timeout: float) -> int | None:
-    """Returns the program's exit status, or None if it ran longer than `timeout` seconds. The program has ended in any
-    case when this returns."""
+    """Waits for the program's end, at most `timeout` seconds. Returns its status, or None if it was killed."""
     try:
         async with asyncio.timeout(timeout):
             return await process.wait()
@@ -368,10 +362,6 @@ def _find_program(name: str) -> str | None:
         return name
     # A relative path would depend on the folder in which Ullage was started.
     return shutil.which(name) if Path(name).name == name else None
-
-
-def _environment(ours: Mapping[str, str]) -> dict[str, str]:
-    return {name: ours[name] for name in _PASSED_ON if name in ours}
 
 
 def _beginning(file: IO[bytes]) -> str:

@@ -220,8 +220,7 @@ def switched_off(off: HooksOff | None) -> str:
 
 
 def _settings_of(patterns: Iterable[str]) -> list[tuple[str, JsonObject]]:
-    """Returns the settings in these places, with the place, those that others override first. Places without any are
-    left out."""
+    """Returns the settings in these places, with the place, the overriding ones first, if there are any."""
     paths = (one for each in patterns for one in ([each] if each.startswith("HK") else sorted(glob.glob(each))))  # noqa: PTH207
     return [(path, settings) for path in paths if (settings := _settings_at(path))]
 

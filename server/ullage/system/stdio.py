@@ -78,8 +78,7 @@ class DescriptorWriter:
 
     @property
     def has_room(self) -> bool:
-        """Whether the caller should write more. Becomes false when over 4 MiB wait for the reader, and true again at 1
-        MiB."""
+        """Whether the caller should write more: false from 4 MiB waiting on, true again at 1 MiB."""
         return self._room.is_set()
 
     def write(self, data: bytes) -> None:
@@ -155,8 +154,7 @@ class DescriptorWriter:
         os.close(self._descriptor)
 
     def _next(self) -> memoryview | None:
-        """Waits for data to write and returns the first piece; `_advance` removes what was written. Returns None if the
-        writer is closed and no data is left."""
+        """Waits for data and returns its first piece, which `_advance` removes; None if closed and empty."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closing)
             return self._waiting[0] if self._waiting else None

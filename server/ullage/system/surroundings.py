@@ -8,7 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from ullage.bounds import open_plain
-from ullage.service.ports.world import ProjectFile, Surroundings
+from ullage.service.ports.models import ProjectFile, Surroundings
 
 # Git's own files are shorter; a longer one is not Git's.
 _MOST_CHARS = 4_096
@@ -19,8 +19,7 @@ _LINK = "gitdir: "
 
 
 def look_around(folder: str) -> Surroundings:
-    """Returns what there is to say of the machine and of the folder now. Blocks on the disk; never raises: what cannot
-    be read is left out."""
+    """Returns what there is to say of machine and folder now. Blocks on the disk; leaves out the unreadable."""
     path = Path(folder)
     repository = _repository(path)
     return Surroundings(

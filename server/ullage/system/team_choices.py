@@ -139,8 +139,7 @@ def keep_private(place: Path, private: PrivatePatterns) -> None:
 
 
 def kept_private(place: Path) -> tuple[PrivatePatterns, ...]:
-    """Returns what is kept in a folder. Raises `InvalidRequest` if a file can't be read: what it calls private is then
-    not known."""
+    """Returns what is kept in a folder. Raises `InvalidRequest` if a file, and so its words, can't be read."""
     return tuple(_read_patterns(path) for path in sorted(place.glob("*.json")))
 
 

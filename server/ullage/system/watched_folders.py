@@ -283,8 +283,7 @@ def _is_below(one: _Root, other: _Root) -> bool:
 
 
 def _is_told_of(root: _Root) -> bool:
-    """Returns whether the system tells of all that happens in a folder: on this machine, below not too many folders,
-    and without links to others."""
+    """Returns whether the system tells of all in a folder: local, without links, with not too many folders."""
     if _is_foreign(root.real):
         return False
     if not root.deep:

@@ -61,8 +61,7 @@ class Rivals(Struct, frozen=True, kw_only=True):
         return self.other < self.usual
 
     def judged(self, usual: float, other: float) -> "Rivals":
-        """Returns the rivals after one more prediction. `usual` and `other` are the errors of the two ways in tokens,
-        of either sign."""
+        """Returns the rivals after one more prediction, with the errors of both ways in tokens."""
         return Rivals(usual=self.usual * KEPT_ERROR + abs(usual), other=self.other * KEPT_ERROR + abs(other))
 
 
@@ -109,8 +108,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
         return is_placeholder(step.output, step.answer) or self.answers.other_is_better
 
     def unseen(self, step: Step) -> float:
-        """Returns the tokens of reasoning that this prompt turn's answers, the step's included, have added to the
-        context and that the session does not contain."""
+        """Returns the tokens of reasoning that this turn's answers added to the context, but not to the session."""
         return self._split(step)[1]
 
     def expect(self, step: Step) -> float:
@@ -137,13 +135,11 @@ class Calibration(Struct, frozen=True, kw_only=True):
         )
 
     def _returned(self, step: Step) -> int:
-        """Returns the output tokens of the answer that return in the next prompt: all, or without reasoning if that has
-        predicted better."""
+        """Returns the output tokens that return in the next prompt: all, or better predicted, without reasoning."""
         return step.output - (step.thought if self.thoughts.other_is_better else 0)
 
     def _split(self, step: Step) -> tuple[float, float]:
-        """Returns the tokens that the answer adds to the next prompt, and the tokens of the turn's answers that the
-        session does not contain."""
+        """Returns what the answer adds to the next prompt, and the turn's tokens that the session lacks."""
         counted = self.scale(step.answer)
         if self.counts_answer(step):
             return counted, step.reasoning
@@ -169,8 +165,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
         return replace(taught, answers=taught.answers.judged(rest - returned, rest - answer))
 
     def _learn_turn(self, step: Step, grown: int) -> "Calibration":
-        """Returns the calibration after a growth of `grown` tokens with a new prompt. It teaches whether the last
-        turn's reasoning left the context."""
+        """Learns from a growth with a new prompt whether the last turn's reasoning left the context."""
         (answer, unseen), added = self._split(step), self.scale(step.added)
         if unseen <= UNCERTAIN * added:
             return self

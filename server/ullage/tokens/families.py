@@ -243,8 +243,7 @@ def _without_settings(name: str) -> list[str]:
 
 
 def series_of(bare_name: str) -> tuple[str, tuple[int, ...]]:
-    """Returns a model's series and version: `claude-opus-4-6` gives `claude-opus-*` and (4, 6). The version is empty if
-    the name has none."""
+    """Returns series and version: `claude-opus-4-6` gives `claude-opus-*` and (4, 6), or an empty version."""
     found = _VERSION.search(bare_name)
     if found is None:
         return bare_name, ()

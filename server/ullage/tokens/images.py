@@ -56,8 +56,7 @@ def count_image(image: ImageBlock, rule: ImageRule) -> int:
 
 
 def _count_tiles(width: int, height: int, base: int, per_tile: int) -> int:
-    """Returns the tokens of a picture in tiles of 512 px, after scaling it to fit 2,048 px and then its short side to
-    at most 768 px."""
+    """Counts tiles of 512 px, after scaling to fit 2,048 px and then the short side to at most 768 px."""
     scale = min(1.0, 2048 / max(width, height), 768 / min(width, height))
     return base + per_tile * _grid(width * scale, height * scale, 512)
 
@@ -92,8 +91,7 @@ Size = tuple[int, int]
 
 
 def size_of(image: ImageBlock) -> Size | None:
-    """Returns the width and height in pixels that the sender gives, else those in the head of the data. Returns None if
-    neither gives them."""
+    """Returns the width and height that the sender gives, else those of the data's head, or None."""
     if image.width and image.height:
         return image.width, image.height
     if not image.data:

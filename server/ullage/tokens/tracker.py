@@ -356,8 +356,7 @@ class ContextTracker:
                 self._anchor = anchor
 
     def spend(self, usage: Usage) -> None:
-        """Adds a usage report that belongs to no message, such as a summary's, to the totals. The figure does not
-        change."""
+        """Adds a report of no message, such as a summary's, to the totals. The figure does not change."""
         self._totals += usage
 
     def change_model(self) -> None:
@@ -470,8 +469,7 @@ class ContextTracker:
 
 
 def _step(anchor: Anchor, counted: int, turn: int) -> Step:
-    """Returns what was added between a report and the point where the view holds `counted` tokens and `turn` prompt
-    turns."""
+    """Returns what was added between a report and `counted` tokens of the view and `turn` prompt turns."""
     return Step(
         output=anchor.usage.output_tokens,
         answer=anchor.answer.after - anchor.answer.before,

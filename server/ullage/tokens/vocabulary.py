@@ -79,8 +79,7 @@ def unpack(packed: bytes) -> list[bytes]:
 
 
 def read_tokens(name: str) -> list[bytes]:
-    """Returns the tokens of an encoding in rank order. Raises `OSError` or `lzma.LZMAError` when its file is
-    unusable."""
+    """Returns an encoding's tokens in rank order. Raises `OSError` or `lzma.LZMAError`."""
     return unpack(lzma.decompress((DATA / f"{name}.xz").read_bytes()))
 
 

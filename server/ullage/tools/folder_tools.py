@@ -307,8 +307,7 @@ class ReadFileInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def find_file(cwd: str, name: str) -> Path:
-    """Returns the absolute path of the file `name` in the folder `cwd`. Raises `InvalidRequest` if there is no such
-    file inside the folder."""
+    """Returns the absolute path of the file `name` in `cwd`. Raises `InvalidRequest` if it is not in there."""
     path = resolve_inside(cwd, name)
     if not path.is_file():
         raise InvalidRequest(f"{name!r} is not a file; list_files shows what there is")
@@ -377,8 +376,7 @@ class _Look(Struct, frozen=True, kw_only=True):
 
 
 def _in_thread(look: Callable[[str, Any], str]) -> Callable[[Call, Any], Awaitable[str]]:
-    """Returns a coroutine function that runs `look` in a thread, because reading a folder blocks for as long as the
-    disk takes."""
+    """Returns a coroutine function that runs `look` in a thread: reading a folder blocks on the disk."""
 
     async def run(call: Call, given: Any) -> str:
         return await asyncio.to_thread(look, call.cwd, given)

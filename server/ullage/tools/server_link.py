@@ -242,8 +242,7 @@ def _reason(error: BaseException) -> str:
 
 
 def read_result(result: CallToolResult) -> ToolOutcome:
-    """Returns the texts and pictures of a result. Structured content is added as JSON if there is no text. A long text
-    is cut, and says so."""
+    """Returns a result's texts and pictures, or structured content as JSON. A long text is cut, and says so."""
     text = "\n".join(_texts(result.content))
     if not text and result.structured_content is not None:
         text = encode_json(result.structured_content).decode()

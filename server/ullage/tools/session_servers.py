@@ -48,8 +48,7 @@ class SessionServers:
         return tuple(tool.definition for _, tool in self._tools.values())
 
     async def prepare(self) -> tuple[str, ...]:
-        """Starts the servers that do not run. Returns a sentence for the user on each that cannot be used, and on each
-        that had ended, once."""
+        """Starts the servers that do not run. Returns sentences on the unusable, and once on the ended ones."""
         async with self._starting:
             # A server that has ended since the last prompt is found here, and not by a call that fails.
             await asyncio.gather(*(link.refresh() for link in self._links.values()))
@@ -117,8 +116,7 @@ class SessionServers:
         return tuple(words.mcp_failed(self._servers[at].name, fault) for at, fault in failed.items())
 
     def _named(self) -> dict[str, tuple["ServerLink", OfferedTool]]:
-        """Returns the tools of the running servers by the names that a model uses, in the order of the client's list of
-        servers."""
+        """Returns the running servers' tools by the names that a model uses, in the order of the client's list."""
         named: dict[str, tuple[ServerLink, OfferedTool]] = {}
         for _, link in sorted(self._links.items()):
             for tool in link.tools if link.is_open else ():

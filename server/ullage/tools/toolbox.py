@@ -53,8 +53,7 @@ OpenedFolders = Callable[[str], tuple[str, ...] | None]
 
 
 def memory_tool(memories: Memories) -> Tool:
-    """Returns the tool by which a model keeps notes that outlast the conversation. `memories` returns the memory of a
-    folder."""
+    """Returns the tool for notes that outlast the conversation. `memories` returns a folder's memory."""
 
     async def run(call: Call) -> ToolOutcome:
         return await asyncio.to_thread(run_memory, memories(call.cwd), call.input)
@@ -63,8 +62,7 @@ def memory_tool(memories: Memories) -> Tool:
 
 
 def recall_tool(look_up: Recall) -> Tool:
-    """Returns the tool by which the model searches and reads archived messages. `look_up` runs a call: it gets the
-    session's id and the call's input."""
+    """Returns the tool that searches and reads archived messages. `look_up` gets session id and input."""
 
     async def run(call: Call) -> ToolOutcome:
         return await look_up(call.session_id, call.input)
@@ -144,8 +142,7 @@ class LocalToolbox:
             return ToolOutcome(text=str(error), is_error=True)
 
     def _spot(self, session_id: str, cwd: str, use: ToolUseBlock) -> Spot | None:
-        """Returns where a call looks. Returns None if it may look nowhere but in the session's folder, or not at all,
-        as the tool's error then says."""
+        """Returns where a call looks; None if only in the session's folder, or not at all, as the error then says."""
         further, path = self._opened(session_id), _path_of(use)
         if further is None:
             return None
@@ -161,8 +158,7 @@ def _path_of(use: ToolUseBlock) -> str:
 
 
 def _told_where(outcome: ToolOutcome, tool: Tool, spot: Spot) -> ToolOutcome:
-    """Returns the outcome of a search outside the session's folder, with a first line that says to which folder the
-    paths in it are relative."""
+    """Returns a search outside the session's folder with a first line that says what its paths are relative to."""
     if outcome.is_error or tool.about({}).kind is not ToolKind.SEARCH:
         return outcome
     return ToolOutcome(text=f"[Paths are relative to {spot.folder}]\n{outcome.text}")

@@ -194,8 +194,7 @@ class PartialAnswer:
 
     @property
     def content(self) -> tuple[Block, ...]:
-        """The content blocks so far, with the text that is still being written. Unfinished thinking and tool calls are
-        left out."""
+        """The blocks so far, with the text being written, without unfinished thinking and tool calls."""
         text = "".join(self._text)
         return (*self._done, TextBlock(text=text)) if text.strip() else tuple(self._done)
 
@@ -318,14 +317,12 @@ def _tool_pairs(messages: Sequence[Message]) -> Iterator[range]:
 
 
 def is_prompt(message: Message) -> bool:
-    """Returns whether the message begins a prompt turn: it has the user's role and a block that is not a tool
-    result."""
+    """Returns whether the message begins a prompt turn: a user's, with a block that is not a tool result."""
     return message.role is Role.USER and any(not isinstance(block, ToolResultBlock) for block in message.content)
 
 
 def is_pure_prompt(message: Message) -> bool:
-    """Returns whether the message has the user's role and content, but no tool result. Such a message can be kept
-    without its neighbours."""
+    """Returns whether a user's message has no tool result, so that it can be kept without its neighbours."""
     return is_prompt(message) and not any(isinstance(block, ToolResultBlock) for block in message.content)
 
 
@@ -352,8 +349,7 @@ def groups(messages: Sequence[Message]) -> list[range]:
 
 
 def turn_starts(messages: Sequence[Message]) -> list[int]:
-    """Returns the indices of the messages that begin a prompt turn: messages with the user's role that hold more than
-    tool results."""
+    """Returns the indices of messages that begin a prompt turn: users', with more than tool results."""
     return [i for i, message in enumerate(messages) if is_prompt(message)]
 
 

@@ -107,8 +107,7 @@ def _lines(rows: Iterable[tuple[str, sqlite3.Row]]) -> tuple[Line, ...]:
 def _tables(
     database: sqlite3.Connection, tables: Collection[str], session_id: str, most: int
 ) -> Iterator[tuple[str, str, Iterator[sqlite3.Row]]]:
-    """Yields each table with its rows, and the column that has the id of a row's message, "" if they are of the session
-    itself."""
+    """Yields each table with its rows, and the column of the message's id, "" for the session itself."""
     database.text_factory = _decode
     database.row_factory = sqlite3.Row
     held = [row[0] for row in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]

@@ -77,8 +77,7 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 def add(text: str, added: Added) -> str:
-    """Returns the settings with what is added. An empty text becomes settings of its own. Raises `InvalidRequest` if
-    this can't be added to the text."""
+    """Returns the settings ("": new ones) with what is added. Raises `InvalidRequest` if that can't be."""
     text = text + _EMPTY if is_blank(text) else text
     for hook in added.hooks:
         text = _add_hook(text, hook)
@@ -196,8 +195,7 @@ def _handlers(root: Node, commands: Sequence[str]) -> Iterator[Place]:
 
 
 def _remove_handler(text: str, place: Place, old: dict[str, Any]) -> str:
-    """Removes a handler, and what has nothing else in it: its group, then its event and the object of hooks unless they
-    were there before."""
+    """Removes a handler, and what it leaves empty: its group, the event and the hooks if they were not there."""
     root = _root(text)
     hooks = root.member(_HOOKS)
     groups = hooks.member(place.event) if hooks else None
@@ -230,8 +228,7 @@ def _demand(holds: bool, otherwise: str) -> None:
 
 
 def add_child(text: str, container: Node, value: Any, key: str | None = None) -> str:
-    """Returns the text with a value added at the end of a container, in the way that the container is written; under
-    `key` if it is an object."""
+    """Returns the text with a value at a container's end, written as it is; under `key` if it is an object."""
     newline = "\r\n" if "\r\n" in text else "\n"
     head = f"{_written(key)}: " if key is not None else ""
     last = _last_inside(text, container)
@@ -256,8 +253,7 @@ def add_child(text: str, container: Node, value: Any, key: str | None = None) ->
 
 
 def remove_child(text: str, container: Node, place: int) -> str:
-    """Returns the text without a child of a container, the white space before it and one comma next to it. Comments
-    stay."""
+    """Returns the text without a child, its white space before and one comma. Comments stay."""
     begin, end = container.begins[place], container.children[place].end
     after = skip_space(text, end)
     spans = [(begin, end)]

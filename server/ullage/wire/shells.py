@@ -33,8 +33,7 @@ _QUOTED = re.compile(r"'((?:[^']|'')*)'|\"([^\"]*)\"|(\S+)")
 
 
 def silent(words: Sequence[str], shell: Shell = "sh") -> str:
-    """Returns the line that runs a program with its arguments, and neither prints an error nor fails. A percent sign in
-    a path can't be kept from `cmd`."""
+    """Returns the line that runs a program silently and never fails. `cmd` may expand a percent sign in a path."""
     before, after = _AROUND[shell]
     return before + joined(words, shell) + after
 
@@ -89,8 +88,7 @@ def shell_of(line: str) -> Shell:
 
 
 def to_run(line: str, *, has_sh: bool) -> list[str]:
-    """Returns the words of the program that runs a line, with its errors. Without a POSIX shell a line for one is run
-    as the program in it."""
+    """Returns the program that runs a line. Without a POSIX shell, its line is run as the program in it."""
     shell, shown = shell_of(line), loud(line)
     if shell == "sh" and not has_sh:
         return words_in(line)

@@ -103,14 +103,12 @@ def _server_lines(server: McpServer) -> Iterator[str]:
 
 
 def _toml_text(value: str | list[str]) -> str:
-    """Returns a text or texts in TOML, which writes them as JSON does but for one more character that needs an
-    escape."""
+    """Returns a text or texts in TOML, which is JSON's but for one more character that needs an escape."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Returns the value of a TOML text, with fractions as they are written. Raises `InvalidRequest` if the text is not
-    TOML."""
+    """Returns a TOML text's value, with fractions as written. Raises `InvalidRequest` if it is not TOML."""
     try:
         return tomllib.loads(text.removeprefix("\ufeff"), parse_float=str)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

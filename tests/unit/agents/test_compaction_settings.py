@@ -12,8 +12,7 @@ from ullage.agents.own_context import Given, Rule, Setup, Texts, Without
 from ullage.agents.table import AGENTS
 from ullage.model.usage import RemarkKind, WindowSource
 from ullage.policy.evidence import Evidence
-from ullage.policy.threshold import find_threshold
-from ullage.policy.window import Candidates, find_window
+from ullage.policy.threshold import Candidates, find_threshold, find_window
 from ullage.system.settings_files import LocalAgentSettings, parse_settings
 
 LIMIT, SCOPE = "model_auto_compact_token_limit", "model_auto_compact_token_limit_scope"

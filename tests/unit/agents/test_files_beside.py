@@ -10,7 +10,7 @@ from support.foreign import messages_of, reports_of, to_lines, unexplained
 from support.transcripts import ROOT, conversation
 from ullage.agents.grok import AGENT as GROK_CLI
 from ullage.agents.transcripts import companions_of, read_document
-from ullage.system.transcript_files import read_transcript_file
+from ullage.system.growing_files import read_transcript_file
 
 DROID = (
     {"type": "session_start", "id": "s", "title": "first words", "sessionTitle": "Casks", "cwd": "/home/dev/shop"},

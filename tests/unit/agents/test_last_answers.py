@@ -22,8 +22,8 @@ from ullage.formats.transcripts.format import Format, from_last_answer
 from ullage.model.errors import UnreadableTranscript
 from ullage.model.events import Event, MessageAppended, UsageReported
 from ullage.model.message import Block, ToolResultBlock
-from ullage.service.follow.catalogue_rows import ends_with_edit
-from ullage.service.imports import last_model
+from ullage.service.follow.rows import ends_with_edit
+from ullage.service.sessions import last_model
 from ullage.watch.file_parts import file_ends
 
 # Agents whose files' ends are read without a reading of their lines, with recorded conversations of each. Those of one

@@ -15,7 +15,7 @@ import asyncio, json, sys
 from pathlib import Path
 from ullage.agents.transcripts import read
 from ullage.app.compose import open_workspace
-from ullage.service.imports import import_or_continue
+from ullage.service.sessions import import_or_continue
 
 class Listener:
     warnings = []

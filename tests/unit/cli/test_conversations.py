@@ -7,9 +7,8 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from ullage.agents.discovery import UnreadFile
-from ullage.cli.drawing import UNICODE, ago, clean, fit_end, step_lines
-from ullage.cli.output import Screen
-from ullage.cli.this_folder import Shortened, conversation_table, unread_lines
+from ullage.cli.drawing import UNICODE, Screen, ago, clean, fit_end, step_lines
+from ullage.cli.session_source import Shortened, conversation_table, unread_lines
 from ullage.model.usage import FollowedRow
 
 NOW = 1_795_000_000_000

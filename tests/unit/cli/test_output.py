@@ -16,9 +16,22 @@ from support.usages import make_usage
 from ullage.cli.commands.demo import compacted_line, compacting_line, status_line
 from ullage.cli.commands.messages import Openings
 from ullage.cli.commands.search import IndexingShown
-from ullage.cli.drawing import ASCII, UNICODE, Column, Glyphs, choose_glyphs, clean, table, wrap
+from ullage.cli.drawing import (
+    ASCII,
+    UNCUT,
+    UNICODE,
+    WIDEST,
+    Column,
+    Glyphs,
+    Screen,
+    agreed,
+    choose_glyphs,
+    clean,
+    table,
+    working,
+    wrap,
+)
 from ullage.cli.main import main
-from ullage.cli.output import UNCUT, WIDEST, Screen, agreed, working
 from ullage.cli.terminal import show_in_pager, visible, wants_color
 from ullage.model.message import (
     Block,
@@ -31,7 +44,7 @@ from ullage.model.message import (
     ToolUseBlock,
 )
 from ullage.model.usage import UsageSource
-from ullage.service.ports.world import Indexing
+from ullage.service.ports.models import Indexing
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ullage.cli.commands.watch import Board, What, Wish, key_names
 from ullage.cli.drawing import ASCII, UNICODE, Glyphs
-from ullage.cli.this_folder import limits_of
+from ullage.cli.session_source import limits_of
 from ullage.model.usage import CacheSource, FollowedRow, Nearness, PromptCache, RateLimit
 from ullage.service.follow.reminders import DueNotice
 

@@ -9,7 +9,7 @@ import pytest
 
 from ullage.agents.table import AGENTS
 from ullage.app.agent_wiring import OwnCommand, Receipt, WiredFile, added_to, own_words
-from ullage.cli.health_checks import GivenProvider, gone_programs, provider_checks, silent_hooks, unsafe_programs
+from ullage.cli.commands.doctor import GivenProvider, gone_programs, provider_checks, silent_hooks, unsafe_programs
 from ullage.model.settings import ProviderSettings
 from ullage.store import open_store
 

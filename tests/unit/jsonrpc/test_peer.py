@@ -9,26 +9,24 @@ from msgspec import Raw, Struct
 
 from ullage.jsonrpc.envelope import (
     METHOD_NOT_FOUND,
-    BadFrame,
-    ErrorObject,
-    FrameParser,
-    LineSplitter,
-    LineTooLong,
-    RpcError,
-    read_params,
-)
-from ullage.jsonrpc.peer import (
     Answered,
+    BadFrame,
     Called,
     Cancelled,
     Dialect,
+    ErrorObject,
     Event,
     Exited,
+    FrameParser,
     Ignored,
+    LineSplitter,
+    LineTooLong,
     Notified,
     Peer,
     Refused,
     RemoteError,
+    RpcError,
+    read_params,
 )
 
 PLAIN = Dialect(cancel="$/cancel_request", cancel_key="requestId")

@@ -18,7 +18,7 @@ from ullage.model.updates import (
     TextContent,
     Update,
 )
-from ullage.service.ports.world import Indexing
+from ullage.service.ports.models import Indexing
 
 CREATES_TOKENS = {"window": {"workDoneProgress": True}}
 DONE = "Compacted 45 messages: 164K → 31K. Everything is kept; undo any time."

@@ -13,7 +13,7 @@ from ullage.model.events import (
 )
 from ullage.model.message import CompactionBlock, Message, Role, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import Breakdown, MessageCount, Usage
-from ullage.store.tables.connection import decode_event, encode_event
+from ullage.store.tables.session_table import decode_event, encode_event
 
 
 def said(number: int) -> MessageAppended:

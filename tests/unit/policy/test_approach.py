@@ -3,7 +3,7 @@
 import pytest
 
 from ullage.model.usage import Nearness
-from ullage.policy.alarm import nearness
+from ullage.policy.budget import nearness
 
 FAR, NEAR, IMMINENT = Nearness.FAR, Nearness.NEAR, Nearness.IMMINENT
 

@@ -5,27 +5,25 @@ from hypothesis import strategies as st
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Level
 from ullage.model.usage import Breakdown, CallsLeft
-from ullage.policy.alarm import (
-    Alarm,
-    after_update,
-    after_warning,
-    calls_left,
-    is_due,
-    level,
-    mean_growth,
-    used_for_warnings,
-)
-from ullage.policy.budget import make_budget
-from ullage.policy.decision import (
+from ullage.policy.budget import (
     Action,
+    Alarm,
     Breaker,
     Gain,
     after_failure,
     after_success,
     after_turn,
+    after_update,
+    after_warning,
+    calls_left,
     decide,
+    is_due,
+    level,
+    make_budget,
+    mean_growth,
     result_tokens,
     target_for,
+    used_for_warnings,
     why,
     worth_clearing,
 )

@@ -5,7 +5,7 @@ from ullage.agents.table import AGENTS, agent_of_format
 from ullage.model.events import CompactionCause
 from ullage.model.usage import WindowSource
 from ullage.policy.evidence import Compacted, Evidence
-from ullage.policy.window import Candidates, find_window
+from ullage.policy.threshold import Candidates, find_window
 
 CLAUDE, CODEX = agent_of_format("claude-code"), agent_of_format("codex-rollout")
 OPUS = Candidates(model="claude-opus-4-6", catalog=1_000_000, agent=CLAUDE, holder="Claude Code")

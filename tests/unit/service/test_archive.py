@@ -14,7 +14,7 @@ from support.workspace import PATIENCE, build_test_client
 from ullage.model.errors import StoreUnavailable
 from ullage.service.archive.search import index_session, indexing, search
 from ullage.service.follow.agent_follower import search_pause
-from ullage.service.ports.world import Indexing, SearchWait
+from ullage.service.ports.models import Indexing, SearchWait
 from ullage.store import open_store
 from ullage.store.sqlite.database import reconnect
 

@@ -3,7 +3,7 @@
 from support.logs import message, records
 from support.memory_store import MemoryStore
 from ullage.model.events import ConversationImported, Record, SessionCreated
-from ullage.service.follow.sub_agents import SubAgents, list_main
+from ullage.service.archive.naming import SubAgents, list_main
 
 SAID = message("m", "Hello.")
 

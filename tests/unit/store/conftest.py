@@ -10,8 +10,7 @@ from support.memory_store import MemoryStore
 from support.postgres_server import needs_postgres
 from ullage.service.ports.store import SessionStore
 from ullage.store import SqliteStore, open_store
-from ullage.store.memories.memory_files import FolderMemory
-from ullage.store.memories.memory_walk import DescriptorFolder, PathFolder, is_supported
+from ullage.store.memories.memory_files import DescriptorFolder, FolderMemory, PathFolder, is_supported
 from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
 
 by_descriptor = pytest.param(

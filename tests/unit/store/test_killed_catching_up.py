@@ -16,8 +16,7 @@ from support.machines import Machine
 from support.postgres_server import PostgresServer, needs_postgres
 from ullage.model.events import MessageAppended, SessionRenamed
 from ullage.store import open_store
-from ullage.store.offline.catching_up import catch_up
-from ullage.store.offline.local_copy import open_copy
+from ullage.store.offline.local_copy import catch_up, open_copy
 from ullage.store.store_copy import copy_store
 from ullage.store.table_store import TableStore
 

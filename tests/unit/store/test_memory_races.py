@@ -12,8 +12,7 @@ import pytest
 from support.canary import picture, plant
 from support.systems import needs_links
 from ullage.memory.memory_tool import TextEdit, parse_path
-from ullage.store.memories.memory_files import FolderMemory
-from ullage.store.memories.memory_walk import is_supported
+from ullage.store.memories.memory_files import FolderMemory, is_supported
 from ullage.tools.toolbox import run_memory
 
 # Swaps `name` for a link to `target` and back until stopped, at most so often that no test hangs.

@@ -12,8 +12,7 @@ from support.machines import Machine
 from ullage.model.errors import StoreUnavailable
 from ullage.model.events import MessageAppended
 from ullage.store import SqliteStore, open_store
-from ullage.store.offline.catching_up import catch_up
-from ullage.store.offline.local_copy import open_copy
+from ullage.store.offline.local_copy import catch_up, open_copy
 from ullage.store.offline.offline_store import CopyOptions, Upkeep
 
 

@@ -14,8 +14,7 @@ from support.session_log import line, say
 from support.transcripts import ROOT
 from ullage.model.errors import StoreUnavailable
 from ullage.service.ports.agent_files import Source
-from ullage.store.originals.packed_blocks import Template, divide
-from ullage.store.originals.sqlite_originals import SqliteOriginals
+from ullage.store.originals.sqlite_originals import SqliteOriginals, Template, divide
 
 PARENT, FORK = "11111111-2222-3333-4444-555555555555", "66666666-7777-8888-9999-000000000000"
 

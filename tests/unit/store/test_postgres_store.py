@@ -21,10 +21,9 @@ from ullage.model.errors import ConcurrentAppend, InvalidRequest, StoreTooNew, S
 from ullage.model.events import MessageAppended, Record, SessionCreated, SessionRenamed
 from ullage.store.postgres import postgres_tables
 from ullage.store.postgres import server as server_module
-from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
+from ullage.store.postgres.postgres_store import PoolTransactions, PostgresStore, open_postgres
 from ullage.store.postgres.server import reporting
 from ullage.store.postgres.text_index import SharedSql, TextIndex
-from ullage.store.postgres.transactions import PoolTransactions
 from ullage.store.store_place import open_store_at
 from ullage.store.tables import session_table
 

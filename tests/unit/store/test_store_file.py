@@ -25,7 +25,7 @@ from ullage.store.sqlite.journal import has_log, set_journal
 from ullage.store.sqlite.migrations import MIGRATIONS, VERSION, migrate
 from ullage.store.sqlite.sqlite_store import Fts5Index
 from ullage.store.store_copy import copy_store
-from ullage.store.tables.connection import unpacked
+from ullage.store.tables.session_table import unpacked
 
 
 def written_store(path: Path) -> Path:

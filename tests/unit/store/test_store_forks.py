@@ -12,8 +12,7 @@ from ullage.model.errors import ConcurrentAppend, Conflict, InvalidRequest, Sess
 from ullage.model.events import ContextEdited, EditReverted, ModelChanged, ShortenEdit
 from ullage.service.ports.agent_files import Source
 from ullage.service.ports.store import SessionStore
-from ullage.store.originals.packed_blocks import Blocks
-from ullage.store.originals.sqlite_originals import SqliteOriginals
+from ullage.store.originals.sqlite_originals import Blocks, SqliteOriginals
 
 
 def test_a_fork_reads_its_parents_log_up_to_the_fork_and_then_its_own(store: SessionStore) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ullage.cli.health_checks import desktop_checks
+from ullage.cli.commands.doctor import desktop_checks
 from ullage.model.settings import Notices
 from ullage.system.desktop import notifier, notify, shows
 

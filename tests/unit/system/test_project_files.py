@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from support.systems import needs_links
-from ullage.app.session_continuing import create_file
 from ullage.model.errors import InvalidRequest
-from ullage.service.ports.world import ProjectFile
+from ullage.service.ports.models import ProjectFile
+from ullage.system.shared_files import create_file
 from ullage.system.surroundings import LocalProjectFiles
 
 NAMES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")

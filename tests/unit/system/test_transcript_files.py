@@ -21,9 +21,8 @@ from ullage.agents.table import AGENTS
 from ullage.formats.parsing import Document, Line
 from ullage.model.errors import InvalidRequest
 from ullage.service.ports.agent_files import Appended, Pieces, Replaced
-from ullage.system import transcript_files
-from ullage.system.growing_files import GrowingFiles
-from ullage.system.transcript_files import read_transcript_file
+from ullage.system import growing_files
+from ullage.system.growing_files import GrowingFiles, read_transcript_file
 from ullage.watch import database_rows, unpacking
 
 LINES = b'{"a": 1}\n{"b": 2}\n'
@@ -31,7 +30,7 @@ LINES = b'{"a": 1}\n{"b": 2}\n'
 
 @pytest.fixture
 def tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript_files, "conversation_tables", lambda: frozenset({"message"}))
+    monkeypatch.setattr(growing_files, "conversation_tables", lambda: frozenset({"message"}))
 
 
 def write_database(path: Path, *, log: bool = False) -> sqlite3.Connection:
@@ -155,7 +154,7 @@ def test_the_only_conversation_of_a_folder_is_read_with_what_belongs_to_it(
     write_chat(chat, "hello")
     (tmp_path / "id" / "workspace.yaml").write_text("title: shop\n")
     (tmp_path / "id" / "note.txt").write_text("nothing\n")
-    monkeypatch.setattr(transcript_files, "companions_of", {chat.as_posix(): ("workspace.yaml",)}.__getitem__)
+    monkeypatch.setattr(growing_files, "companions_of", {chat.as_posix(): ("workspace.yaml",)}.__getitem__)
     document = read_transcript_file(tmp_path, 3)
     assert (document.name, document.run) == (str(chat), 3)
     assert [one.name for one in document.companions] == ["workspace.yaml"]
@@ -172,8 +171,8 @@ def test_several_conversations_in_a_folder_are_listed_newest_first(tmp_path: Pat
 
 
 def test_of_many_files_in_a_folder_none_is_read_to_list_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript_files, "_MOST_READ", 2)
-    monkeypatch.delattr(transcript_files, "read_document")
+    monkeypatch.setattr(growing_files, "_MOST_READ", 2)
+    monkeypatch.delattr(growing_files, "read_document")
     for number in range(3):
         write_chat(tmp_path / f"session-{number}.jsonl", "hello", session="same")
     with pytest.raises(InvalidRequest, match="holds 3 conversations"):
@@ -201,7 +200,7 @@ def test_a_folder_without_a_conversation_says_what_it_holds(tmp_path: Path) -> N
 def test_a_folder_that_is_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
 ) -> None:
-    monkeypatch.setattr(transcript_files, limit, value)
+    monkeypatch.setattr(growing_files, limit, value)
     for number in range(4):
         (tmp_path / f"{number}.json").write_text("{}")
     with pytest.raises(InvalidRequest, match="own file or folder"):
@@ -209,7 +208,7 @@ def test_a_folder_that_is_too_large_is_refused(
 
 
 def test_files_that_are_no_text_count_in_a_folder_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript_files, "_MOST_FILES", 2)
+    monkeypatch.setattr(growing_files, "_MOST_FILES", 2)
     for number in range(4):
         (tmp_path / f"{number}.png").write_bytes(b"")
     with pytest.raises(InvalidRequest, match="own file or folder"):
@@ -274,7 +273,7 @@ def test_files_that_belong_to_a_transcript_are_read_with_it(tmp_path: Path, monk
     (tmp_path / "main").mkdir()
     (tmp_path / "main" / "usage.json").write_text('{"used": 3}')
     patterns = {(tmp_path / "main.jsonl").as_posix(): ("main/*.json",)}
-    monkeypatch.setattr(transcript_files, "companions_of", patterns.__getitem__)
+    monkeypatch.setattr(growing_files, "companions_of", patterns.__getitem__)
     document = read_transcript_file(tmp_path / "main.jsonl")
     assert [(one.name, one.value) for one in document.companions] == [("main/usage.json", {"used": 3})]
 
@@ -288,8 +287,8 @@ def test_files_that_are_referred_to_are_read_as_far_as_there_is_room(
 ) -> None:
     for name in ("main", "small", "large"):
         (tmp_path / f"{name}.jsonl").write_bytes(LINES * (1_000 if name == "large" else 1))
-    monkeypatch.setattr(transcript_files, "references_of", every_log)
-    monkeypatch.setattr(transcript_files, "_MOST_REFERRED", 1_000)
+    monkeypatch.setattr(growing_files, "references_of", every_log)
+    monkeypatch.setattr(growing_files, "_MOST_REFERRED", 1_000)
     document = read_transcript_file(tmp_path / "main.jsonl")
     assert [one.name for one in document.companions] == ["main.jsonl", "small.jsonl"]
 

@@ -26,10 +26,9 @@ from ullage.model.message import (
     render_marker,
 )
 from ullage.model.usage import Breakdown
-from ullage.tokens.counter import ApproximateCounter, TiktokenCounter, get_counter
+from ullage.tokens.counter import ApproximateCounter, TiktokenCounter, get_counter, render_json, render_typescript
 from ullage.tokens.families import ImageRule, TextKind, family_of, kind_of
 from ullage.tokens.images import count_image, count_page, count_pages, size_of
-from ullage.tokens.message_counter import render_json, render_typescript
 
 GPT = TiktokenCounter(family_of("gpt-4o"))
 CLAUDE = TiktokenCounter(family_of("claude-sonnet-4-5"))

@@ -20,7 +20,7 @@ from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_document
 from ullage.app.catalogue import find_known
-from ullage.system.transcript_files import read_transcript_file
+from ullage.system.growing_files import read_transcript_file
 from ullage.watch import unpacking
 from ullage.watch.candidates import AgentsOwnFiles, find_candidates, is_of_sub_agent, own_path
 

@@ -3,7 +3,6 @@ With `--login` it serves nothing and stores a key."""
 
 import gc
 import json
-import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,6 @@ from msgspec.structs import replace
 from ullage.bounds import SETTINGS, read_text
 from ullage.cli.arguments import number
 from ullage.model.errors import InputError, InvalidRequest
-from ullage.model.json_values import JsonObject
 from ullage.model.settings import Settings
 
 # Separates the command lines of several agents.
@@ -55,8 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Serves one client until it is done. Returns the exit status. Raises `InputError` or `InvalidRequest` if the
-    settings can't be read or are invalid."""
+    """Serves one client until it is done. Returns the exit status. Raises `InputError` or `InvalidRequest`."""
     # As for the Language Server: collecting garbage during the start takes time and finds none, because the imported
     # objects live as long as the process.
     gc.disable()
@@ -84,35 +81,17 @@ def _serve_agent(args: Namespace, settings: Settings) -> int:
 
 
 def _serve_proxy(args: Namespace, settings: Settings) -> int:
-    from ullage.app.acp_proxy import serve_acp_proxy  # noqa: PLC0415
-    from ullage.proxy.connection import ProxyOptions  # noqa: PLC0415
+    from ullage.app.acp_proxy import ProxyOptions, own_server, serve_acp_proxy  # noqa: PLC0415
 
     _go()
-    server = None if args.no_mcp else _server(args.store)
     options = ProxyOptions(
         window=args.window,
         hand_over=args.hand_over,
-        server=server,
+        server=None if args.no_mcp else own_server(args.store),
         asks_for_compactions=not args.no_mcp,
         own_methods=not args.no_mcp,
     )
     return serve_acp_proxy([] if args.in_chain else _commands(args.agent), args.store, settings, options)
-
-
-def _server(store: str | None) -> JsonObject:
-    """Returns Ullage's MCP server as a client of the Agent Client Protocol offers it."""
-    from ullage.agents.table import AGENTS  # noqa: PLC0415
-    from ullage.app.agent_wiring import OwnCommand, own_words  # noqa: PLC0415
-    from ullage.proxy.agent_sessions import NAME  # noqa: PLC0415
-
-    command, *arguments = OwnCommand(words=own_words(), store=store).line("mcp")
-    needed = sorted({name for agent in AGENTS for name in agent.withheld_variables} & os.environ.keys())
-    return {
-        "name": NAME,
-        "command": command,
-        "args": arguments,
-        "env": [{"name": name, "value": os.environ[name]} for name in needed],
-    }
 
 
 def _commands(line: Sequence[str]) -> list[list[str]]:
@@ -134,8 +113,7 @@ def _go() -> None:
 
 
 def _read_settings(argument: str | None, model: str | None) -> Settings:
-    """Returns the settings in `--settings` (JSON, or a file with JSON), with the model of `--model`. Raises
-    `InputError` or `InvalidRequest`."""
+    """Returns the settings of `--settings`, with the model of `--model`. Raises `InputError` or `InvalidRequest`."""
     from ullage.api.session_methods import read_settings  # noqa: PLC0415
 
     try:

@@ -13,8 +13,19 @@ from rich.text import Text
 from ullage.api.protocol import UsageResult, usage_result
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_provider, add_target, number, read_options
 from ullage.cli.commands.context import ContextReport, context_box, edit_rows, facts_beside
-from ullage.cli.drawing import Box, Glyphs, percent, plural
-from ullage.cli.output import STDOUT, Screen, print_json, require_writable, to_json, working, write_output
+from ullage.cli.drawing import (
+    STDOUT,
+    Box,
+    Glyphs,
+    Screen,
+    percent,
+    plural,
+    print_json,
+    require_writable,
+    to_json,
+    working,
+    write_output,
+)
 from ullage.cli.reports import EditRow
 from ullage.cli.session_source import STDIN, Source, open_source, unread_words
 from ullage.formats.transcripts.builder import SkippedLine
@@ -102,8 +113,7 @@ class _Outcome(Struct, frozen=True, kw_only=True):
 
 
 def run(args: Namespace) -> int:
-    """Compacts a transcript or a stored session. Prints what was removed and saved and the summary, or with `--json` a
-    `CompactReport`. Returns 0."""
+    """Compacts a conversation and prints what was removed and saved, and the summary. Returns 0."""
     options = read_options(args, CompactOptions)
     screen = Screen.of(args)
     _check(options)

@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from importlib.resources import as_file, files
 
-from ullage.cli.output import print_bytes
+from ullage.cli.drawing import print_bytes
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -17,6 +17,7 @@ from ullage.cli.drawing import (
     Box,
     Column,
     Glyphs,
+    Screen,
     ago,
     bar,
     clock,
@@ -25,13 +26,13 @@ from ullage.cli.drawing import (
     percent,
     plain,
     plural,
+    print_json,
     source_words,
     table,
+    working,
 )
-from ullage.cli.output import Screen, print_json, working
 from ullage.cli.reports import EditRow, Figures, Report, UnreadLine, figures_of, filled
-from ullage.cli.session_source import Source, chosen_words, open_source, unread_words
-from ullage.cli.this_folder import Shortened
+from ullage.cli.session_source import Shortened, Source, chosen_words, open_source, unread_words
 from ullage.model.message import number_of
 from ullage.model.updates import UsageMeta
 from ullage.model.usage import HiddenKind, KnownThreshold
@@ -354,8 +355,7 @@ def _item(box: Box, big: Big, usage: UsageResult, glyphs: Glyphs) -> None:
 
 
 def sizes_of(before: int, after: int) -> str:
-    """Returns the size of the context before and after an edit: `164K → 31K`, or `164K → ?` if `after` is 0, which
-    means unknown."""
+    """Returns the size before and after an edit: `164K → 31K`, or `164K → ?` if `after` is 0 (unknown)."""
     return shrinking(before, after) if after else f"{short(before)} → ?"
 
 
@@ -364,8 +364,7 @@ _BIGGEST = 8
 
 
 async def context_report(source: Source, provider: str | None) -> ContextReport:
-    """Returns the object that `ullage context --json` prints. If `provider` is given, it contains the messages in the
-    form of that provider's request."""
+    """Returns what `ullage context --json` prints, with the messages as `provider` takes them if that is given."""
     return ContextReport.of(usage_result(source.conversation), **await facts_beside(source, provider))
 
 

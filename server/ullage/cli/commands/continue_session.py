@@ -13,15 +13,14 @@ from msgspec import convert
 from msgspec.structs import asdict
 
 from ullage.app.compose import examples_of
-from ullage.app.session_continuing import create_file
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
-from ullage.cli.drawing import percent, plain, plural
-from ullage.cli.output import Screen, agreed, print_json, working
+from ullage.cli.drawing import Screen, agreed, percent, plain, plural, print_json, working
 from ullage.cli.reports import Report, filled
 from ullage.cli.session_source import read_source, throwaway_copy
 from ullage.cli.terminal import at_home, visible
 from ullage.service.continuing import BUDGET, WantedContext, prepare_continuation
-from ullage.service.ports.world import ContinuingResult
+from ullage.service.ports.models import ContinuingResult
+from ullage.system.shared_files import create_file
 from ullage.watch.candidates import machine_of_paths
 
 
@@ -116,8 +115,7 @@ def run(args: Namespace) -> int:
 
 
 def _resume(report: ContinueReport) -> int:
-    """Runs the agent with the new session in place of this process. Returns only where a process can't be replaced,
-    with the agent's status."""
+    """Runs the agent in place of this process. Returns its status, only where a process can't be replaced."""
     program = which(report.command[0]) or report.command[0]
     if sys.platform != "win32":
         os.chdir(report.cwd)

@@ -21,10 +21,9 @@ from ullage.agents.transcripts import read_document
 from ullage.app.catalogue import KnownConversations, whole_document
 from ullage.app.compose import open_workspace
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
-from ullage.cli.drawing import Cell, Column, clean, fit_end, fit_most, plural, table
-from ullage.cli.output import Screen, print_json, working
+from ullage.cli.drawing import Cell, Column, Screen, clean, fit_end, fit_most, plural, print_json, table, working
 from ullage.cli.reports import Report, filled
-from ullage.cli.this_folder import folder_called, unread_lines
+from ullage.cli.session_source import folder_called, unread_lines
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.known_models import price_of, prices_date
 from ullage.model.errors import UllageError
@@ -32,7 +31,7 @@ from ullage.model.usage import CURRENCY, CacheMissCause, Usage
 from ullage.model.words import short
 from ullage.policy.spending import PaidRequest, Spent, paid_requests, spent_on
 from ullage.service.conversation.workspace import Workspace
-from ullage.store.sqlite.catalogue_notes import ReadCosts
+from ullage.store.sqlite.catalogue import ReadCosts
 from ullage.store.store_place import StorePlace, local_path
 from ullage.watch.candidates import Candidate
 
@@ -95,8 +94,7 @@ def read_folder_cost(
 
 
 def _new(requests: Iterable[PaidRequest], place: str, seen: set[object]) -> Iterator[PaidRequest]:
-    """Yields the requests that no other conversation has reported, and notes them. Copies of a conversation give their
-    answers other ids."""
+    """Yields and notes the requests that no other conversation has reported. Copies have other ids of answers."""
     for one in requests:
         key = (one.at, one.model, one.tokens) if one.at else (place, one.answer)
         if key not in seen:
@@ -105,8 +103,7 @@ def _new(requests: Iterable[PaidRequest], place: str, seen: set[object]) -> Iter
 
 
 def _own(workspace: Workspace, folder: str | None, seen: set[object]) -> Iterator[ConversationCost]:
-    """Yields the stored sessions that are no copies of an agent's conversation. A fork has its parent's requests, too,
-    which are not paid again."""
+    """Yields stored sessions that copy no agent's conversation. A fork has its parent's requests, paid once."""
     store = workspace.ports.store
     copies = {one.session_id for one in store.imported()}
     for info in store.list(folder, _ALL):
@@ -210,8 +207,7 @@ _CAUSES = {
 
 
 def run(args: Namespace) -> int:
-    """Prints a screen or, with `--json`, a `CostReport`. Returns 0. Raises `InputError` if the folder of `--cwd`
-    doesn't exist."""
+    """Prints a screen or a `CostReport`. Returns 0. Raises `InputError` if the folder of `--cwd` doesn't exist."""
     options, screen = read_options(args, CostOptions), Screen.of(args)
     folder = None if options.all else Path(folder_called(options.cwd or "."))
     with working("Looking for conversations") as show, open_workspace(options.store, to_read=True) as workspace:

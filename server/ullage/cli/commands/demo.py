@@ -32,9 +32,8 @@ from ullage.api.protocol import UPDATE, SessionNotification, SessionResult, Usag
 from ullage.api.session_methods import AppendParams, AppendResult, NewSessionParams
 from ullage.cli.arguments import add_file, number, read_options
 from ullage.cli.commands.messages import first_line, main_argument
-from ullage.cli.drawing import UNICODE, Box, Glyphs, bar, clean, fit, level_style, percent, plain
+from ullage.cli.drawing import UNICODE, Box, Glyphs, Screen, bar, clean, fit, level_style, percent, plain, write_file
 from ullage.cli.lsp_client import LSP_PREFIX, LanguageClient, start_server
-from ullage.cli.output import Screen, write_file
 from ullage.cli.session_source import read_transcript
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.known_models import ContextLimits
@@ -179,8 +178,7 @@ def compacted_line(before: int, after: int, glyphs: Glyphs) -> str:
 
 
 def level_glyph(used: int, size: int, glyphs: Glyphs) -> str:
-    """Returns a circle and a space; the circle is filled by quarters according to `used / size`. Returns "" if the
-    glyphs have no circles."""
+    """Returns a circle filled by quarters of `used / size`, and a space; "" if the glyphs have no circles."""
     if not glyphs.levels:
         return ""
     last = len(glyphs.levels) - 1
@@ -205,14 +203,12 @@ class Stage(Protocol):
         ...
 
     async def pause(self, seconds: float) -> None:
-        """Waits, so that users can read the screen: `seconds`, or less if the demo runs fast or its output is not a
-        terminal."""
+        """Waits `seconds` for the user to read, or less if the demo runs fast or its output is no terminal."""
         ...
 
 
 class LiveStage:
-    """Shows a scene on a terminal by drawing the whole screen again in the same place. Pauses are multiplied by
-    `pace`."""
+    """Shows a scene by drawing the whole terminal again in place. Pauses are multiplied by `pace`."""
 
     def __init__(self, scene: Scene, live: Live, console: Console, pace: float) -> None:
         self._scene = scene
@@ -264,8 +260,7 @@ class PlainStage:
 
 @contextmanager
 def open_stage(scene: Scene, console: Console, *, fast: bool) -> Generator[Stage]:
-    """Yields a `LiveStage` if the console is a terminal, otherwise a `PlainStage`. If `fast` is true, a `LiveStage`
-    makes no pauses."""
+    """Yields a `LiveStage`, without pauses if `fast`, on a terminal; otherwise a `PlainStage`."""
     if not console.is_terminal:
         yield PlainStage(scene, console)
         return
@@ -346,8 +341,7 @@ class ConversationOptions(Struct, frozen=True, kw_only=True):
 
 
 def load_conversation(options: ConversationOptions) -> Conversation:
-    """Returns the conversation in the file, or the sample if no file is given. Raises `InputError` if the file can't be
-    read."""
+    """Returns the conversation in the file, or the sample without a file. Raises `InputError`."""
     path, window = options.file, options.window
     if path is None:
         data = files("ullage.cli").joinpath("data/sample.jsonl").read_bytes()
@@ -449,8 +443,7 @@ def _picture(scene: Scene) -> str:
 
 
 class Player:
-    """Plays one conversation: starts a server, appends the messages to a session in it, and shows the server's updates
-    in a scene."""
+    """Plays one conversation: appends its messages to a session of a server, and shows the updates in a scene."""
 
     def __init__(self, conversation: Conversation, scene: Scene, stage: Stage) -> None:
         self._conversation = conversation

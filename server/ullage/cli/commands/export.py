@@ -14,8 +14,7 @@ from rich.text import Text
 from ullage.agents.discovery import Wanted, kept_path
 from ullage.app.compose import open_originals, open_workspace
 from ullage.cli.arguments import StoreOptions, add_conversation, add_json, number, read_options
-from ullage.cli.drawing import Glyphs, fit, plural
-from ullage.cli.output import STDOUT, Screen, print_bytes, write_output
+from ullage.cli.drawing import STDOUT, Glyphs, Screen, fit, plural, print_bytes, write_output
 from ullage.model.errors import InputError, NotFound, SessionNotFound
 from ullage.model.events import Event, MessageAppended, Record, ToolsDeclared
 from ullage.model.json_values import encode_json
@@ -24,7 +23,7 @@ from ullage.service.archive.export import choose_version, export_session, find_o
 from ullage.service.archive.naming import find_session
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import Original
-from ullage.system.transcript_files import AgentOriginals
+from ullage.system.growing_files import AgentOriginals
 
 
 class ExportOptions(StoreOptions, frozen=True, kw_only=True):

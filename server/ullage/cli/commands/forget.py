@@ -10,11 +10,10 @@ from msgspec.structs import replace
 
 from ullage.app.compose import SystemClock, open_originals, open_workspace
 from ullage.cli.arguments import StoreOptions, add_json, days, read_options, size
-from ullage.cli.drawing import Column, in_bytes, plural, table
-from ullage.cli.output import Screen, agreed, print_json, working
+from ullage.cli.drawing import Column, Screen, agreed, in_bytes, plural, print_json, table, working
 from ullage.cli.reports import Report
+from ullage.cli.session_source import ShortIds
 from ullage.cli.terminal import at_home
-from ullage.cli.this_folder import ShortIds
 from ullage.host.side_files import ARCHIVE, beside
 from ullage.model.errors import InputError
 from ullage.service.archive.forgetting import (

@@ -12,15 +12,28 @@ from rich.text import Text
 
 from ullage.agents.discovery import UnreadFile
 from ullage.agents.table import AGENTS
+from ullage.agents.transcripts import read_document
 from ullage.agents.wiring import Wiring
 from ullage.app.agent_wiring import has_plugin, on_this_machine, project_with_plugin, read_receipt
 from ullage.app.catalogue import rows_of_sessions
 from ullage.app.compose import open_workspace
 from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
-from ullage.cli.drawing import Column, ago, clean, clock, fit_end, plural, step_lines, table, wrap
-from ullage.cli.output import Screen, print_json, working
+from ullage.cli.drawing import (
+    Column,
+    Screen,
+    ago,
+    clean,
+    clock,
+    fit_end,
+    plural,
+    print_json,
+    step_lines,
+    table,
+    working,
+    wrap,
+)
 from ullage.cli.reports import Report
-from ullage.cli.this_folder import (
+from ullage.cli.session_source import (
     ConversationRow,
     Here,
     ShortIds,
@@ -36,12 +49,13 @@ from ullage.cli.this_folder import (
 from ullage.model.errors import UllageError
 from ullage.model.usage import FollowedRow
 from ullage.model.words import good_moment, short
+from ullage.service.archive.naming import SubAgents
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.rows import row_of
-from ullage.service.follow.sub_agents import SubAgents
 from ullage.service.ports.store import SessionInfo, SessionStore
-from ullage.store.sqlite.catalogue_notes import Receipts
+from ullage.store.sqlite.catalogue import Receipts
 from ullage.store.store_place import local_path
+from ullage.system.growing_files import read_transcript_file
 
 
 class HereOptions(StoreOptions, frozen=True, kw_only=True):
@@ -114,8 +128,7 @@ _FIRST_STEPS = (
 
 
 def run(args: Namespace) -> int:
-    """Prints a table of this folder's conversations, or with `--json` a `HereReport`. Returns 0. Raises `InputError` if
-    the folder of `--cwd` doesn't exist."""
+    """Prints a table of this folder's conversations, or a `HereReport`. Returns 0. Raises `InputError`."""
     options, screen = read_options(args, HereOptions), Screen.of(args)
     if options.stored or options.ids:
         _list_stored(options, screen)
@@ -266,13 +279,7 @@ def _left_by_last(row: ConversationRow, store: Path) -> tuple[str, int]:
     """Returns in words what the last compaction of a conversation did, and its time in Unix milliseconds, 0 if unknown.
     The words are "" if there is none, or if the agent's file can't be read or is too long for a list."""
     # Reads messages, which the list needs not.
-    from ullage.agents.transcripts import read_document  # noqa: PLC0415
-    from ullage.lost.left_out import (  # noqa: PLC0415
-        left_out,
-        left_out_words,
-        records_of,
-    )
-    from ullage.system.transcript_files import read_transcript_file  # noqa: PLC0415
+    from ullage.lost.left_out import left_out, left_out_words, records_of  # noqa: PLC0415
 
     try:
         if not row.path or Path(row.path).stat().st_size > _LONGEST:
@@ -299,8 +306,7 @@ _STORED_COLUMNS = (
 
 
 def _list_stored(options: HereOptions, screen: Screen) -> None:
-    """Prints a table of the conversations that Ullage stores, with `--ids` the ids alone, or with `--json` a
-    `SessionsReport`."""
+    """Prints a table of the stored conversations, with `--ids` the ids alone, or a `SessionsReport`."""
     folder = None if options.cwd is None else folder_called(options.cwd)
     with open_workspace(options.store, to_read=True) as workspace:
         sub_agents = SubAgents.of(workspace.ports.store)

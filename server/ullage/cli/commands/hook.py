@@ -55,8 +55,7 @@ class Fill:
         self._marks = {str(mark) for mark in as_list(as_object(value).get("marks"))}
 
     def note(self, figure: Figure, warns_at: int | None) -> str:
-        """Returns the note that is due; "" if there is none. `warns_at` are the tokens from which on the user is
-        warned, None if that is not known."""
+        """Returns the note that is due, or "". `warns_at`: the tokens from which on the user is warned, or None."""
         if figure.used is None or not figure.window:
             return ""
         if figure.used < _EMPTIED * self._used:
@@ -305,8 +304,7 @@ class _Hook:
                 self._kept.settle()
 
     def _wait(self, seconds: float) -> None:
-        """Waits for the worker's brief, as long as there is a worker and at most until this hook has taken so many
-        seconds."""
+        """Waits for the worker's brief while there is a worker, and at most until this hook took so many seconds."""
         if not (self._kept.has_brief() or self._worker_runs()):
             self._start_worker()
         until = self._began + seconds
@@ -314,8 +312,7 @@ class _Hook:
             time.sleep(_STEP)
 
     def _give(self, take: "Callable[[], dict[str, Any] | None]", why: str) -> str:
-        """Prints a brief, if there is one and the time is not over, and writes down what was given. Returns the
-        outcome; "" if the time is over."""
+        """Prints a brief, if there is one in time, and notes what was given. Returns the outcome; "" if too late."""
         if not self._ending.acquire(blocking=False):
             return ""
         brief = take()
@@ -381,8 +378,7 @@ def _read_words(words: "Sequence[str]") -> "tuple[str, str, str, str, bool] | No
 
 
 def start_worker(agent: str, store: str, session: str, path: str) -> int:
-    """Starts the worker of a session of an agent, whose file is at `path`. Returns its process's id. Raises
-    `OSError`."""
+    """Starts the worker of an agent's session with its file at `path`. Returns its process's id. Raises `OSError`."""
     return _start("worker", (agent, store, session, path, *_starters()))
 
 
@@ -394,8 +390,7 @@ def start_counting(store: str, session: str, path: str, window: int) -> int:
 
 
 def _starters() -> "list[str]":
-    """Returns the ids of the processes that started this one, for the worker to end with them; [] where asking for them
-    takes a process of its own."""
+    """Returns the processes that started this one, for the worker to end with them; [] where asking takes a process."""
     if sys.platform != "linux":
         return []
     return [*map(str, this_system.ancestors(os.getpid()))]

@@ -11,8 +11,7 @@ from ullage.agents.discovery import UnreadFile
 from ullage.api.protocol import UsageResult, usage_result
 from ullage.app.compose import open_workspace
 from ullage.cli.arguments import StoreOptions, add_drawing, add_file, read_options
-from ullage.cli.drawing import plural
-from ullage.cli.output import Screen, print_json, working
+from ullage.cli.drawing import Screen, plural, print_json, working
 from ullage.cli.reports import Figures, Report, UnreadLine, figures_of
 from ullage.cli.session_source import STDIN, read_transcript, unread_words
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
@@ -21,8 +20,8 @@ from ullage.model.words import context_line
 from ullage.service.archive.search import index_session
 from ullage.service.conversation.environment import beside_the_log
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.imports import Imported, ImportOutcome, import_or_continue
-from ullage.system.transcript_files import conversations_in
+from ullage.service.sessions import Imported, ImportOutcome, import_or_continue
+from ullage.system.growing_files import conversations_in
 
 
 class ImportOptions(StoreOptions, frozen=True, kw_only=True):

@@ -9,12 +9,11 @@ from rich.text import Text
 
 from ullage.app.compose import open_originals
 from ullage.cli.arguments import StoreOptions, add_json, read_options
-from ullage.cli.drawing import Column, in_bytes, table
-from ullage.cli.output import Screen, print_json
+from ullage.cli.drawing import Column, Screen, in_bytes, print_json, table
 from ullage.cli.reports import Report
 from ullage.host.side_files import ARCHIVE, beside
 from ullage.service.ports.agent_files import Room
-from ullage.store.sqlite.catalogue_notes import Keeping
+from ullage.store.sqlite.catalogue import Keeping
 from ullage.store.store_place import local_path
 
 

@@ -9,8 +9,7 @@ from msgspec import Struct
 from rich.text import Text
 
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
-from ullage.cli.drawing import ago, plain, plural, step_lines
-from ullage.cli.output import Screen, print_bytes, print_json, working
+from ullage.cli.drawing import Screen, ago, plain, plural, print_bytes, print_json, step_lines, working
 from ullage.cli.reports import Report
 from ullage.cli.session_source import Source, chosen_words, open_source, unread_words
 from ullage.ledger.ledger_entry import Entry, Kind, Life
@@ -28,7 +27,7 @@ from ullage.lost.left_out import (
 from ullage.lost.left_out import left_out as left_out_of
 from ullage.model.errors import InputError
 from ullage.model.message import number_of
-from ullage.store.sqlite.catalogue_notes import Receipts
+from ullage.store.sqlite.catalogue import Receipts
 from ullage.store.store_place import local_path
 
 
@@ -203,8 +202,7 @@ def _entry_line(entry: Entry, cwd: str) -> str:
 
 
 def left_out(source: Source, options: ReadingOptions) -> LeftOut:
-    """Returns what the last compaction of the session left out. Raises `InputError` if there is none, or if its summary
-    is not readable."""
+    """Returns what the session's last compaction left out. Raises `InputError` without one, or a readable summary."""
     conversation = source.conversation
     origin = conversation.transcript.origin
     receipts = Receipts(local_path(options.store))(origin.origin_id) if origin else ()

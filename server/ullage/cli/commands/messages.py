@@ -10,8 +10,7 @@ from msgspec import Struct
 from rich.text import Text
 
 from ullage.cli.arguments import ReadingOptions, add_drawing, add_target, number, read_options
-from ullage.cli.drawing import Column, plain, table
-from ullage.cli.output import Screen, print_json, working
+from ullage.cli.drawing import Column, Screen, plain, print_json, table, working
 from ullage.cli.reports import Report
 from ullage.cli.session_source import chosen_words, open_source, unread_words
 from ullage.model.message import (
@@ -107,8 +106,7 @@ async def message_rows(conversation: Conversation) -> list[MessageRow]:
 
 
 def _row(entry: Entry, shown: Entry | None, opening: str) -> MessageRow:
-    """Returns the table row of a message in the transcript. `shown` is the same message as it is in the context now, or
-    None if it is archived."""
+    """Returns the table row of a message. `shown` is the same message in the context now, None if archived."""
     return MessageRow(
         number=number_of(entry.index),
         id=entry.message.id,
@@ -210,8 +208,7 @@ class Openings:
         return words
 
     def _short(self, argument: str) -> str:
-        """Returns a path without its beginning, because a narrow terminal would show only that. Returns an argument
-        that is not a long path unchanged."""
+        """Returns a path without its beginning, which would fill a narrow terminal; any other argument unchanged."""
         argument = argument.removeprefix(self._cwd)
         folders = argument.split("/")
         if len(folders) > _FOLDERS and " " not in argument:
@@ -224,8 +221,7 @@ _TAG = re.compile(r"<([A-Za-z][\w-]*)>")
 
 
 def first_words(text: str) -> str:
-    """Returns the first line of a message's text. If that is only a tag, such as `<system-reminder>`, returns the tag's
-    name and the first line in it."""
+    """Returns a message's first line; of a tag, such as `<system-reminder>`, its name and the line in it."""
     line = first_line(text)
     tag = _TAG.fullmatch(line)
     inside = first_words(text.partition(line)[2]) if tag else ""

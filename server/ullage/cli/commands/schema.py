@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ullage.api.methods import document_of, schema_document, settings_schema
 from ullage.cli.command_line import COMMANDS, Command
-from ullage.cli.output import print_json
+from ullage.cli.drawing import print_json
 
 
 def add_arguments(parser: ArgumentParser) -> None:

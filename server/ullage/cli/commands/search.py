@@ -16,10 +16,9 @@ from ullage.app.catalogue import ReadingAll
 from ullage.app.compose import open_workspace
 from ullage.app.team_sending import open_archive
 from ullage.cli.arguments import StoreOptions, add_drawing, add_embeddings, number, read_options
-from ullage.cli.drawing import bar, clean, fit_most, plural, step_lines
-from ullage.cli.output import Screen, print_json, working
+from ullage.cli.drawing import Screen, bar, clean, fit_most, plural, print_json, step_lines, working
 from ullage.cli.reports import Report, filled
-from ullage.cli.this_folder import ShortIds
+from ullage.cli.session_source import ShortIds
 from ullage.model.errors import InvalidRequest
 from ullage.model.message import index_of, number_of
 from ullage.model.settings import SearchSettings, Settings, SummarySettings
@@ -27,10 +26,10 @@ from ullage.service.archive.naming import find_message, find_session
 from ullage.service.archive.search import SearchResult, find_entry, message_lines, search
 from ullage.service.conversation.conversation import Entry
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.models import Indexing, SearchWait
 from ullage.service.ports.store import SearchHit
-from ullage.service.ports.world import Indexing, SearchWait
 from ullage.store.search.query import read_query, written_forms
-from ullage.store.sqlite.catalogue_notes import Keeping
+from ullage.store.sqlite.catalogue import Keeping
 from ullage.store.store_place import local_path, may_write
 from ullage.system.team_choices import archive_of, choices_path, read_choices
 

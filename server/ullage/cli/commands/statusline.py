@@ -78,8 +78,7 @@ def run_words(words: "Sequence[str]") -> int | None:
 
 
 def _line(options: "dict[str, object]", given: bytes | None) -> str:
-    """Returns the line for the conversation that an agent describes in `given`, or for that of the folder if it is
-    None."""
+    """Returns the line for the conversation that an agent describes, or for the folder's if `given` is None."""
     store, cwd = local_store(str(options["store"] or "")), str(options["cwd"] or os.getcwd())  # noqa: PTH109
     style = "tmux" if options["tmux"] else "plain" if options["plain"] or not _colors(options) else "ansi"
     if given is None:

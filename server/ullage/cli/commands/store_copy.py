@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from ullage.cli.arguments import add_json, read_options
-from ullage.cli.drawing import plural
-from ullage.cli.output import Screen, print_json, working
+from ullage.cli.drawing import Screen, plural, print_json, working
 from ullage.cli.reports import Report, filled
 from ullage.cli.store_choice import chosen_store
 from ullage.model.errors import InputError

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from ullage.agents.discovery import is_in
 from ullage.app.team_sending import open_archive, open_source, send_chosen, sending_alone, sent_path, store_name
 from ullage.cli.arguments import StoreOptions, add_json, read_options
-from ullage.cli.drawing import ago, plural
-from ullage.cli.output import Screen, print_json, working
+from ullage.cli.drawing import Screen, ago, plural, print_json, working
 from ullage.cli.reports import Report, filled
 from ullage.model.errors import InputError
 from ullage.model.settings import ContextSettings

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from ullage.app.compose import open_workspace
 from ullage.cli.arguments import StoreOptions, add_conversation, add_drawing, read_options
-from ullage.cli.drawing import percent, plain, plural
-from ullage.cli.output import Screen, print_json
+from ullage.cli.drawing import Screen, percent, plain, plural, print_json
 from ullage.cli.reports import Report
 from ullage.model.words import shrinking
 from ullage.service.archive.naming import find_edit, find_session

@@ -26,10 +26,9 @@ from ullage.cli.arguments import StoreOptions, add_drawing, number, read_options
 from ullage.cli.commands.context import biggest, context_box
 from ullage.cli.commands.messages import message_rows, message_table
 from ullage.cli.commands.search import hit_lines
-from ullage.cli.drawing import Glyphs, clock, fit_most, in_bytes, plural
-from ullage.cli.output import Screen, agreed, print_json_line
+from ullage.cli.drawing import Glyphs, Screen, agreed, clock, fit_most, in_bytes, plural, print_json_line
+from ullage.cli.session_source import Shortened, conversation_table, limits_of, running_first
 from ullage.cli.terminal import at_home
-from ullage.cli.this_folder import Shortened, conversation_table, limits_of, running_first
 from ullage.host import this_system
 from ullage.model.errors import StoreError, UllageError
 from ullage.model.settings import ArchiveSettings
@@ -38,7 +37,7 @@ from ullage.service.archive.search import search
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.reminders import DueNotice, due_notices
 from ullage.service.follow.rows import replaces
-from ullage.store.sqlite.catalogue_notes import Keeping
+from ullage.store.sqlite.catalogue import Keeping
 from ullage.store.store_place import StorePlace, local_path
 
 _TABLE_KEYS = ("↑↓ choose", "Enter messages", "c context", "/ search", "p pause", "q quit")
@@ -266,8 +265,7 @@ _HOURS = 120
 
 
 def run(args: Namespace) -> int:
-    """Draws a table that changes in place until the user quits, and returns 0, or 143 after a signal to end. With
-    `--json`, prints a `WatchReport` per change."""
+    """Draws a table that changes in place until the user quits, and returns 0, or 143 after a signal to end."""
     options = read_options(args, WatchOptions)
     if not options.json:
         ask_once(options.store, Screen.of(args))
@@ -327,8 +325,7 @@ def _kept_words(store: StorePlace | None) -> str:
 
 
 def _terminal_size() -> ConsoleDimensions:
-    """Returns what the user has said by COLUMNS and LINES, but no more than the terminal has: the first of more lines
-    would not be on it."""
+    """Returns what COLUMNS and LINES say, but no more than the terminal has: the first line would be lost."""
     said = get_terminal_size()
     try:
         real = os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1)

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from ullage.app.agent_wiring import AgentWiring, known_words
 from ullage.cli.arguments import read_options
-from ullage.cli.drawing import clean, plural
-from ullage.cli.output import Screen, agreed
+from ullage.cli.drawing import Screen, agreed, clean, plural
 from ullage.cli.terminal import at_home
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.system.settings_files import cautions
@@ -104,8 +103,7 @@ def run_unwire(args: Namespace) -> int:
 def _planned(
     plan: Callable[[Sequence[str]], Sequence[AgentChange]], words: Sequence[str]
 ) -> tuple[list[AgentChange], list[str]]:
-    """Returns the changes of the agents of these words, or of all without any, and why others can't be changed: one
-    that is not here stops none of the others."""
+    """Returns the changes of the agents of these words, or of all, and why others can't be changed."""
     changes, failed = list[AgentChange](), list[str]()
     for asked in [[word] for word in dict.fromkeys(words)] or [[]]:
         try:

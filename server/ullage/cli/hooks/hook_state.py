@@ -87,13 +87,11 @@ class HookState:
         this_system.replace(f"{self._base}.taken", f"{self._base}.pending")
 
     def has_brief(self) -> bool:
-        """Returns whether a brief waits to be given. While a newer summary waits for the worker, the brief of the one
-        before does not count."""
+        """Returns whether a brief waits to be given. One that is older than a waiting summary does not count."""
         return not self.is_asked() and os.path.exists(f"{self._base}.pending")  # noqa: PTH110
 
     def claim(self) -> "dict[str, Any] | None":
-        """Returns the brief that waits, once: the next caller gets None. It is kept for when the session is
-        resumed."""
+        """Returns the waiting brief once; the next caller gets None. It is kept for when the session is resumed."""
         if not self.has_brief():
             return None
         try:
@@ -119,16 +117,14 @@ class HookState:
         self._remove("owed")
 
     def set_mark(self, mark: bytes) -> bool:
-        """Keeps what distinguishes the last compaction from others, and returns whether it is another one than before.
-        Raises `OSError`."""
+        """Keeps what marks the last compaction, and returns whether it is another than before. Raises `OSError`."""
         if self._read("mark") == mark:
             return False
         self._write("mark", mark)
         return True
 
     def note_searched(self, end: int, before: bytes) -> None:
-        """Keeps the place up to which the agent's file was searched for a mark, and the bytes right before it. Raises
-        `OSError`."""
+        """Keeps how far the agent's file was searched for a mark, and the bytes before it. Raises `OSError`."""
         self._write("searched", b"%d\n" % end + before)
 
     def searched(self) -> "tuple[int, bytes]":
@@ -146,8 +142,7 @@ class HookState:
         self._write("figure", figure)
 
     def figure(self) -> "dict[str, Any] | None":
-        """Returns the figure that was counted last since the last compaction. One that was asked for before that is
-        not it, even if it was kept after."""
+        """Returns the figure that was last asked for and counted since the last compaction."""
         figure = self._object("figure")
         return figure if figure and int(figure.get("asked_at") or 0) > self._time("emptied") else None
 

@@ -28,7 +28,7 @@ from ullage.lost.left_out import (
     write_guide,
 )
 from ullage.model.errors import InvalidRequest, UllageError
-from ullage.system.transcript_files import is_database, parse_file, read_database
+from ullage.system.growing_files import is_database, parse_file, read_database
 from ullage.tokens.counter import get_counter
 from ullage.watch.candidates import find_candidates, this_machine
 
@@ -66,8 +66,7 @@ def takes_guide(agent: str) -> bool:
 
 
 class BriefWriter:
-    """Writes briefs for one conversation, whose file it reads ahead. Without a path, the file is the one of the agent
-    that has the session."""
+    """Writes briefs for one conversation, whose file it reads ahead. Without a path, the agent's own says the file."""
 
     def __init__(self, agent: str, path: str, session: str) -> None:
         self._read_from = agent, path, session
@@ -166,8 +165,7 @@ class _Conversation:
 
 
 def _database_with(agent: Agent, session: str) -> str:
-    """Returns the path of the agent's database with the session to which it gave this id. Raises `InvalidRequest` if
-    there is none."""
+    """Returns the path of the agent's database with the session of this id. Raises `InvalidRequest`."""
     found = find_candidates(this_machine(), [agent], [])
     path = next((one.path for one in found if one.row is not None and one.origin_id == session), None)
     if path is None:

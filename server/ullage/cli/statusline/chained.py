@@ -18,8 +18,7 @@ _MOST = 64 << 10
 
 
 class Chained:
-    """A running command. One word is a command line for the shell, as agents' settings have it. Several words are a
-    program and its arguments."""
+    """A running command: one word is a command line for the shell, several are a program and its arguments."""
 
     def __init__(self, words: Sequence[str], given: bytes) -> None:
         self._given = given

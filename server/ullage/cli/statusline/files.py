@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Rules:
-    """What the parser asks for (the attributes of `json.JSONDecoder`): plain values, and no control characters in
-    texts."""
+    """What the parser asks for (as `json.JSONDecoder`): plain values, and no control characters in texts."""
 
     strict = True
     object_hook = object_pairs_hook = None
@@ -28,8 +27,7 @@ class _Rules:
 
 
 def parse(data: bytes) -> "Any":
-    """Returns the value of a JSON text in UTF-8. Raises `ValueError`, or `RecursionError` if it is nested too
-    deeply."""
+    """Returns the value of a JSON text in UTF-8. Raises `ValueError`, or `RecursionError` if nested too deeply."""
     text = data.decode("utf-8", "surrogatepass").strip(" \t\r\n")
     try:
         from _json import make_scanner  # noqa: PLC0415
@@ -69,8 +67,7 @@ def default_store() -> str:
 
 
 def read_live(store: str) -> "tuple[list[dict[str, Any]], bool]":
-    """Returns the rows of the live file, last changed first, and whether a process keeps them up to date. There are no
-    rows if the file can't be read."""
+    """Returns the rows of the live file, last changed first, and whether a process keeps them; () if unreadable."""
     live = _read_object(store + LIVE)
     if live.get("version") != 1:
         return [], False

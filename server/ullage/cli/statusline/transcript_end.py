@@ -71,8 +71,7 @@ def _left(metadata: "dict[str, Any]", after: "Iterable[dict[str, Any]]", before:
 
 
 def _hidden(lines: "Iterable[bytes]") -> int | None:
-    """Returns the tokens of the first reported prompt that the messages before it do not explain, or None if these
-    lines have no report."""
+    """Returns the tokens of the first reported prompt that its messages do not explain, None without a report."""
     seen = 0
     for line in lines:
         record = _record(line)

@@ -36,7 +36,7 @@ from ullage.service import sessions
 from ullage.service.archive import undo
 from ullage.service.compact.automatic import require_fit, shrink, warn_if_due
 from ullage.service.conversation.conversation import Checkpoint, Conversation, edits_in_force
-from ullage.service.summaries.write import read_ahead
+from ullage.service.summaries.by_model import read_ahead
 
 # 80 bits: two different messages of a session do not get the same id.
 _ID_DIGITS = 20
@@ -73,8 +73,7 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 def to_message(given: Given, framework: str, message_id: str, now: int) -> Message:
-    """Returns a framework's message as one of the engine's. What the engine cannot read is counted and searched as its
-    JSON."""
+    """Returns a framework's message as the engine's. What the engine cannot read is counted as its JSON."""
     try:
         read = read_messages(given.provider, given.read)
     except InvalidRequest:
@@ -295,8 +294,7 @@ class _Known:
         return ((place, one) for place, one in enumerate(self.all) if one not in self._left_out)
 
     def same(self, given: Sequence[Given]) -> set[str]:
-        """Returns the framework's ids of the messages known before: of system prompts wherever they are, of others up
-        to the first that is new."""
+        """Returns the framework's ids of known messages: system prompts anywhere, others up to the first new one."""
         same: set[str] = set()
         is_new = False
         for one in given:
@@ -309,8 +307,7 @@ class _Known:
         return same
 
     def is_gone(self, place: int, same: Set[str], last: int) -> bool:
-        """Returns whether the framework no longer has the message at this place. `last` is the last place that it
-        has."""
+        """Returns whether the framework no longer has the message at this place. `last` is its last place."""
         one = _base(self.all[place])
         if one in same:
             return self.place[one] != place
@@ -342,8 +339,7 @@ def _by_usage(new: Sequence[Given]) -> Iterator[tuple[Sequence[Given], Usage | N
 
 
 def _in_order(shown: tuple[Shown, ...], given: Sequence[Given]) -> tuple[Shown, ...]:
-    """Returns the messages to send in the framework's order: a system prompt that was exchanged is the last of the log,
-    and comes first."""
+    """Returns the messages in the framework's order: an exchanged system prompt, last in the log, comes first."""
     places = {one.id: place for place, one in enumerate(given)}
     order = [places[one] for one in map(own_id, shown) if one in places]
     if order == sorted(order):

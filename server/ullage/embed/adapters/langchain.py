@@ -154,8 +154,7 @@ def _trimmed(messages: Sequence[Any], fitting: Sequence[Any]) -> dict[str, Any] 
 
 
 def _thread_of(messages: Sequence[Any]) -> str:
-    """Returns the id of the conversation: that of the checkpointer's thread, or that of the first message where there
-    is no checkpointer."""
+    """Returns the conversation's id: that of the checkpointer's thread, without one that of the first message."""
     config = import_module("langgraph.config").get_config()
     thread = as_object(config.get("configurable")).get("thread_id")
     return str(thread) if thread is not None else next((_id_of(message) for message in messages), "")

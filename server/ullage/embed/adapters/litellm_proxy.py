@@ -58,8 +58,7 @@ class _Fitting:
         self._mirrors = {provider: Mirror(name, provider) for provider, name in _FRAMEWORKS.items()}
 
     async def fit(self, key: Any, data: JsonObject, call_type: str) -> JsonObject:
-        """Returns the request's data with the messages that fit. If they cannot be read, they stay as they are: a
-        request must not fail by being looked at."""
+        """Returns the request's data with the messages that fit; unchanged if they cannot be read."""
         pool = self._pools if isinstance(self._pools, ContextPool) else self._pools.get(str(data.get("model")))
         provider = _KINDS.get(call_type)
         messages = as_objects(data.get("messages"))

@@ -13,15 +13,15 @@ from typing import Any
 
 from ullage.app.telemetry import compacting, measured
 from ullage.embed.adapters.framework_messages import Given, Shown, leave_out, show, to_message
+from ullage.embed.counters import plain
 from ullage.embed.manager import ContextPool
-from ullage.embed.messages import plain
 from ullage.formats.provider import Provider
 from ullage.model.events import Event
 from ullage.model.json_values import JsonObject
 from ullage.service import sessions
 from ullage.service.compact.automatic import require_fit, shrink, warn_if_due
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.summaries.write import read_ahead
+from ullage.service.summaries.by_model import read_ahead
 
 _FRAMEWORK = "openai-agents"
 
@@ -69,7 +69,8 @@ async def _fitted(conversation: Conversation) -> list[JsonObject]:
 
 async def _added(items: Sequence[JsonObject], conversation: Conversation, first: Sequence[Event] = ()) -> None:
     ports = conversation.workspace.ports
-    messages = [to_message(given, _FRAMEWORK, ports.ids.new("m"), ports.clock.now()) for given in map(_as_given, items)]
+    given = [Given(id="", raw=one, read=[one], provider=Provider.OPENAI_RESPONSES) for one in items]
+    messages = [to_message(one, _FRAMEWORK, ports.ids.new("m"), ports.clock.now()) for one in given]
     made = frozenset(message.id for message in messages)
     # The items may begin with what an earlier session has left.
     left = messages if first else await sessions.append_compacted(conversation, messages)
@@ -94,10 +95,6 @@ async def _cleared(conversation: Conversation) -> None:
 
 def _shown(conversation: Conversation) -> list[Shown]:
     return list(show(conversation, _FRAMEWORK, Provider.OPENAI_RESPONSES))
-
-
-def _as_given(item: JsonObject) -> Given:
-    return Given(id="", raw=item, read=[item], provider=Provider.OPENAI_RESPONSES)
 
 
 def _items(shown: Shown) -> list[JsonObject]:

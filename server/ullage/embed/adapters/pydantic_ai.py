@@ -86,8 +86,7 @@ def _unique(one: str, seen: Counter[str]) -> str:
 
 
 def _part_id(raw: JsonObject) -> str:
-    """Returns an id of a part of a request. Its content counts only where nothing else distinguishes it from others,
-    because an edit may change it."""
+    """Returns the id of a request's part, by its content only if nothing else tells it apart: edits change that."""
     kind, call, time = raw["part_kind"], raw.get("tool_call_id"), str(raw.get("timestamp"))
     is_exact = "." in time or (kind in ("tool-return", "retry-prompt") and raw.get("tool_name"))
     return digest([kind, call, time, None if is_exact else raw])

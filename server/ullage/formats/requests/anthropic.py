@@ -25,8 +25,7 @@ FORMAT = "anthropic"
 
 
 class AnthropicRequest(Struct, frozen=True, kw_only=True):
-    """The fields of a request to Anthropic's Messages API that follow from the conversation. `system` is None without a
-    system prompt."""
+    """What follows from the conversation of a request to Anthropic's Messages API. `system` may be None."""
 
     system: str | list[dict[str, Any]] | None
     messages: list[dict[str, Any]]
@@ -54,15 +53,13 @@ def _write_turn(turn: Turn) -> Sequence[dict[str, Any]]:
 
 
 def write_messages(message: Message) -> list[dict[str, Any]]:
-    """Returns a list of one message: the given one in the shape of Anthropic's API. No rules of a whole request are
-    applied."""
+    """Returns the given message as Anthropic's API has it, in a list. No rules of a whole request are applied."""
     kept = (TextBlock, ImageBlock, ThinkingBlock, ToolUseBlock, ToolResultBlock)
     return [{"role": message.role.value, "content": list(map(write_block, writable(message, kept, FORMAT)))}]
 
 
 def write_block(block: Block) -> dict[str, Any]:
-    """Returns a content block in the shape of Anthropic's API, with the API's own fields that were kept when it was
-    read."""
+    """Returns a content block as Anthropic's API has it, with the fields that were kept when it was read."""
     return add_provided(write_own_fields(block), None if isinstance(block, CompactionBlock) else block.provided, FORMAT)
 
 

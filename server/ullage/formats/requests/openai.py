@@ -132,8 +132,7 @@ def is_part(block: Block) -> TypeGuard[TextBlock | ImageBlock | ResourceBlock]:
 
 
 def write_part(block: TextBlock | ImageBlock | ResourceBlock) -> dict[str, Any]:
-    """Returns a text, an image or a document as a part of a user's message, in the shape of the Chat Completions
-    API."""
+    """Returns a text, an image or a document as a part of a user's message of the Chat Completions API."""
     match block:
         case TextBlock():
             written: dict[str, Any] = {"type": "text", "text": block.text}

@@ -27,8 +27,7 @@ FORMAT = "openai-responses"
 
 
 class ResponsesRequest(Struct, frozen=True, kw_only=True):
-    """The fields of a request to OpenAI's Responses API that follow from the conversation. `instructions` is None
-    without a system prompt."""
+    """What follows from the conversation of a request to OpenAI's Responses API. `instructions` may be None."""
 
     instructions: str | None
     input: list[dict[str, Any]]
@@ -87,8 +86,7 @@ def _stretches(
 
 
 def write_turn(turn: Turn) -> Iterator[dict[str, Any]]:
-    """Yields a turn as items. Calls and results are items of their own; text, images and documents between them become
-    message items."""
+    """Yields a turn as items. Calls and results are items of their own, what is between them message items."""
     if turn.given is not None:
         yield from turn.given
         return

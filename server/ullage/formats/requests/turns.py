@@ -90,8 +90,7 @@ def is_own_kind(block: Block, format_name: str) -> bool:
 
 
 def legal_name(name: str) -> str:
-    """Returns a tool's name with `_` for each character that providers refuse, cut to 64 characters; `tool` for an
-    empty name."""
+    """Returns a tool's name with `_` for each character that providers refuse, in 64 characters; `tool` for ""."""
     return _ILLEGAL.sub("_", name)[:_LONGEST_NAME] or "tool"
 
 
@@ -130,8 +129,7 @@ def _part_without_document(part: ResultPart) -> ResultPart:
 
 
 def orphan_blocks(result: ToolResultBlock) -> list[Block]:
-    """Returns a tool result whose call is not in the context as plain blocks: a line with the call's id, then the
-    content of the result."""
+    """Returns a result whose call is not in the context as plain blocks: the call's id, then the content."""
     call = clean_text(result.tool_use_id)
     return [TextBlock(text=f"[Result of tool call {call}, which is not in this context]"), *result.content]
 
@@ -422,8 +420,7 @@ class _Pairing:
 
 
 def _results_first(turns: Sequence[Turn]) -> list[Turn]:
-    """Returns the turns with given results before the notices of edits, because a result must follow its
-    call at once."""
+    """Moves given results before the notices of edits: a result must follow its call at once."""
     ordered: list[Turn] = []
     for turn in turns:
         at = len(ordered)
@@ -458,8 +455,7 @@ def _merge(turns: Iterable[Turn]) -> list[Turn]:
 
 
 def _without_trailing_thinking(turn: Turn) -> Turn:
-    """Returns the turn without thinking at its end, because Anthropic refuses an assistant message that ends in
-    thinking."""
+    """Returns the turn without thinking at its end, in which Anthropic refuses that an assistant message ends."""
     if turn.given is not None:
         return turn
     content = list(turn.content)
@@ -469,8 +465,7 @@ def _without_trailing_thinking(turn: Turn) -> Turn:
 
 
 def _strip_end(turn: Turn) -> Turn:
-    """Returns the turn without white space at its end, because Anthropic refuses a final assistant message that ends in
-    it."""
+    """Returns the turn without white space at its end, which Anthropic refuses in a final assistant message."""
     last = turn.content[-1] if turn.content else None
     if turn.given is not None or not isinstance(last, TextBlock):
         return turn

@@ -98,8 +98,7 @@ class Branches:
         self.tip = message_id
 
     def compact(self, edit_id: str, kept: Iterable[str] = ()) -> None:
-        """Adds a compaction of everything up to the tip. The messages with an id in `kept` stay in the context after
-        it."""
+        """Adds a compaction of everything up to the tip. Messages with an id in `kept` stay in the context."""
         self._compactions = (*self._compactions, edit_id)
         self.add(edit_id)
         for message_id in kept:
@@ -108,8 +107,7 @@ class Branches:
             self.add(place)
 
     def edit(self, edit_id: str, message_id: str) -> str:
-        """Adds an edit of one message, which takes the place of an earlier one. Returns the id of that, or "" if there
-        is none."""
+        """Adds a new version of one message. Returns the id of the one that it replaces, or ""."""
         earlier = self._edits.get(message_id, "")
         self._edits = {**self._edits, message_id: edit_id}
         self.add(edit_id)
@@ -539,8 +537,7 @@ class TranscriptBuilder:
         return tuple(sorted(self._skipped, key=lambda skipped: skipped.line))
 
     def finish(self) -> ImportedTranscript:
-        """Returns the transcript collected so far. Raises `UnreadableTranscript` if it contains no message and no
-        summary."""
+        """Returns the transcript so far. Raises `UnreadableTranscript` if it has no message and no summary."""
         if not self._messages and not self._compactions:
             reason = next((skipped.reason for skipped in self._skipped if not skipped.expected), "it holds no message")
             raise UnreadableTranscript(
@@ -561,8 +558,7 @@ class TranscriptBuilder:
         )
 
     def _note_origin(self) -> None:
-        """Appends a `ConversationImported` if the reader has set `agent`, `version` or ids that the last such event
-        lacks."""
+        """Appends a `ConversationImported` if the reader has set what the last such event lacks."""
         origin = ConversationImported(
             format=self._format,
             agent=self.agent,
@@ -643,8 +639,7 @@ class PieceReader:
         self._add(Role.USER, [block] if call else content, message_id, time)
 
     def end(self) -> str:
-        """Adds the message of the pieces so far to the builder. Returns its id, or an empty string if there are no
-        pieces."""
+        """Adds the message of the pieces so far to the builder. Returns its id, or "" if there are no pieces."""
         role, content = self._role, self._content
         self._role, self._content = None, []
         if role is None or not content:

@@ -149,8 +149,7 @@ class ChatReader:
                 self._builder.skip(index, f"message {index} has no known role: {role!r}", expected=False)
 
     def add(self, message: JsonObject, timestamp: int = 0) -> str:
-        """Adds one message; `timestamp` is Unix milliseconds. Returns its id, or an empty string if its role is unknown
-        and nothing was added."""
+        """Adds one message; `timestamp` is Unix milliseconds. Returns its id, or "" if its role is unknown."""
         role = ROLES.get(as_text(message.get("role")))
         if role is None:
             return ""
@@ -177,14 +176,12 @@ class ChatReader:
 
 
 def read_parts(content: Any) -> tuple[ResultPart, ...]:
-    """Converts a message's `content`, a text or a list of parts, to content blocks. A part of unknown type becomes a
-    text block of its JSON."""
+    """Converts a message's `content` to content blocks. A part of unknown type becomes a text of its JSON."""
     return _read_each(content, _read_part)
 
 
 def read_arguments(arguments: Any) -> JsonObject:
-    """Returns a tool call's arguments as an object. Text that isn't a JSON object is returned under the key
-    `arguments`."""
+    """Returns a call's arguments as an object; text that isn't one under the key `arguments`."""
     if isinstance(arguments, dict):
         return as_object(arguments)
     text = as_text(arguments)
@@ -233,8 +230,7 @@ def _read_call(call: JsonObject) -> ToolUseBlock:
 
 
 def _read_thinking(message: JsonObject) -> list[Block]:
-    """Returns the reasoning that gateways add to a message: LiteLLM's `thinking_blocks`, or else DeepSeek's
-    `reasoning_content`."""
+    """Returns the reasoning that gateways add: LiteLLM's `thinking_blocks`, or DeepSeek's `reasoning_content`."""
     blocks = [block for block in read_blocks(message.get("thinking_blocks")) if isinstance(block, ThinkingBlock)]
     text = as_text(message.get("reasoning_content"))
     return [*blocks] if blocks else [ThinkingBlock(thinking=text)] if text else []
@@ -260,8 +256,7 @@ def _read_part(item: Any) -> ResultPart:
 
 
 def read_image_url(url: str) -> ImageBlock:
-    """Returns an image block for a URL. A base64 `data:` URL becomes the block's media type and data; any other URL is
-    kept."""
+    """Returns an image block for a URL. A base64 `data:` URL becomes media type and data."""
     head, comma, data = url.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
         return ImageBlock(media_type=head.removeprefix("data:").removesuffix(";base64") or "image/png", data=data)
@@ -274,8 +269,7 @@ def image_url(block: ImageBlock) -> str:
 
 
 def read_file(file: JsonObject) -> ResourceBlock | None:
-    """Returns the document of a part's `filename` and `file_data`. Returns None if it holds no PDF, or only the id of
-    an uploaded file."""
+    """Returns the document of a part. Returns None if it holds no PDF, or only an uploaded file's id."""
     read = read_image_url(as_text(file.get("file_data")))
     if read.data is None or read.media_type != PDF:
         return None
@@ -299,8 +293,7 @@ class PartReader:
         self._open: dict[str, list[str]] = {}
 
     def read(self, content: Any) -> list[Block]:
-        """Converts a message's content: a text, a part, or a list of both. A part of unknown kind becomes a text block
-        of its JSON."""
+        """Converts a text, a part, or a list of both. A part of unknown kind becomes a text of its JSON."""
         items = as_list(content) if isinstance(content, list) else [content]
         return [block for item in items for block in self._read(item)]
 
@@ -407,8 +400,7 @@ class ItemReader:
         self.flush()
 
     def add(self, item: JsonObject, timestamp: int = 0) -> bool:
-        """Adds one item; `timestamp` is Unix milliseconds. Returns False if its type is unknown and nothing was
-        added."""
+        """Adds one item; `timestamp` is Unix milliseconds. Returns False, and adds nothing, for an unknown type."""
         kind = item_type(item)
         if kind == "message" and item.get("role") == "assistant":
             self._extend(Role.ASSISTANT, read_parts(item.get("content")), item, timestamp)

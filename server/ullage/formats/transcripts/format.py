@@ -69,8 +69,7 @@ class Ends(Protocol):
 
 
 def from_end(lines: Iterator[bytes], decoder: msgspec.json.Decoder[LastLine]) -> Iterator[tuple[LastLine, bytes]]:
-    """Yields lines (`Ends.last`), each decoded and as it is. Ends before one that is not written to its end, or is of
-    another shape."""
+    """Yields lines (`Ends.last`), decoded and raw, up to one that is incomplete or of another shape."""
     try:
         for raw in lines:
             yield decoder.decode(raw), raw
@@ -140,8 +139,7 @@ def incremental(
     *,
     reads_folders: bool = False,
 ) -> Format:
-    """Returns a format that can be read while a program is still writing it. Its `read` reads all records of a file
-    with `reader`."""
+    """Returns a format that can be read while it is written. Its `read` reads a whole file with `reader`."""
 
     def read(document: Document) -> ImportedTranscript:
         builder = TranscriptBuilder(name, document.name)

@@ -55,8 +55,7 @@ _OWN_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking", "imag
 
 
 def _is_anthropic(document: Document) -> bool:
-    """Returns whether the file is a list of messages, or a request object with one, that only Anthropic's API could
-    have."""
+    """Returns whether the file is a list of messages, or a request with one, as only Anthropic's API has it."""
     request = as_object(document.value)
     messages = as_objects(_raw_messages(document.value))
     if not messages or not all(message.get("role") in tuple(Role) for message in messages):
@@ -143,8 +142,7 @@ def _is_litellm(document: Document) -> bool:
 
 
 def _read_litellm(document: Document) -> ImportedTranscript:
-    """Reads one logged request: its model, tools and messages, then the answer and its usage. Raises
-    `UnreadableTranscript` if there is no message."""
+    """Reads one logged request, its answer and usage. Raises `UnreadableTranscript` if there is no message."""
     builder = TranscriptBuilder("litellm-log", document.name)
     log = as_object(document.value)
     response = as_object(log.get("response"))
@@ -191,8 +189,7 @@ class Header(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def write_ullage(header: Header, records: tuple[Record, ...]) -> bytes:
-    """Returns the export of a session as JSONL. `records` is its whole log, including the records inherited by a
-    fork."""
+    """Returns the export of a session as JSONL. `records` is its whole log, with those that a fork inherits."""
     # The struct omits default values, but the version must be written always.
     first = {**msgspec.to_builtins(header), "ullage": header.ullage}
     return b"".join(msgspec.json.encode(line) + b"\n" for line in (first, *records))
@@ -399,13 +396,8 @@ TAU_BENCH = Format(name="tau-bench", matches=_is_tau_bench, read=_read_tau_bench
 _CACHE_EXCLUDED = {"anthropic"}
 
 
-def _is_trae(document: Document) -> bool:
-    return isinstance(as_object(document.value).get("llm_interactions"), list)
-
-
 def _read_trae(document: Document) -> ImportedTranscript:
-    """Reads all interactions: the new messages of each request, then its response and usage. Raises
-    `UnreadableTranscript` if there is no message."""
+    """Reads all interactions: new messages, response and usage. Raises `UnreadableTranscript` without a message."""
     builder = TranscriptBuilder("trae", document.name)
     trajectory = as_object(document.value)
     builder.title = as_text(trajectory.get("task")).strip().partition("\n")[0][:200]
@@ -481,4 +473,8 @@ def _convert(usage: JsonObject, provider: str) -> Usage:
     )
 
 
-TRAE = Format(name="trae", matches=_is_trae, read=_read_trae)
+TRAE = Format(
+    name="trae",
+    matches=lambda document: isinstance(as_object(document.value).get("llm_interactions"), list),
+    read=_read_trae,
+)

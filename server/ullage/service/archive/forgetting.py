@@ -17,9 +17,8 @@ from ullage.agents.discovery import Wanted, is_in, kept_path, rows_at
 from ullage.agents.table import AGENTS
 from ullage.formats.parsing import parse_lines
 from ullage.model.errors import NotFound, SessionNotFound
-from ullage.service.archive.naming import find_session
+from ullage.service.archive.naming import SubAgents, find_session
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.sub_agents import SubAgents
 from ullage.service.ports.agent_files import KeptConversation, Originals
 from ullage.service.ports.store import ALL_SESSIONS, ImportedSession, SessionInfo, SessionStore
 from ullage.service.sessions import delete_session

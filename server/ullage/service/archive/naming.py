@@ -1,10 +1,16 @@
-"""What users type for a session, a message or an edit: its id, the beginning of its id, or a message's number; and the
-conversations of coding agents on this machine, each with the stored session that was imported from it.
-"""
+"""What users type for a session, a message, an edit or an original: its id, the beginning of its id, or a message's
+number; the conversations of coding agents on this machine, each with the stored session that was imported from it;
+and which sessions are sub-agents'.
+
+Sub-agents' sessions are left out where one conversation is chosen or few are listed, except one whose parent is not
+stored: nothing else would show its work."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
+from itertools import islice
+from typing import Self
 
 from msgspec import Struct
 
@@ -13,11 +19,11 @@ from ullage.model.errors import EditNotFound, MessageNotFound, NotFound, Session
 from ullage.model.message import index_of
 from ullage.service.conversation.conversation import Conversation, read_entries
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.store import SessionStore
+from ullage.service.ports.store import ImportedSession, SessionInfo, SessionStore
 
 # Every id that Ullage makes for a session begins with this; users may leave it out.
 _SESSION_PREFIX = "s_"
-# Candidates that an error lists.
+# What an error lists at the most.
 _LISTED = 5
 
 
@@ -60,8 +66,7 @@ def find_message(conversation: Conversation, name: str) -> str:
 
 
 def find_edit(conversation: Conversation, name: str) -> str:
-    """Returns the id of the one edit, undone or not, whose id is `name` or begins with it. Raises `EditNotFound` if no
-    edit or several edits fit."""
+    """Returns the one edit whose id is `name` or begins with it, undone or not. Raises `EditNotFound`."""
     ids = [info.id for info in conversation.transcript.edits]
     known = f"its edits are {', '.join(ids)}" if ids else "it has no edits"
     return _only_one(EditNotFound, "edit", name, ids, f"no edit {name!r} in session {conversation.id}: {known}")
@@ -82,8 +87,7 @@ def _ambiguous(what: str, name: str, candidates: Iterable[str], count: int) -> s
 
 
 class Listed(Struct, frozen=True, kw_only=True):
-    """A conversation that was found on this machine. `session_id` is the id of the stored session that was imported
-    from it last, or None."""
+    """A conversation found on this machine, with the stored session that was last imported from it, or None."""
 
     found: Found
     session_id: str | None
@@ -108,10 +112,80 @@ def with_sessions(workspace: Workspace, discovery: Discovery) -> Listing:
 
 
 def _with_sessions(store: SessionStore, found: Sequence[Found]) -> Iterator[Listed]:
-    """Yields each conversation with the id of its stored session, if there is one. They are matched by the format and
-    the agent's own id of the conversation."""
+    """Yields each conversation with its stored session, matched by format and the agent's own id."""
     sessions: dict[tuple[str, str], str] = {}
     for imported in store.imported() if found else ():
         sessions.setdefault((imported.format, imported.origin_id), imported.session_id)
     for one in found:
         yield Listed(found=one, session_id=sessions.get((one.format, one.origin_id)) if one.origin_id else None)
+
+
+class SubAgents:
+    """The sub-agents' conversations among sessions that were imported. `imported` has the last created first; of
+    several sessions that were imported from one conversation, the last created is the parent."""
+
+    def __init__(self, imported: Sequence[ImportedSession]) -> None:
+        by_origin: dict[tuple[str, str], str] = {}
+        for one in imported:
+            by_origin.setdefault((one.agent, one.origin_id), one.session_id)
+        self._parents: dict[str, str] = {}
+        self._nameless: set[str] = set()
+        for one in imported:
+            if not one.is_sub_agent:
+                continue
+            if not one.parent_id:
+                self._nameless.add(one.session_id)
+            elif parent := by_origin.get((one.agent, one.parent_id)):
+                self._parents[one.session_id] = parent
+
+    @classmethod
+    def of(cls, store: SessionStore) -> Self:
+        """Returns the sub-agents' sessions of a store. Raises `StoreError`."""
+        return cls(store.imported())
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The sessions that are left out: their parent is stored, or the agent does not say which it is."""
+        return frozenset({*self._parents, *self._nameless})
+
+    def shown_under(self, session_id: str) -> str | None:
+        """Returns the session under which a sub-agent's is shown, or None if it is shown by itself."""
+        return self._parents.get(session_id)
+
+    def list_parents(self, store: SessionStore, cwd: str | None, limit: int) -> Sequence[SessionInfo]:
+        """Returns sessions as `list_main` does, without those that are shown under another one."""
+        return _list(store, self._parents.keys(), cwd, limit, 0)
+
+    def children(self, session_id: str) -> list[str]:
+        """Returns the sessions that are shown under this one: its sub-agents', and theirs, each once."""
+        found: list[str] = []
+        new = [session_id]
+        while new:
+            # Files that name each other as parents are damaged, but must not hang a list.
+            new = [child for child, parent in self._parents.items() if parent in new and child not in found]
+            new = [child for child in new if child != session_id]
+            found += new
+        return found
+
+
+def list_main(store: SessionStore, cwd: str | None, limit: int, offset: int = 0) -> tuple[SessionInfo, ...]:
+    """Returns sessions as `SessionStore.list` does, without those of sub-agents that are left out and without those
+    that have neither a message nor a title: editors start a session when they open. Raises `StoreError`."""
+    return _list(store, SubAgents.of(store).left_out, cwd, limit, offset)
+
+
+def _list(
+    store: SessionStore, left_out: AbstractSet[str], cwd: str | None, limit: int, offset: int
+) -> tuple[SessionInfo, ...]:
+    shown = (info for info in _all(store, cwd, limit + offset) if info.messages or info.title)
+    return tuple(islice((info for info in shown if info.session_id not in left_out), offset, offset + limit))
+
+
+def _all(store: SessionStore, cwd: str | None, first: int) -> Iterator[SessionInfo]:
+    """Yields the sessions of a folder, or all: at first so many are read, then twice as many."""
+    at, most = 0, first
+    while found := store.list(cwd, most, at):
+        yield from found
+        if len(found) < most:
+            break
+        at, most = at + len(found), 2 * most

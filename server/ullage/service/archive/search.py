@@ -45,9 +45,8 @@ from ullage.redaction.quoting import ARCHIVED, quoted_as_said
 from ullage.service.conversation.conversation import Conversation, Entry, read_entries
 from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.work import repeated
-from ullage.service.ports.models import ToolOutcome
+from ullage.service.ports.models import Embeds, Indexing, ToolOutcome
 from ullage.service.ports.store import ChunkId, Passage, SearchHit
-from ullage.service.ports.world import Embeds, Indexing
 
 # Passages that are put in another order: the first page of results and what may come onto it.
 MOST_PASSAGES = 50
@@ -152,8 +151,7 @@ async def _ask(asked: _Asked, texts: Sequence[str], patterns: Sequence[str]) -> 
 
 
 def _private(workspace: Environment) -> Sequence[str]:
-    """Returns the private patterns of all settings and all sessions: a passage may be of any session, and a pattern too
-    many hides no more than a word."""
+    """Returns the private patterns of all settings and sessions: a passage may be of any session."""
     settings = workspace.settings
     models = ("", *settings.models)
     patterns = [pattern for model in models for pattern in context_settings(settings, model).private_patterns]

@@ -171,8 +171,7 @@ def _entry(record: Record, edit: Edit, info: EditInfo, reverted_at: int | None) 
 
 
 def _sizes(edit: Edit) -> tuple[int, int]:
-    """Returns the tokens of the context before and after an edit, 0 if unknown. For an imported compaction they come
-    from its marker."""
+    """Returns the tokens before and after an edit, 0 if unknown; of an imported compaction as its marker says."""
     if edit.context_size_before:
         return edit.context_size_before, max(0, edit.context_size_before - edit.tokens_saved)
     block = edit.marker.compaction if isinstance(edit, CompactionEdit) else None

@@ -42,15 +42,16 @@ from ullage.model.events import (
 from ullage.model.message import Role, number_of
 from ullage.model.settings import Settings, TruncationMode
 from ullage.model.usage import Keeper, UsageSource
-from ullage.policy.alarm import after_warning, is_due
-from ullage.policy.budget import ContextBudget
-from ullage.policy.decision import (
+from ullage.policy.budget import (
     Action,
+    ContextBudget,
     Gain,
     after_failure,
     after_success,
     after_turn,
+    after_warning,
     decide,
+    is_due,
     result_tokens,
     why,
     worth_clearing,
@@ -76,8 +77,8 @@ from ullage.service.plan import (
     plan_within,
     system_ids,
 )
-from ullage.service.ports.world import Ports
-from ullage.service.summaries.write import read_ahead, tail_for, write_ahead
+from ullage.service.ports.models import Ports
+from ullage.service.summaries.by_model import read_ahead, tail_for, write_ahead
 from ullage.transcript.view import pinned_ids
 
 _log = logging.getLogger(__name__)
@@ -142,8 +143,7 @@ def _look_after(conversation: Conversation, *, answered: bool = False, by_settin
 
 
 def _is_ours(conversation: Conversation) -> bool:
-    """Returns whether Ullage's edits make the context smaller. They do not if an agent keeps the context, behind the
-    proxy or in its own files."""
+    """Returns whether Ullage's edits make the context smaller; not if an agent keeps it."""
     return conversation.transcript.agent is None and conversation.keeper is Keeper.ULLAGE
 
 
@@ -155,8 +155,7 @@ def _start(conversation: Conversation) -> None:
 
 
 def _ended(conversation: Conversation, run: asyncio.Task[None]) -> None:
-    """Begins the next preparation after a run that ended well. Logs and publishes the error of a failed run, because no
-    caller awaits the run."""
+    """Begins the next preparation after a good run. Logs and publishes the error of another: nobody awaits it."""
     if run.cancelled():
         return
     error = run.exception()
@@ -209,8 +208,7 @@ def _due(conversation: Conversation, budget: ContextBudget) -> Action:
 
 
 async def _compact(conversation: Conversation, budget: ContextBudget) -> bool:
-    """Compacts the context, and truncates it if the compaction failed or has not helped. Returns whether `shrink` must
-    look at the context again."""
+    """Compacts, and truncates if that failed or has not helped. Returns whether `shrink` must look again."""
     before, guards = conversation.used, conversation.guards
     begun = AutoCompacting(session_id=conversation.id, used=before)
     try:
@@ -241,8 +239,7 @@ async def _compact(conversation: Conversation, budget: ContextBudget) -> bool:
 
 
 async def _plan(conversation: Conversation, budget: ContextBudget, begun: list[AutoCompacting]) -> Planned:
-    """Plans a compaction, and publishes that one has `begun` at the first plan of a run: if nothing can be compacted,
-    nothing begins."""
+    """Plans a compaction. At a run's first plan publishes that it has `begun`: there is something to compact."""
     staying = firm(conversation, budget)
     limits = tail_for(conversation, automatic_limits(aimed(budget, staying)))
     planned = await plan_within(conversation, limits, EditTrigger.AUTOMATIC, staying=staying)

@@ -46,7 +46,7 @@ from ullage.service.plan import (
     plan_in_thread,
     plan_within,
 )
-from ullage.service.summaries.write import summary_request
+from ullage.service.summaries.by_model import summary_request
 
 # Each preview holds a summary and a view. Without this limit a client that never commits would fill the memory.
 _MOST_PREVIEWS = 16
@@ -131,8 +131,7 @@ def commit(conversation: Conversation, preview_id: str, text: str | None) -> App
 
 
 def pin(conversation: Conversation, message_id: str, *, pinned: bool) -> None:
-    """Pins a message of the context, or unpins it. Raises `MessageNotFound` if the message is not in the context.
-    Raises `SessionFollowed`."""
+    """Pins a message of the context, or unpins it. Raises `MessageNotFound` and `SessionFollowed`."""
     require_not_kept(conversation)
     if message_id not in conversation.projection.counts:
         raise MessageNotFound(f"no message {message_id!r} in the context; only messages in it can be pinned")
@@ -174,8 +173,7 @@ def _place(conversation: Conversation, view: CountedView, message_id: str | None
 
 
 def _keep(conversation: Conversation, previewed: Previewed) -> None:
-    """Stores a preview until it is committed. Previews that an edit made invalid are dropped, and the oldest if there
-    are more than 16."""
+    """Stores a preview until it is committed. Drops those that an edit made invalid, and the oldest above 16."""
     guards = conversation.guards
     waiting = [one for one in guards.previews.values() if one.planned.edits_seen == conversation.edits_seen]
     kept = [*waiting[1 - _MOST_PREVIEWS :], previewed]
@@ -232,8 +230,7 @@ class _Fitting(Struct, frozen=True, kw_only=True):
 
 
 class _Candidate(Struct, frozen=True, kw_only=True):
-    """A compaction that could be applied, with its summary. `after` is the number of tokens that the context would then
-    have."""
+    """A compaction that could be applied, with its summary, after which the context would have `after` tokens."""
 
     attempt: _Attempt
     planned: Planned
@@ -281,8 +278,7 @@ def _too_small(conversation: Conversation, budget: int) -> CannotFit:
 
 
 async def _best(fitting: _Fitting, budget: int) -> _Candidate | ShortenEdit | None:
-    """Returns the compaction that fills the budget best, or the edit with which all messages fit without one. Returns
-    None if nothing can be compacted."""
+    """Returns the compaction that fills the budget best, or an edit that makes it needless; None without either."""
     tried = await _tries(fitting, budget)
     if not tried:
         # Nothing can be archived, or nothing needs to be once the last messages are shortened.

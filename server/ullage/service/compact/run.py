@@ -56,7 +56,7 @@ from ullage.model.updates import (
     Meta,
     TextContent,
 )
-from ullage.policy.decision import Breaker
+from ullage.policy.budget import Breaker
 from ullage.redaction.clean import clean, redact
 from ullage.redaction.privacy import hide_text, with_texts
 from ullage.service.conversation.bus import notice, offline_summary_used
@@ -64,9 +64,8 @@ from ullage.service.conversation.conversation import Conversation, Planned
 from ullage.service.conversation.usage import require_not_kept
 from ullage.service.conversation.work import Job
 from ullage.service.plan import SUMMARIES, Attempt, finish
-from ullage.service.ports.world import CommandOutcome, ProjectFile
-from ullage.service.summaries.by_model import writes_by_model
-from ullage.service.summaries.write import SummaryProgress, summary_request, write_summary
+from ullage.service.ports.models import CommandOutcome, ProjectFile
+from ullage.service.summaries.by_model import SummaryProgress, summary_request, write_summary, writes_by_model
 from ullage.summary.summary_request import SummaryRequest
 
 _VETO_STATUS = 2
@@ -149,8 +148,7 @@ class PreCompactHook:
 
 
 def after_compaction(conversation: Conversation, edit: CompactionEdit, began: int) -> None:
-    """Starts the hook `postCompact` in the background, if the settings have one. `began` is when the compaction began,
-    in Unix milliseconds."""
+    """Starts the hook `postCompact` in the background, if there is one. `began` is Unix milliseconds."""
     command = conversation.workspace.settings.hooks.post_compact
     if command:
         given = _post(conversation, edit, conversation.workspace.ports.clock.now() - began)
@@ -240,8 +238,7 @@ class AppliedCompaction(Struct, frozen=True, kw_only=True):
 
 
 class CompactionProgress(SummaryProgress):
-    """Publishes the progress of one compaction as updates in ACP's order: in progress, summary chunks, one final
-    status."""
+    """Publishes a compaction's progress in ACP's order: in progress, summary chunks, one final status."""
 
     def __init__(self, conversation: Conversation, planned: Planned) -> None:
         super().__init__(conversation)
@@ -255,8 +252,7 @@ class CompactionProgress(SummaryProgress):
         self.conversation.emit(CompactionSummaryChunk(compaction_id=self._id, content=TextContent(text=text)))
 
     def ended(self, status: CompactionStatus, error: str | UnsetType = UNSET) -> None:
-        """Publishes that the compaction has ended without being applied. `status` is cancelled or failed, and `error`
-        the reason."""
+        """Publishes that the compaction was not applied. `status` is cancelled or failed, `error` the reason."""
         self._publish(status, error=error)
 
     def completed(self, edit: CompactionEdit) -> None:
@@ -466,8 +462,7 @@ async def compact_with_fallbacks(
 async def write_with_fallbacks(
     conversation: Conversation, planned: Planned, request: SummaryRequest, focus: str
 ) -> Summary:
-    """Returns a summary for a preview, by one summarizer after the other, as many as a compaction by hand allows.
-    Raises the last try's error."""
+    """Returns a summary for a preview, by as many summarizers as allowed. Raises the last try's error."""
     attempts = _attempts(conversation, EditTrigger.MANUAL, focus)
     while True:
         attempt, *following = attempts
@@ -493,6 +488,5 @@ def _attempts(conversation: Conversation, trigger: EditTrigger, focus: str) -> S
 
 
 def _left_after(error: UllageError, following: Sequence[Attempt]) -> Sequence[Attempt]:
-    """Returns the following tries that may still succeed after this error: only offline ones if no other
-    request to the model would help."""
+    """Returns the tries that may still succeed: only offline ones if no other request to the model would help."""
     return [attempt for attempt in following if attempt.offline] if isinstance(error, _FINAL) else following

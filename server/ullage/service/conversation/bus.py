@@ -31,7 +31,7 @@ from ullage.model.events import (
     compaction_block,
 )
 from ullage.model.updates import Meta, Notice, NoticeMeta, Severity, Update
-from ullage.service.ports.world import Listener
+from ullage.service.ports.models import Listener
 
 E = TypeVar("E", bound=ContextEvent)
 T = TypeVar("T")
@@ -91,8 +91,7 @@ class Bus:
         return _added(self._listening, _Listening(listener, session_id))
 
     def subscribe(self, kind: type[E], handler: Callable[[E], object], session_id: str | None = None) -> Unsubscribe:
-        """Subscribes a handler to events of one kind, of all sessions or of one. Returns a function that ends the
-        subscription."""
+        """Subscribes a handler to one kind of events, of all sessions or of one. Returns what ends that."""
         return _added(self._handling, _Handling(kind, cast("Callable[[Any], object]", handler), session_id))
 
     def emit(self, session_id: str, update: Update) -> None:

@@ -41,9 +41,7 @@ from ullage.model.message import BroughtBack, Message
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Update, UsageMeta
 from ullage.model.usage import HiddenPart, Keeper
-from ullage.policy.alarm import used_for_warnings
-from ullage.policy.budget import ContextBudget
-from ullage.policy.decision import Breaker
+from ullage.policy.budget import Breaker, ContextBudget, used_for_warnings
 from ullage.service.conversation.environment import Environment, Rules, beside_the_log, given_of, others_of, rules_of
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.work import Ask, Work
@@ -180,14 +178,12 @@ class Conversation:
 
     @property
     def keeper(self) -> Keeper:
-        """Who keeps the context within the window. A replayed recording has no keeper, because it must stay as it was
-        recorded."""
+        """Who keeps the context within the window. A replayed recording has no keeper: it must stay as it is."""
         return Keeper.NOBODY if self.guards.replays else self.rules.keeper
 
     @property
     def is_managed(self) -> bool:
-        """Whether automatic management is on for this session. It is off for a replayed recording, which must stay as
-        it was recorded."""
+        """Whether automatic management is on. It is off for a replayed recording, which must stay as it is."""
         return self.settings.enabled and not self.guards.replays
 
     @property
@@ -230,13 +226,11 @@ class Conversation:
             self._version = version
 
     def fold(self, records: Sequence[Record], earlier: Sequence[Record]) -> None:
-        """Folds the next records of a log that begins with `earlier` and need not be in the store yet. Nothing is
-        published or saved."""
+        """Folds the next records of a log that begins with `earlier` and need not be stored. Publishes nothing."""
         self._fold(records, self._foreseen(records, earlier))
 
     def fold_again(self, records: Sequence[Record]) -> None:
-        """Computes the projection again from the whole log, `records`, as when the session is opened. Nothing is
-        published."""
+        """Computes the projection again from the whole log, `records`. Publishes nothing."""
         self.figures = self._rules = None
         self.projection = self.workspace.project(StoredSession(records=tuple(records)), self.model)
 
@@ -256,15 +250,13 @@ class Conversation:
             self._changed(Changed(conversation=self, events=events, is_ours=False))
 
     def take_count(self, tokens: int) -> None:
-        """Takes the provider's own count of the next prompt, in tokens, as the size of the context until a usage is
-        reported. Publishes `Changed`."""
+        """Takes the provider's own count of the next prompt as the context's size. Publishes `Changed`."""
         self.projection.tracker.take_count(tokens, self.workspace.ports.clock.now())
         self.figures = None
         self._publish(())
 
     def adapt(self) -> None:
-        """Adapts to changed settings of the workspace: counts all messages again if the token counter changed, and
-        publishes `Changed`."""
+        """Adapts to changed settings: counts all again if the counter changed, and publishes `Changed`."""
         counter = self.workspace.counter(self.model)
         if counter is not self.projection.counter:
             self.projection.use_counter(counter, self.workspace.calibration(self.model))
@@ -282,8 +274,7 @@ class Conversation:
             self._held_title = self.transcript.title
 
     def publish(self) -> None:
-        """Publishes what was held back as one `Changed`, with the title if that is another one. Does nothing if nothing
-        was held back."""
+        """Publishes what was held back as one `Changed`, with the title if it has changed."""
         title, self._held_title = self._held_title, None
         if title is not None:
             renamed = SessionRenamed(title=self.transcript.title)
@@ -450,8 +441,7 @@ class Changed(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def sized(used: int, edits: Iterable[ContextEdited]) -> Iterator[ContextEdited]:
-    """Yields the edits. Those without a `context_size_before` get the size of the context before them. `used` is the
-    tokens in the context now."""
+    """Yields the edits, each with its `context_size_before`. `used` is the tokens in the context now."""
     for event in edits:
         if event.edit.context_size_before:
             yield event
@@ -485,8 +475,7 @@ class Page(Struct, frozen=True, kw_only=True):
 
 
 async def view_page(conversation: Conversation, offset: int, limit: int | None) -> Page:
-    """Returns at most `limit` messages of the view after the first `offset`; None means up to the end. Waits for a run
-    of automatic management first."""
+    """Returns at most `limit` messages of the view after the first `offset`. Waits for automatic management."""
     await conversation.settled()
     items = conversation.transcript.items
     stop = None if limit is None else offset + limit
@@ -606,8 +595,7 @@ def edits_in_force(records: Iterable[Record]) -> tuple[str, ...]:
 
 
 def read_time(timestamp: int | str) -> int:
-    """Returns a time as Unix milliseconds. A text must be ISO 8601, without a zone in UTC. Raises `InvalidRequest` for
-    another text."""
+    """Returns a time as Unix milliseconds. A text must be ISO 8601 (UTC without a zone). Raises `InvalidRequest`."""
     if isinstance(timestamp, int):
         return timestamp
     try:

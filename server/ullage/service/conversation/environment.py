@@ -33,11 +33,9 @@ from ullage.model.usage import (
     WindowSource,
 )
 from ullage.model.words import hidden_part, percent
-from ullage.policy.alarm import warns_at
-from ullage.policy.budget import ContextBudget, make_budget
+from ullage.policy.budget import ContextBudget, make_budget, warns_at
 from ullage.policy.evidence import RECENT_COMPACTIONS, Compacted, Evidence
-from ullage.policy.threshold import Finding, find_threshold, of_same_window
-from ullage.policy.window import Candidates, find_window
+from ullage.policy.threshold import Candidates, Finding, find_threshold, find_window, of_same_window
 from ullage.service.conversation.bus import Bus
 from ullage.service.conversation.projection import Projection, agent_of
 from ullage.service.ports.agent_files import (
@@ -50,16 +48,20 @@ from ullage.service.ports.agent_files import (
     no_receipts,
 )
 from ullage.service.ports.models import (
+    ContinuesSessions,
     EditorModels,
+    FollowsAgents,
+    IndexingListener,
     LinkedFiles,
     LooksUp,
     ModelLimits,
     Permissions,
+    Ports,
     ReadInEditor,
+    SearchWait,
     SessionTools,
 )
 from ullage.service.ports.store import ReadsTeam, StoredSession
-from ullage.service.ports.world import ContinuesSessions, FollowsAgents, IndexingListener, Ports, SearchWait
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter, get_counter
 from ullage.transcript.fold import Transcript
@@ -165,8 +167,7 @@ class Environment:
         return self._limits[model]
 
     def counter(self, model: str) -> TokenCounter:
-        """Returns the token counter for a model: the embedding program's own, the one for the encoding that the
-        settings name for the model, or the model's."""
+        """Returns a model's token counter: the program's own, the one of the settings' encoding, or the model's."""
         if self.own_counter is not None:
             return self.own_counter
         override = self.settings.models.get(model)
@@ -177,8 +178,7 @@ class Environment:
         return self.counter(model or self.settings.model).name
 
     def calibration(self, model: str) -> Calibration:
-        """Returns the saved calibration of a model, learned in all sessions, or the one to assume before any usage
-        report."""
+        """Returns a model's calibration, learned in all sessions, or the one to assume before any report."""
         return self.kept_calibration(model) or Calibration.prior(self.counter(model).error_share)
 
     def kept_calibration(self, model: str) -> Calibration | None:
@@ -187,16 +187,14 @@ class Environment:
         return msgspec.json.decode(kept, type=Calibration) if kept else None
 
     def keep_calibration(self, model: str, learned: Calibration) -> None:
-        """Saves the calibration of a model, unless it equals the one saved last. If the store refuses, that is
-        logged."""
+        """Saves the calibration of a model, unless it equals the last one. A store's refusal is logged."""
         if self._saved.get(model) != learned:
             with beside_the_log():
                 self.ports.store.save_calibration(model, msgspec.json.encode(learned))
                 self._saved[model] = learned
 
     def compactions(self, format_name: str) -> tuple[Compacted, ...]:
-        """Returns the saved automatic compactions of the agent that writes this transcript format, from all sessions,
-        oldest first."""
+        """Returns the saved automatic compactions of the agent of this format, from all sessions, oldest first."""
         if format_name not in self._compactions:
             self._compactions[format_name] = self._saved_compactions(format_name)
         return self._compactions[format_name]
@@ -232,8 +230,7 @@ class Environment:
         return msgspec.json.decode(kept, type=tuple[Compacted, ...]) if kept else ()
 
     def given(self, agent: Agent | None, cwd: str, model: str, definition: str = "") -> Given:
-        """Returns what the user's settings of an agent say about compaction in a folder. Nothing, if the agent is not
-        known."""
+        """Returns what the user's settings of an agent say of compaction in a folder. Nothing without an agent."""
         return _NOTHING_GIVEN if agent is None else self.ports.agent_settings(agent, cwd, model, definition)
 
     def records(self, position: int, events: Iterable[Event]) -> list[Record]:
@@ -253,8 +250,7 @@ class Environment:
         return self.project(stored, store.info(session_id).model)
 
     def project(self, stored: StoredSession, model: str) -> Projection:
-        """Returns the projection of a stored log. Its messages are counted for `model`, or for the settings' model if
-        that is empty."""
+        """Returns the projection of a stored log, counted for `model`, or for the settings' model if that is ""."""
         model = model or self.settings.model
         projection = Projection(
             self.counter(model), self.calibration(model), self.cost, self.tokenizer, self.compactions
@@ -318,8 +314,7 @@ class Rules(Struct, frozen=True, kw_only=True):
         return not changed and largest <= self.outgrown_at
 
     def at(self, evidence: Evidence) -> "Rules":
-        """Returns the rules for newer evidence that they hold for. Where an agent compacts, the point of the warning
-        follows the growth of the context."""
+        """Returns the rules for newer evidence: where an agent compacts, the warning's point follows the growth."""
         if self.budget is None or self.threshold is None or self.keeper is not Keeper.AGENT:
             return replace(self, evidence=evidence)
         budget = _approached(self.budget, self.threshold, self.settings, evidence)
@@ -377,8 +372,7 @@ def rules_of(workspace: Environment, transcript: Transcript, evidence: Evidence)
 
 
 def _whole_window(transcript: Transcript, window: KnownWindow) -> int | None:
-    """Returns the window, if the agent behind the proxy has reported its part for prompts; None if the window is
-    not such an agent's."""
+    """Returns the window if the agent behind the proxy has reported its part for prompts, else None."""
     if transcript.agent is None or window.source is not WindowSource.AGENT:
         return None
     # The table of agents takes a tenth of a server's start.
@@ -394,8 +388,7 @@ def others_of(workspace: Environment, transcript: Transcript) -> tuple[Compacted
 
 
 def given_of(workspace: Environment, transcript: Transcript) -> Given:
-    """Returns what the user's settings say of the agent whose imported conversation this is; nothing for other
-    conversations."""
+    """Returns what the user's settings say of the agent whose imported conversation this is, if it is one."""
     if transcript.origin is None:
         return Given()
     definition = transcript.origin.definition
@@ -429,8 +422,7 @@ def _approached(
 
 
 def _holder(transcript: Transcript) -> str:
-    """Returns the name of the agent that has the conversation, or `the agent` if its name is unknown. Empty if a client
-    of Ullage has the conversation."""
+    """Returns the agent's name, or `the agent`; "" if a client of Ullage has the conversation."""
     if transcript.agent is not None:
         return transcript.agent.agent
     if transcript.origin is None:

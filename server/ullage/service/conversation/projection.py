@@ -38,7 +38,7 @@ from ullage.model.events import (
 from ullage.model.json_values import JsonObject, decode_json, encode_json
 from ullage.model.message import ImageBlock, Message, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import Bill, Breakdown, HiddenKind, HiddenPart, MessageCount, Usage
-from ullage.policy.alarm import Alarm, after_update
+from ullage.policy.budget import Alarm, after_update
 from ullage.policy.evidence import Compacted, Evidence, ending
 from ullage.policy.prompt_cache import CachedPrompt
 from ullage.policy.spending import request_cost
@@ -51,8 +51,7 @@ from ullage.transcript.view import Item, touched_ids
 
 
 def agent_of(transcript: Transcript) -> Agent | None:
-    """Returns the agent that has an imported conversation. Returns None for any other conversation, and for an agent
-    that is not known."""
+    """Returns the agent that has an imported conversation; None for others, and for an unknown agent."""
     if transcript.origin is None:
         return None
     # The readers of all agents are a tenth of a server's start, and few conversations are imported.
@@ -62,8 +61,7 @@ def agent_of(transcript: Transcript) -> Agent | None:
 
 
 class ProjectionState(Struct, frozen=True, kw_only=True):
-    """The state of a projection as a snapshot stores it. `counts` are the messages' tokens by the counter named
-    `counter`."""
+    """The state of a projection in a snapshot. `counts` are the messages' tokens by the counter `counter`."""
 
     transcript: TranscriptState
     tracker: TrackerState
@@ -238,8 +236,7 @@ class Projection:
         return isinstance(edit, CompactionEdit) and edit.by_agent and not self.transcript.is_reverted(edit.id)
 
     def _reattached(self) -> int | None:
-        """Returns the tokens of the files that the agent adds again when it compacts the present context, or None if
-        that is not known."""
+        """Returns the tokens of the files that the agent adds again when it compacts now; None if unknown."""
         origin, agent = self.transcript.origin, agent_of(self.transcript)
         if origin is None or agent is None:
             return None
@@ -261,8 +258,7 @@ class Projection:
         return ending(seen, origin.version, self.transcript.model, knows_files=carried is not None)
 
     def _change_model(self, model: str) -> None:
-        """Adapts the tracker to another model. The last usage stays the basis of the figure if both models have the
-        same tokenizer."""
+        """Adapts the tracker to another model. The last usage stays the basis if the tokenizer is the same."""
         if self._tokenizer(model) == self._tokenizer(self.transcript.model):
             self.tracker.change_model()
         else:
@@ -428,8 +424,7 @@ def counting_work(message: Message) -> int:
 
 
 def text_size(message: Message) -> int:
-    """Returns the bytes of text in a message: its texts, resources, tool calls and results. An image is taken for as
-    many as have its tokens."""
+    """Returns the bytes of text in a message. An image is taken for as many as have its tokens."""
     size = 0
     for block in message.content:
         for part in block.content if isinstance(block, ToolResultBlock) else (block,):

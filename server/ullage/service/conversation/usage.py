@@ -16,8 +16,7 @@ from ullage.model.settings import Notices
 from ullage.model.updates import Cost, FollowedFrom, Level, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
 from ullage.model.usage import CURRENCY, Bill, GoodMoment, Hidden, HiddenKind, HiddenPart, Keeper, Nearness, Remark
 from ullage.model.words import percent
-from ullage.policy.alarm import calls_left, level, nearness
-from ullage.policy.budget import passed
+from ullage.policy.budget import calls_left, level, nearness, passed
 from ullage.policy.prompt_cache import idle_compaction, prompt_cache, prompt_usage
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Rules
@@ -253,8 +252,7 @@ def usage_update(conversation: Conversation) -> UsageUpdate | SessionInfoUpdate:
 
 
 def conversation_cost(conversation: Conversation) -> Cost | UnsetType:
-    """Returns the cost of the session so far. Unset before the first usage report, and if the price of any request is
-    unknown."""
+    """Returns the session's cost so far. Unset before the first report, or without the price of a request."""
     bill = conversation.projection.bill
     if bill.amount is None or bill == _NO_BILL:
         return UNSET
@@ -267,8 +265,7 @@ def publish_usage(conversation: Conversation) -> None:
 
 
 def publish_change(changed: Changed) -> None:
-    """Publishes a conversation's new title, and its present figures unless only events changed that change no
-    figure."""
+    """Publishes a new title, and the present figures unless the events change no figure."""
     for event in changed.events:
         if isinstance(event, SessionRenamed):
             changed.conversation.emit(SessionInfoUpdate(title=event.title))

@@ -157,8 +157,7 @@ class Work:
             raise SessionBusy(job.value.format(self._session_id))
 
     async def wait(self, ask: Ask) -> None:
-        """Waits until no job runs for which the request must wait by the work table. Raises `SessionBusy` if a job that
-        runs then refuses the request."""
+        """Waits until no job runs that the request must wait for. Raises `SessionBusy` if one refuses it."""
         while any(self._jobs(ask, Rule.WAIT)):
             # The end of the job, not of its task: the task of a compaction by hand may continue with other work.
             ended = asyncio.get_running_loop().create_future()
@@ -181,8 +180,7 @@ class Work:
 
     @contextmanager
     def during(self, job: Job) -> Generator[None]:
-        """Marks the job as running in the current task while the block runs. Raises `SessionBusy` if a job of this
-        kind runs already."""
+        """Marks the job as running in this task for the block. Raises `SessionBusy` if one of its kind runs."""
         if job in self._running:
             raise SessionBusy(job.value.format(self._session_id))
         self._running[job] = asyncio.current_task()
@@ -205,8 +203,7 @@ class Work:
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[bool]:
-        """Waits until no other turn runs, and makes later turns wait while the `with` block runs. Yields False if the
-        prompt was dismissed while it waited."""
+        """Waits for other turns and holds back later ones for the block. Yields False if the prompt was dismissed."""
         place = _Place()
         self._places.append(place)
         try:
@@ -226,8 +223,7 @@ class Work:
             self._cancel(job)
 
     async def close(self) -> None:
-        """Cancels every running job except appends, dismisses the waiting prompts, and returns when the running turn
-        has ended."""
+        """Cancels running jobs except appends, dismisses the waiting prompts, and waits for the turn's end."""
         for place in self._places:
             place.dismissed = True
         self._again.clear()

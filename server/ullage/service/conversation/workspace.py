@@ -15,8 +15,8 @@ from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.usage import publish_change
 from ullage.service.conversation.work import repeated
+from ullage.service.ports.models import Ports
 from ullage.service.ports.store import StoredSession, StoreNews
-from ullage.service.ports.world import Ports
 
 log = logging.getLogger(__name__)
 
@@ -42,8 +42,7 @@ class Workspace(Environment):
         return tuple(self._open.values())
 
     def open(self, session_id: str) -> Conversation:
-        """Returns the conversation of a session, loaded if it is not open, and up to date with the store. Raises
-        `SessionNotFound`."""
+        """Returns the conversation of a session, up to date with the store. Raises `SessionNotFound`."""
         self.take_news()
         conversation = self._open.get(session_id)
         if conversation is None:
@@ -141,8 +140,7 @@ class Workspace(Environment):
             self._open[session_id].work.cancel()
 
     async def end(self, session_id: str) -> None:
-        """Closes a session: cancels its work, waits for its prompt turn to end, and drops it from memory. Does nothing
-        if it is not open."""
+        """Closes a session: cancels its work, waits for its turn to end, and drops it from memory, if it is open."""
         if session_id in self._open:
             await self._open[session_id].work.close()
             self.drop(session_id)
@@ -153,8 +151,7 @@ class Workspace(Environment):
             await self.end(conversation.id)
 
     def drop(self, session_id: str) -> None:
-        """Cancels the work of a session and drops the session from memory at once, without waiting for the work to
-        end."""
+        """Cancels a session's work and drops it from memory at once, without waiting."""
         self.open_folders.pop(session_id, None)
         conversation = self._open.pop(session_id, None)
         if conversation is not None:
@@ -171,8 +168,7 @@ class Workspace(Environment):
         self.learn_limits()
 
     def learn_limits(self) -> None:
-        """Looks the limits of models up again, because settings or the editor's models have changed. Every open
-        conversation adapts to them."""
+        """Looks the limits of models up again, after a change of what they follow from. All conversations adapt."""
         self._limits.clear()
         for conversation in self.conversations:
             conversation.adapt()
@@ -211,8 +207,7 @@ class Follower:
         return repeated(self._step, _EVERY)
 
     def look(self) -> None:
-        """Folds and publishes what other processes have appended to open sessions since the last check. A session that
-        was deleted is closed. Raises `StoreError`."""
+        """Folds and publishes what other processes have appended to open sessions. Raises `StoreError`."""
         version = self._workspace.ports.store.version()
         self._workspace.take_news()
         if version == self._version:

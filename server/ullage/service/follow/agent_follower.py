@@ -19,12 +19,12 @@ from ullage.agents.discovery import DATABASES
 from ullage.model.errors import InputError, NotFound, SessionNotFound, StoreError
 from ullage.model.events import WindowReported
 from ullage.model.usage import FollowedRow
+from ullage.service.archive.naming import list_main
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import ENDED, FollowedFile
 from ullage.service.follow.keep_originals import OriginalsKeeper
 from ullage.service.follow.rows import LiveRows, ended, row_of
-from ullage.service.follow.sub_agents import list_main
 from ullage.service.ports.agent_files import AgentPorts, Changes, FoundFile, Mark, ReadFile, ReadFiles
 
 # Seconds between two writes of the list. What is not in it when the process dies is read again.
@@ -175,8 +175,7 @@ class _Followed:
         self.is_touched, self.due = True, max(now, self.looked + self.pause)
 
     def wait_for_word(self, now: float, since: float) -> None:
-        """Sets the time of the next look, after one at the time `now`: when it has changed, when it settles, or when
-        it is over."""
+        """Sets the time of the next look after `now`: when it has changed, when it settles, or when it is over."""
         dues = [self.changed + enough for enough in _SETTLES if self.settled < enough]
         dues += [self.shown_again] if self.is_unshown else []
         due = min([*dues, self.changed + max(_QUIET, since) + _LOOK_EVERY])
@@ -400,8 +399,7 @@ class AgentFollower:
                 look.result()
 
     def _stays(self, found: FoundFile, followed: _Followed, now: float) -> bool:
-        """Returns whether a file that was read and has a row is as it was, and has not to settle: then it is looked at
-        later."""
+        """Returns whether a read file with a row is as it was and settled: then it is looked at later."""
         followed.looked = now
         if followed.is_unshown or followed.noted is not (mark := followed.file.mark) or followed.settles(now):
             return False
@@ -518,8 +516,7 @@ class AgentFollower:
         self._processes_at = asyncio.get_running_loop().time() + pause
 
     def _drop_deleted(self) -> None:
-        """Ends following the files whose sessions were deleted, here or by another process. `find` finds them again
-        when they change."""
+        """Ends following files whose sessions were deleted. `find` finds them again when they change."""
         store = self._workspace.ports.store
         try:
             version = store.version()
@@ -552,8 +549,7 @@ class AgentFollower:
         return FollowedFile(self._workspace, self._ports.files, found, self._ports.readings)
 
     def _learn_window(self, found: FoundFile, conversation: Conversation) -> bool:
-        """Records the window that the agent says to its status line, if its file doesn't say the same. Returns whether
-        it was recorded."""
+        """Records the window that the agent says to its status line, if its file doesn't. Returns whether it did."""
         origin = conversation.transcript.origin
         window = self._ports.told((origin and origin.origin_id) or found.origin_id)
         if window is None or window == conversation.projection.evidence.said:
@@ -653,8 +649,7 @@ class AgentFollower:
             followed.is_unkept = True
 
     def _resume(self, found: FoundFile, followed: _Followed) -> bool:
-        """Shows a conversation whose file has not changed since an earlier process read it. Returns whether that is
-        so; otherwise the file is to be read."""
+        """Shows a conversation whose file is as an earlier process read it. Returns False if it must be read."""
         known = self._read.take(found) if followed.file.mark is None else None
         if known is None:
             return False

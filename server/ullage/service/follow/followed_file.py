@@ -33,15 +33,6 @@ from ullage.model.events import (
 from ullage.model.usage import UsageSource
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.imports import (
-    before_open_results,
-    continue_import,
-    ends_with_newest,
-    imagine_import,
-    import_or_continue,
-    missing_from,
-    project_transcript,
-)
 from ullage.service.ports.agent_files import (
     Appended,
     FoundFile,
@@ -55,6 +46,15 @@ from ullage.service.ports.agent_files import (
     ReadFile,
     Replaced,
     TranscriptFiles,
+)
+from ullage.service.sessions import (
+    before_open_results,
+    continue_import,
+    ends_with_newest,
+    imagine_import,
+    import_or_continue,
+    missing_from,
+    project_transcript,
 )
 
 log = logging.getLogger(__name__)
@@ -92,8 +92,7 @@ class ReadingOfFile:
         self._is_taken = False
 
     async def take(self) -> ReadOn | None:
-        """Returns the reading that an earlier process has kept, the first time that it is asked for; None if there is
-        none that holds. Raises `StoreError`."""
+        """Returns, once, the reading that an earlier process has kept, or None if none holds. Raises `StoreError`."""
         readings = None if self._is_taken else self._readings
         self._is_taken = True
         known = await asyncio.to_thread(readings.read, self._found) if readings else None
@@ -112,8 +111,7 @@ class ReadingOfFile:
         return ReadOn(reading=reading, conversation=conversation, mark=known.mark, title=known.title)
 
     async def keep(self, one: ReadOn) -> None:
-        """Keeps a reading if the file has grown much since it was last kept. A failure is logged: it only costs
-        work."""
+        """Keeps a reading if the file has grown much since the last. A failure is logged: it only costs work."""
         offset = one.mark.offset
         if self._readings is None or offset - self._kept < max(_WORTH, self._kept // _GROWN):
             return
@@ -167,8 +165,7 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 
 class FollowedFile:
-    """A followed file. `conversation` is its session, or None while the file holds no message. `look` is called by one
-    task at a time."""
+    """A followed file. `conversation` is its session, None while it holds no message. For one task at a time."""
 
     def __init__(
         self, workspace: Workspace, files: TranscriptFiles, found: FoundFile, readings: KeptReadings | None = None
@@ -283,8 +280,7 @@ class FollowedFile:
         return Seen(changed=changed, more=self._is_behind)
 
     async def _growth(self) -> Growth:
-        """Returns what has happened to the file. A file that can't be read isn't read again before it has changed. A
-        database may only have been locked."""
+        """Returns what has happened to the file. An unreadable one is read again when it changes, or was locked."""
         path, mark, origin_id = self._found.path, self._mark, self._found.origin_id
         if mark is not None and mark.offset >= 0 and self._files.size(path) <= mark.offset + _AT_ONCE:
             return self._files.read_on(path, mark, origin_id, pieces=self._pieces)
@@ -381,8 +377,7 @@ class FollowedFile:
         return await self._import(transcript)
 
     async def read_all(self) -> None:
-        """Reads the file to its end, and takes what it holds as complete. Raises `InvalidRequest` if the file can't be
-        read, and `StoreError`."""
+        """Reads the file to its end, as complete. Raises `InvalidRequest` if it can't be read, and `StoreError`."""
         while (await self.look()).more:
             pass
         await self.settle(self._files.quiet_for(self._found.path))
@@ -466,8 +461,7 @@ class FollowedFile:
         return keeps
 
     def _missing(self, conversation: Conversation, more: tuple[Event, ...]) -> tuple[Event, ...] | None:
-        """Returns those of these events, which follow what was read, that the session lacks. Returns None if it has
-        other messages there."""
+        """Returns those of these next events that the session lacks; None if it has other messages there."""
         if more and conversation.transcript.messages != self._held:
             found = missing_from(self._workspace.ports.store, conversation.id, self._read, more)
             if found is None:
@@ -573,8 +567,7 @@ async def _project_end(
 
 
 async def read_conversation(workspace: Workspace, files: TranscriptFiles, found: FoundFile) -> Conversation | None:
-    """Reads a file into its session. Returns its conversation; None if it has no message. Raises `InputError` if it
-    can't be read, and `StoreError`."""
+    """Reads a file into its session. Returns None without a message. Raises `InputError` and `StoreError`."""
     file = FollowedFile(workspace, files, found)
     await file.read_all()
     return file.conversation

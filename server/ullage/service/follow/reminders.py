@@ -80,8 +80,7 @@ class Reminders:
         self._told: set[str] = set()
 
     def take(self, row: FollowedRow) -> None:
-        """Tells what is due of a conversation that is new or has changed, and what becomes due while it stays as it
-        is. To be called on the event loop."""
+        """Tells what is due of a new or changed conversation, now and while it stays so. For the event loop."""
         if waiting := self._timers.pop(row.session_id, None):
             waiting.cancel()
         if self._workspace.settings.notices is not Notices.DESKTOP:

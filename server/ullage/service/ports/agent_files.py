@@ -122,8 +122,7 @@ class OwnFiles(Protocol):
     """Knows the files in which coding agents on this machine keep their conversations. Never raises."""
 
     def path_of(self, path: str) -> str:
-        """Returns the path under which an agent keeps the file or folder `path`, or "" if no agent keeps it. Blocks
-        while it looks through the agents' folders."""
+        """Returns the path under which an agent keeps `path`, or "". Blocks while it looks through folders."""
         ...
 
     def has(self, path: str) -> bool:
@@ -157,8 +156,7 @@ class FindChanged(Protocol):
     """Finds transcripts that continue."""
 
     def __call__(self, seconds: float, paths: Collection[str] | None = None) -> Sequence[FoundFile]:
-        """Returns the transcripts that changed in the last `seconds`, those of sub-agents last. With `paths`, those in
-        these files alone."""
+        """Returns the transcripts changed in the last `seconds`, sub-agents' last. `paths`: in these alone."""
         ...
 
 
@@ -269,13 +267,11 @@ class KeptReadings(Protocol):
     """The readings of files, kept next to one store. Methods may be called from any thread."""
 
     def read(self, found: FoundFile) -> KeptReading | None:
-        """Returns the reading of a file; None if it is missing, damaged, or of another version of Ullage, which might
-        read the file differently."""
+        """Returns the reading of a file; None if missing, damaged, or of another version of Ullage."""
         ...
 
     def write(self, reading: KeptReading) -> None:
-        """Keeps a reading in place of an earlier one of the same file. The oldest readings go if there are many. Raises
-        `StoreError` if that fails."""
+        """Keeps a reading in place of the file's earlier one. The oldest go if there are many. Raises `StoreError`."""
         ...
 
 
@@ -298,8 +294,7 @@ class ReadFiles(Protocol):
     """The list of the files that were read whole into one store. Only the process that follows writes it."""
 
     def read(self) -> Sequence[ReadFile]:
-        """Returns the list; an empty one if it is missing, damaged, or of another version of Ullage, which might read
-        the files differently."""
+        """Returns the list; empty if missing, damaged, or of another version of Ullage."""
         ...
 
     def write(self, files: Sequence[ReadFile]) -> None:
@@ -350,8 +345,7 @@ class RemovesTraces(Protocol):
     """Removes what is kept of an agent's session outside the store of sessions."""
 
     def __call__(self, agent_session_id: str, path: str, /) -> None:
-        """Removes what belongs to the session to which its agent gave this id, in the agent's file at `path`, but not
-        what the archive has."""
+        """Removes what belongs to the session in the agent's file at `path`, but not what the archive has."""
         ...
 
     def remove_kept(self, agent_session_id: str, path: str, /) -> None:
@@ -497,8 +491,7 @@ class Originals(Protocol):
     def read(self, version_id: int) -> Iterator[bytes]: ...
 
     def stats(self) -> Mapping[str, tuple[int, ...]]:
-        """Returns what the operating system said of each file that was kept as a whole, and of those that were removed,
-        by path."""
+        """Returns the status of each file that was kept as a whole, and of those that were removed, by path."""
         ...
 
     def conversations(self) -> tuple[KeptConversation, ...]:

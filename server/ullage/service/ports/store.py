@@ -139,28 +139,23 @@ class SessionStore(Protocol):
         ...
 
     def append(self, session_id: str, records: Sequence[Record]) -> None:
-        """Appends all records to the session's log, or none. Raises `ConcurrentAppend` if the first position is not the
-        next one of the log."""
+        """Appends all records or none. Raises `ConcurrentAppend` if the first position is not the log's next."""
         ...
 
     def open(self, session_id: str) -> StoredSession:
-        """Returns the snapshot and the records after it, or all records if there is no snapshot. A fork does not
-        inherit snapshots."""
+        """Returns the snapshot and the records after it, or all records. A fork does not inherit snapshots."""
         ...
 
     def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
-        """Returns the records of the log with `start <= position < stop`, inherited ones included. `stop` None means up
-        to the end."""
+        """Returns the records with `start <= position < stop` (None: the end), inherited ones too."""
         ...
 
     def read_apart(self, session_id: str) -> tuple[Record, ...]:
-        """Returns all records of the log, inherited ones included. Any thread may call it: a long log takes half a
-        second."""
+        """Returns all records, inherited ones too. Any thread may call it: a long log takes half a second."""
         ...
 
     def find_message(self, session_id: str, message_id: str) -> Record | None:
-        """Returns the record that appended the message with this id, an inherited one included, or None if there is no
-        such message."""
+        """Returns the record that appended the message with this id, also an inherited one, or None."""
         ...
 
     def find_index(self, session_id: str, message_id: str) -> int | None:
@@ -191,8 +186,7 @@ class SessionStore(Protocol):
         ...
 
     def list(self, cwd: str | None = None, limit: int = 100, offset: int = 0) -> tuple[SessionInfo, ...]:
-        """Returns the listed sessions, last changed first: at most `limit` after the first `offset`. If `cwd` is given,
-        only those with exactly this folder."""
+        """Returns at most `limit` listed sessions after `offset`, last changed first; with `cwd`, of that folder."""
         ...
 
     def find_ids(self, prefix: str, limit: int = 100) -> tuple[str, ...]:
@@ -200,8 +194,7 @@ class SessionStore(Protocol):
         ...
 
     def sessions_with(self, message_id: str) -> tuple[str, ...]:
-        """Returns the ids of the listed sessions that have appended a message with this id, last created first.
-        Inherited messages do not count."""
+        """Returns the listed sessions that have themselves appended a message with this id, last created first."""
         ...
 
     def imported(self) -> tuple[ImportedSession, ...]:
@@ -255,8 +248,7 @@ class SessionStore(Protocol):
         ...
 
     def save_vectors(self, model: str, vectors: Mapping[ChunkId, bytes]) -> None:
-        """Keeps vectors of chunks. The oldest of a store are dropped above a bound, and a message's with the message.
-        May be called from any thread."""
+        """Keeps vectors of chunks, the oldest up to a bound, as long as their messages. For any thread."""
         ...
 
     def own_settings(self) -> tuple[Mapping[str, Any], ...]:
@@ -264,8 +256,7 @@ class SessionStore(Protocol):
         ...
 
     def version(self) -> int:
-        """Returns a number that changes when another process, or another opening of the store in this one, writes to
-        it."""
+        """Returns a number that changes when another process, or another opening of the store here, writes to it."""
         ...
 
     def load_calibration(self, model: str) -> bytes | None:

@@ -24,8 +24,7 @@ from ullage.service.ports.store import (
     StoredSession,
     StoreNews,
 )
-from ullage.store.offline.catching_up import CaughtUp, catch_up
-from ullage.store.offline.local_copy import LocalCopy, open_copy
+from ullage.store.offline.local_copy import CaughtUp, LocalCopy, catch_up, open_copy
 from ullage.store.store_copy import same_records
 from ullage.store.table_store import TableStore
 from ullage.store.tables.copied_rows import SessionRow
@@ -85,8 +84,7 @@ def _copy_after(remote: TableStore, local: LocalCopy, row: SessionRow, end: int)
 
 
 def _end_here(remote: TableStore, local: LocalCopy, row: SessionRow) -> int:
-    """Returns the position of the last record here that is the server's, too. Deletes what isn't, as after the server
-    was restored from a backup."""
+    """Returns the last position here that is the server's, too. Deletes what isn't, as after a restored backup."""
     last = local.last_own(row.session_id)
     if last is None:
         return -1
@@ -231,8 +229,7 @@ class Upkeep:
                 log.info("Could not close a lost connection: %s", error)
 
     def _ask_for_files(self, remote: TableStore) -> None:
-        """Has the conversations copied that agents write on this machine: without the server they would be imported as
-        new ones."""
+        """Has agents' conversations copied: without the server they would be imported as new ones."""
         try:
             imported = remote.imported()
         except UllageError as error:

@@ -23,7 +23,7 @@ def read_address(address: str) -> str:
     if ":" in parts.netloc.rpartition("@")[0] or "password" in options:
         raise InvalidRequest(PASSWORD_REFUSED)
     is_chosen = {"sslmode", "service"} & {*options} or {"PGSSLMODE", "PGSERVICE"} & {*os.environ}
-    if not is_chosen and not all(map(_is_local, _hosts(parts, options))):
+    if not is_chosen and not all(one in _LOCAL or one.startswith(("/", "@")) for one in _hosts(parts, options)):
         options |= {"sslmode": "verify-full"} | ({} if "sslrootcert" in options else {"sslrootcert": "system"})
     query = urlencode(options, quote_via=quote)
     return f"{parts.scheme}://{parts.netloc}{parts.path}" + (f"?{query}" if query else "")
@@ -43,8 +43,7 @@ def _split(address: str) -> SplitResult:
 
 
 def _hosts(parts: SplitResult, options: Mapping[str, str]) -> Iterator[str]:
-    """Yields the hosts that libpq tries, from the address, else from the environment. Several are separated by
-    commas."""
+    """Yields the hosts that libpq tries, of the address, else of the environment, separated by commas."""
     yield from (options.get("host") or ",".join(_named(parts)) or os.environ.get("PGHOST", "")).split(",")
     yield from (options.get("hostaddr") or os.environ.get("PGHOSTADDR", "")).split(",")
 
@@ -53,7 +52,3 @@ def _named(parts: SplitResult) -> list[str]:
     """Returns the hosts in the address, without their ports. An IPv6 address is in brackets."""
     places = parts.netloc.rpartition("@")[2].split(",")
     return [place[1:].partition("]")[0] if place.startswith("[") else place.partition(":")[0] for place in places]
-
-
-def _is_local(host: str) -> bool:
-    return host in _LOCAL or host.startswith(("/", "@"))

@@ -14,7 +14,7 @@ setting, which each query must set again.
 """
 
 from ullage.model.errors import StoreTooNew
-from ullage.store.tables.connection import Connection
+from ullage.store.tables.session_table import Connection
 
 # Tables that hold a session's rows, by its id.
 _OF_SESSIONS = ("records", "snapshots", "message_words")
@@ -287,7 +287,7 @@ _V3 = ROW_SECURITY
 
 # Append one record or several, of which the first has the position `first`, if they continue the session's log, and
 # return whether they did. One statement, so that an append is one round trip. The keys are those of the locks in
-# `transactions.py`: each statement of a function sees what was committed before it, and so what others wrote while a
+# `postgres_store.py`: each statement of a function sees what was committed before it, and so what others wrote while a
 # lock was waited for. Lists take psycopg several times as long as single values, and most appends are of one record.
 _INSERT_AFTER = """
         PERFORM pg_advisory_xact_lock_shared(store_lock), pg_advisory_xact_lock(session_lock);

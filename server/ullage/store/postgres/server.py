@@ -161,8 +161,7 @@ log = logging.getLogger(__name__)
 
 
 def unavailable(server: str, remedy: str) -> StoreUnavailable:
-    """Returns the error for a store, or a team's archive, that cannot be used. `remedy` continues the sentence that the
-    server begins."""
+    """Returns the error for a store, or archive, that cannot be used. `remedy` continues the sentence."""
     return StoreUnavailable(f"{server} {remedy}")
 
 

@@ -12,7 +12,7 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from ullage.store.search.word_index import WantedRows
-from ullage.store.tables.connection import Rows, packed
+from ullage.store.tables.session_table import Rows, packed
 
 # A part of an expression: a token in quotes, perhaps as a beginning, or a word between tokens.
 _PART = re.compile(r'"([^"]*)"( \*)?|AND|OR')
@@ -95,8 +95,7 @@ class TextIndex(SharedSql):
         self.execute("DELETE FROM message_vocabulary WHERE word = ANY(?) AND rows <= 0", (words,))
 
     def _count(self, tokens: Mapping[int, str], changed: Rows, sign: int) -> None:
-        """Adds the rows that were changed, each with its workspace, to the numbers of rows by token, or takes them
-        away. `tokens` are those of each row."""
+        """Adds the changed rows, each with its workspace, to the numbers of rows by token, or takes them away."""
         counts: dict[str, Counter[str]] = {}
         for row_id, workspace in changed:
             counts.setdefault(workspace, Counter()).update((_ANY_TOKEN, *tokens[row_id].split()))

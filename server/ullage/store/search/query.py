@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from ullage.model.errors import InvalidRequest
 from ullage.model.message import Role
 from ullage.store.search.word_index import Counts, Name, WordIndex, fold, joined_names, places, plain_name, stem
-from ullage.store.tables.connection import storable
+from ullage.store.tables.session_table import storable
 
 # More words make a search slow and no better.
 MAX_WORDS = 40
@@ -366,14 +366,12 @@ def says_time(text: str) -> bool:
 
 
 def says_number(text: str) -> bool:
-    """Returns whether a text has a number, as digits or as a word. A name before a colon at its beginning is not
-    looked at."""
+    """Returns whether a text has a number in digits or words, not in a name before a colon at its beginning."""
     return _SAYS_NUMBER.search(text, len(speaker_label(text))) is not None
 
 
 def speaker_label(text: str) -> str:
-    """Returns the name of who speaks with which a text begins ("Maria" in "Maria: I am back"), empty if it begins
-    otherwise."""
+    """Returns the speaker with which a text begins ("Maria" in "Maria: I am back"), or ""."""
     match = _LABEL.match(text)
     return match[1] if match else ""
 

@@ -61,8 +61,7 @@ from ullage.store.search.word_index import (
     save_vectors,
     stem,
 )
-from ullage.store.tables.connection import marks, unpacked
-from ullage.store.tables.session_table import lineage, require_session
+from ullage.store.tables.session_table import lineage, marks, require_session, unpacked
 
 # Rows that are fetched by the rare words of a query: each takes about a microsecond. The common words are counted in
 # what these find.
@@ -303,8 +302,7 @@ def _score_rows(connection: WordIndex, query: Query, terms: Terms, scope: Scope,
 
 
 def _best_rows(connection: WordIndex, scores: Mapping[int, float], most: int) -> list[int]:
-    """Returns the `most` rows with the highest scores, best first; of those with the same words the shorter ones are
-    better."""
+    """Returns the `most` rows of the highest scores, best first; of the same words the shorter ones."""
     best = nlargest(most, scores, key=lambda row: (scores[row], row))
     lengths = connection.row_lengths(best)
     shortened = {row: scores[row] / (1 + max(0, lengths[row] - _SHORT) / _LONG) for row in best}

@@ -30,8 +30,7 @@ from msgspec import Struct
 from ullage.model.events import MessageAppended
 from ullage.model.message import Block, Message, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.service.ports.store import ChunkId
-from ullage.store.tables.connection import Connection, decode_event, event_name, marks, storable, unpacked
-from ullage.store.tables.session_table import lineage
+from ullage.store.tables.session_table import Connection, decode_event, event_name, lineage, marks, storable, unpacked
 
 # Characters of one block that are indexed, half from its head and half from its tail. This covers everything that a
 # tool usually returns, while a pasted log of megabytes neither doubles the store nor stalls the search that indexes it.
@@ -48,8 +47,7 @@ def message_text(message: Message) -> str:
 
 
 def chunks(text: str) -> Iterator[tuple[int, int]]:
-    """Yields the start and the stop of each chunk of a text: about `CHUNK_CHARS` characters, in whole lines if
-    possible."""
+    """Yields start and stop of a text's chunks: about `CHUNK_CHARS` characters, in whole lines if possible."""
     start = 0
     while start < len(text):
         stop = start + CHUNK_CHARS
@@ -173,8 +171,7 @@ def read_name(token: str) -> Name:
 
 
 def joined_names(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the names that consist of these words: without joints (humps count as none), and with the joints that
-    programmers use inside a name."""
+    """Returns names of these words: without joints (or humps), and with those that programmers use."""
     return tuple(dict.fromkeys(joint.join(parts) for joint in ("", "_", "-")))
 
 
@@ -247,8 +244,7 @@ class WordIndex(Connection, Protocol):
         ...
 
     def insert_rows(self, rows: Sequence[tuple[int, int, str]], /) -> None:
-        """Writes rows: their ids, the ids of the records whose messages they are of, and their tokens joined by
-        spaces."""
+        """Writes rows: their ids, their messages' record ids, and their tokens joined by spaces."""
         ...
 
     def delete_rows(self, rows: Sequence[tuple[int, str]], /) -> None:
@@ -282,8 +278,7 @@ class WordIndex(Connection, Protocol):
         ...
 
     def words_beginning(self, beginnings: Sequence[str], limit: int, /) -> list[list[str]]:
-        """Returns for each beginning, letters of ASCII, at most `limit` tokens that begin so, in alphabetical order.
-        Some may be tokens of deleted rows alone."""
+        """Returns at most `limit` tokens for each beginning, in order. Some may be of deleted rows alone."""
         ...
 
     def count_matches(self, expressions: Sequence[str], most: int, /) -> list[int]:
@@ -339,8 +334,7 @@ def chunk_tokens(payload: bytes) -> list[str]:
 
 
 def insert_rows(connection: WordIndex, messages: Iterable[tuple[int, Sequence[str]]]) -> None:
-    """Writes rows for messages, each given as its record's id with the tokens of its chunks. The caller must hold a
-    write transaction."""
+    """Writes rows for messages: record's ids with their chunks' tokens. Needs a write transaction."""
     made = [*messages]
     further = {record_id: len(tokens) - 1 for record_id, tokens in made if len(tokens) > 1}
     first = connection.further_rows(sum(further.values())) if further else 0

@@ -1,34 +1,36 @@
-"""The catalogue: every conversation of an agent that is known on this machine, what is followed now, and which files
-were read to their end, in `STORE.catalogue.db`.
+"""The catalogue, `STORE.catalogue.db`: every conversation of an agent that is known on this machine, what is followed
+now, which files were read and how far; what the user has answered and has Ullage forget, what agents said to their
+status lines, and what hooks gave back. `quick_catalogue.py` writes what hooks and status lines write.
 
 What can be read again from the agents' files is made again where another version of Ullage has written it. What agents
-and users have said (`NOTES_TABLES`) is kept. A file that is damaged is replaced.
+and users have said (`NOTES_TABLES`) is kept. A file that is damaged is replaced."""
 
-Earlier versions of Ullage had the same in other files next to the store. They are taken over and removed whenever the
-catalogue is opened and one of them is there: an earlier version may still run.
-"""
-
-import shutil
 import sqlite3
+import time
 import weakref
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from hashlib import sha256
 from operator import attrgetter
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from ullage import __version__
 from ullage.agents.discovery import DATABASES, kept_path
 from ullage.agents.table import compact_command, short_name
-from ullage.bounds import OWN_FILE, read_plain
 from ullage.host.side_files import CATALOGUE, beside
-from ullage.model.usage import FollowedRow, LiveSessions
-from ullage.service.ports.agent_files import GivenBack, ReadFile
+from ullage.model.errors import StoreError
+from ullage.model.json_values import as_object
+from ullage.model.usage import FollowedRow, LiveSessions, RateLimit
+from ullage.model.usage_report import rate_limits_of
+from ullage.policy.spending import PaidRequest
+from ullage.service.ports.agent_files import FoundFile, GivenBack, KeptReading, ReadFile
 from ullage.store.sqlite.database import connected, make_file, overwrite_deleted, transaction
-from ullage.store.sqlite.quick_catalogue import QUICK_TABLES, add_receipt_to
+from ullage.store.sqlite.quick_catalogue import QUICK_TABLES
 from ullage.store.sqlite.sqlite_errors import reporting
 
 # The tables that are kept when a catalogue of another version is made again; see the README.
@@ -38,71 +40,6 @@ NOTES_TABLES = (
     "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL, at INTEGER NOT NULL) "
     "WITHOUT ROWID",
 )
-_FORGOTTEN, _KEEPING, _TOLD, _GIVEN = ".forgotten.json", ".keeping.json", ".statusline", ".given"
-# What the last two held is read again.
-_OLD = (_FORGOTTEN, _KEEPING, _TOLD, _GIVEN, ".readings", ".read.json")
-
-
-class _Forgotten(Struct, frozen=True):
-    times: dict[str, int]
-
-
-class _Keeping(Struct, frozen=True):
-    keep: bool
-    at: int
-
-
-class _Window(Struct, frozen=True):
-    context_window_size: int | None = None
-
-
-class _Said(Struct, frozen=True):
-    context_window: _Window | None = None
-
-
-def has_old(store: Path) -> bool:
-    """Returns whether one of the files is next to the store at `store`."""
-    return any(beside(store, name).exists() for name in _OLD)
-
-
-def take_over(store: Path, catalogue: sqlite3.Connection) -> None:
-    """Takes the files over into the catalogue, as far as they can be read, and removes them. What the catalogue has
-    already is newer. Raises `sqlite3.Error`."""
-    with transaction(catalogue, "IMMEDIATE"):
-        with suppress(OSError, OverflowError, msgspec.MsgspecError):
-            known = msgspec.json.decode(read_plain(beside(store, _FORGOTTEN), OWN_FILE), type=_Forgotten)
-            catalogue.executemany("INSERT OR IGNORE INTO forgotten VALUES (?, ?)", known.times.items())
-        with suppress(OSError, OverflowError, msgspec.MsgspecError):
-            answer = msgspec.json.decode(read_plain(beside(store, _KEEPING), OWN_FILE), type=_Keeping)
-            catalogue.execute("INSERT OR IGNORE INTO facts VALUES ('keep', ?, ?)", (int(answer.keep), answer.at))
-        for file in _files(beside(store, _TOLD), ".json"):
-            with suppress(OSError, OverflowError, msgspec.MsgspecError):
-                said, at = read_plain(file, OWN_FILE), file.stat().st_mtime_ns // 1_000_000
-                window = msgspec.json.decode(said, type=_Said).context_window
-                size = window and window.context_window_size
-                row = file.stem, at, size if size and size > 0 else None, said
-                catalogue.execute("INSERT OR IGNORE INTO told VALUES (?, ?, ?, ?)", row)
-        for file in _files(beside(store, _GIVEN), ".jsonl"):
-            held = "SELECT 1 FROM receipts WHERE agent_session_id = ? AND receipt = ?"
-            for line in read_plain(file, OWN_FILE).splitlines():
-                with suppress(OverflowError, msgspec.MsgspecError):
-                    at = msgspec.json.decode(line, type=GivenBack).at
-                    # Another process may take them over at the same time.
-                    if not catalogue.execute(held, (file.stem, line)).fetchone():
-                        add_receipt_to(catalogue, file.stem, at, line)
-    for name in _OLD:
-        old = beside(store, name)
-        if old.is_dir() and not old.is_symlink():
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            with suppress(OSError):
-                old.unlink()
-
-
-def _files(folder: Path, ending: str) -> Iterator[Path]:
-    with suppress(OSError):
-        yield from sorted(file for file in folder.iterdir() if file.name.endswith(ending) and file.is_file())
-
 
 # The version of the tables; a catalogue with another one is made again. The columns are described in the README.
 _VERSION = 6
@@ -216,11 +153,10 @@ class KnownConversation(FollowedRow, frozen=True, kw_only=True):
 
 class CatalogueFile:
     """The file of the catalogue next to the store at `store`. Only the user may read it. It is made when it is first
-    written, or when there is something to take over from an earlier version."""
+    written."""
 
     def __init__(self, store: Path) -> None:
         self.path = beside(store, CATALOGUE)
-        self.store = store
         self._watched: sqlite3.Connection | None = None
         # The file of that connection, and its version when it was last seen.
         self._identity: tuple[int, int] | None = None
@@ -230,10 +166,8 @@ class CatalogueFile:
     def to_read(self) -> Generator[sqlite3.Connection | None]:
         """Opens the catalogue to read it; None if there is none. Raises `sqlite3.Error` and `OSError`."""
         if not self.path.exists():
-            if not has_old(self.store):
-                yield None
-                return
-            make_file(self.path)
+            yield None
+            return
         with closing(self._open()) as catalogue:
             yield catalogue
 
@@ -257,10 +191,7 @@ class CatalogueFile:
         try:
             status = self.path.stat()
         except OSError:
-            if not has_old(self.store):
-                return None
-            make_file(self.path)
-            status = self.path.stat()
+            return None
         identity = status.st_dev, status.st_ino
         if self._watched is None or identity != self._identity:
             self.close()
@@ -281,7 +212,7 @@ class CatalogueFile:
 
     def _open(self) -> sqlite3.Connection:
         try:
-            catalogue = connected(self.path, _prepare)
+            return connected(self.path, _prepare)
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise
@@ -289,10 +220,7 @@ class CatalogueFile:
             for ending in ("", "-wal", "-shm"):
                 self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
             make_file(self.path)
-            catalogue = connected(self.path, _prepare)
-        if has_old(self.store):
-            take_over(self.store, catalogue)
-        return catalogue
+            return connected(self.path, _prepare)
 
 
 class InCatalogue:
@@ -331,7 +259,7 @@ class SqliteCatalogue(InCatalogue):
     def remove(self, path: str, agent_session_id: str) -> None:
         """Removes all that there is of the conversation to which its agent gave this id, in the file at `path`, but
         that it is to be forgotten, so that no byte of it stays in the catalogue. Raises `StoreUnavailable`."""
-        if not self._file.path.exists() and not has_old(self._file.store):
+        if not self._file.path.exists():
             return
         with self._file.to_write() as catalogue:
             catalogue.execute(
@@ -394,8 +322,7 @@ class FollowedNow(InCatalogue):
 
 
 def forgotten_key(path: str, origin_id: str) -> str:
-    """Returns what names a conversation among those that are to be forgotten. `path` is that of its file or its
-    database."""
+    """Returns the name of a conversation that is to be forgotten. `path` is its file's or database's."""
     return f"{path}\n{origin_id}" if path.endswith(DATABASES) else path
 
 
@@ -490,3 +417,182 @@ def _conversation_of_row(row: tuple[Any, ...]) -> KnownConversation:
     command, takes_focus = compact_command(agent)
     known |= {"agent_short": short_name(agent), "compact_command": command, "takes_focus": takes_focus}
     return msgspec.convert(known, KnownConversation, strict=False)
+
+
+# Readings that are kept, and bytes of them. A reading takes up to a third of its file, and only the files that continue
+# need theirs: a user has few of these at once.
+_MOST_READINGS, _READINGS_BYTES = 200, 64 << 20
+# Conversations in the list. Those that would be read again because they are not in it were forgotten first.
+_MOST_FORGOTTEN = 5_000
+_KEEP = "keep"
+# Milliseconds for which it is known what the user was told.
+_TOLD_KEPT = 30 * 86_400_000
+
+
+class SqliteReadings(InCatalogue):
+    """How far large files were read (see `KeptReadings`)."""
+
+    def read(self, found: FoundFile) -> KeptReading | None:
+        """Returns the reading of a file, as `KeptReadings.read` describes."""
+        select = "SELECT reading FROM readings WHERE path = ? AND origin_id = ? AND by = ?"
+        with suppress(msgspec.DecodeError):
+            for (data,) in self._file.select(select, str(found.path), found.origin_id, __version__):
+                return msgspec.msgpack.decode(data, type=KeptReading)
+        return None
+
+    def write(self, reading: KeptReading) -> None:
+        """Keeps a reading as `KeptReadings.write`, unless it has no room by itself. Raises `StoreUnavailable`."""
+        data = msgspec.msgpack.encode(reading)
+        if len(data) > _READINGS_BYTES:
+            return
+        with self._file.to_write() as catalogue:
+            insert = "INSERT OR REPLACE INTO readings VALUES (?, ?, ?, ?, ?)"
+            catalogue.execute(insert, (reading.path, reading.origin_id, __version__, time.time_ns(), data))
+            room, number = _READINGS_BYTES, 0
+            select = "SELECT path, origin_id, length(reading) FROM readings ORDER BY at DESC"
+            for path, origin_id, size in catalogue.execute(select).fetchall():
+                room, number = room - size, number + 1
+                if room < 0 or number > _MOST_READINGS:
+                    catalogue.execute("DELETE FROM readings WHERE path = ? AND origin_id = ?", (path, origin_id))
+
+
+class SqliteTold(InCatalogue):
+    """What agents have said to their status lines (see `ToldWindow`). Methods may be called from any thread."""
+
+    def __init__(self, store: Path) -> None:
+        super().__init__(store)
+        self._lock = Lock()
+        self._catalogue: sqlite3.Connection | None = None
+        self._windows: dict[str, int] = {}
+        self._limits: dict[str, tuple[RateLimit, ...]] = {}
+
+    def __call__(self, origin_id: str) -> int | None:
+        """Returns the window, in tokens, of the conversation with this id of its agent. Returns None if the agent has
+        not said it. Takes microseconds if the catalogue has not changed."""
+        return self.windows().get(origin_id)
+
+    def windows(self) -> Mapping[str, int]:
+        """Returns the windows, in tokens, by the agents' own ids of the conversations, as they are now."""
+        with self._lock, suppress(sqlite3.Error, OSError):
+            self._look()
+        return self._windows
+
+    def rate_limits(self, origin_id: str) -> tuple[RateLimit, ...]:
+        """Returns what the agent said last of the limits of the user's subscription in the conversation with this id of
+        its agent. Takes microseconds if the catalogue has not changed."""
+        with self._lock, suppress(sqlite3.Error, OSError):
+            catalogue = self._look()
+            if catalogue and origin_id not in self._limits:
+                select = "SELECT said FROM told WHERE agent_session_id = ?"
+                row = catalogue.execute(select, (origin_id,)).fetchone()
+                self._limits[origin_id] = _rate_limits(row[0]) if row else ()
+        return self._limits.get(origin_id, ())
+
+    def _look(self) -> sqlite3.Connection | None:
+        if catalogue := self._file.changed():
+            self._catalogue, self._limits = catalogue, {}
+            select = "SELECT agent_session_id, window FROM told WHERE window IS NOT NULL"
+            self._windows = dict(catalogue.execute(select))
+        return self._catalogue
+
+
+def _rate_limits(said: bytes) -> tuple[RateLimit, ...]:
+    try:
+        limits = rate_limits_of(as_object(msgspec.json.decode(said)))
+    except (msgspec.DecodeError, RecursionError):
+        return ()
+    return tuple(RateLimit(name=name, percent=percent, until=until) for name, percent, until in limits)
+
+
+class Receipts(InCatalogue):
+    """What hooks gave back."""
+
+    def __call__(self, agent_session_id: str, /) -> tuple[GivenBack, ...]:
+        """Returns those of the session with this id of its agent, the oldest first. What can't be read is left out."""
+        select = "SELECT receipt FROM receipts WHERE agent_session_id = ? ORDER BY receipt_id"
+        rows = self._file.select(select, agent_session_id) if agent_session_id else ()
+        return tuple(receipt for (data,) in rows if (receipt := _receipt(data)) is not None)
+
+
+def _receipt(data: bytes) -> GivenBack | None:
+    try:
+        return msgspec.json.decode(data, type=GivenBack)
+    except msgspec.MsgspecError:
+        return None
+
+
+_CostParts = tuple[tuple[bool, tuple[PaidRequest, ...]], ...]
+
+
+class ReadCosts(InCatalogue):
+    """What the requests of conversations cost by the list `prices`, as far as their files were read for it."""
+
+    def __init__(self, store: Path, prices: str) -> None:
+        super().__init__(store)
+        self._by = f"{__version__} {prices}"
+
+    def read(self, places: Collection[str]) -> Mapping[str, tuple[tuple[int, ...], _CostParts]]:
+        """Returns the conversations at these places: the `stat` of the file when it was read, and the requests of each
+        of its conversations, which may be a sub-agent's."""
+        with suppress(sqlite3.Error, OSError, ValueError, zlib.error), self._file.to_read() as catalogue:
+            select = "SELECT place, stat, requests FROM costs WHERE by = ?"
+            rows = catalogue.execute(select, (self._by,)) if catalogue else ()
+            return {
+                place: (tuple(map(int, stat.split())), msgspec.msgpack.decode(zlib.decompress(data), type=_CostParts))
+                for place, stat, data in rows
+                if place in places
+            }
+        return {}
+
+    def write(self, place: str, stat: tuple[int, ...], parts: _CostParts) -> None:
+        """Notes what a file cost. Without it, the file is read again the next time."""
+        data = zlib.compress(msgspec.msgpack.encode(parts), 1)
+        with suppress(StoreError), self._file.to_write() as catalogue:
+            row = place, " ".join(map(str, stat)), self._by, data
+            catalogue.execute("INSERT OR REPLACE INTO costs VALUES (?, ?, ?, ?)", row)
+
+
+class ToldOnce(InCatalogue):
+    """What the user was told already."""
+
+    def __call__(self, key: str) -> bool:
+        """Returns whether nobody has asked for this key in 30 days. If the catalogue can't be written, returns True."""
+        now = time.time_ns() // 1_000_000
+        with suppress(StoreError), self._file.to_write() as catalogue:
+            catalogue.execute("DELETE FROM facts WHERE name LIKE 'told %' AND at < ?", (now - _TOLD_KEPT,))
+            # A digest, so that nothing of a conversation that is to be forgotten stays.
+            name = f"told {sha256(key.encode()).hexdigest()[:32]}"
+            return catalogue.execute("INSERT OR IGNORE INTO facts VALUES (?, 1, ?)", (name, now)).rowcount == 1
+        return True
+
+
+class Keeping(InCatalogue):
+    """Whether the user wants agents' files kept in the archive next to the store at `store`, which is asked once."""
+
+    @property
+    def wanted(self) -> bool | None:
+        """Whether the user wants files kept; None before the first answer."""
+        rows = self._file.select("SELECT value FROM facts WHERE name = ?", _KEEP)
+        return bool(rows[0][0]) if rows else None
+
+    def answer(self, *, keep: bool) -> None:
+        """Notes the answer, which a process that follows reads at its next start. Raises `StoreUnavailable`."""
+        with self._file.to_write() as catalogue:
+            at = time.time_ns() // 1_000_000
+            catalogue.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (_KEEP, int(keep), at))
+
+
+class ForgottenList(InCatalogue):
+    """The conversations that the user has Ullage forget: their files are not read again until they change. It has no
+    text of them."""
+
+    def read(self) -> Mapping[str, int]:
+        """Returns the times at which conversations were forgotten, in Unix milliseconds, by `forgotten_key`."""
+        return dict(self._file.select("SELECT key, at FROM forgotten"))
+
+    def add(self, path: str, origin_id: str, at: int) -> None:
+        """Adds a conversation. Raises `StoreUnavailable`."""
+        with self._file.to_write() as catalogue:
+            catalogue.execute("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", (forgotten_key(path, origin_id), at))
+            oldest = "SELECT key FROM forgotten ORDER BY at DESC LIMIT -1 OFFSET ?"
+            catalogue.execute(f"DELETE FROM forgotten WHERE key IN ({oldest})", (_MOST_FORGOTTEN,))

@@ -40,8 +40,7 @@ def default_path() -> Path:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Opens the store's file and returns a connection to it. Makes the file and its folders if they are missing, and
-    brings its tables up to date."""
+    """Returns a connection to the store's file, which is made if missing, with its tables up to date."""
     check_file(path)
     make_file(path)
     return connected(path, lambda connection: _prepare(connection, path))
@@ -299,8 +298,7 @@ def _ask_sqlite(path: Path, how: str) -> _Stamp:
 
 
 def make_file(path: Path) -> None:
-    """Makes an empty file that only the user may read, and its folders, if they are missing. Raises `OSError`, also if
-    the file may not be written."""
+    """Makes an empty file for the user alone, and its folders, if missing. Raises `OSError` if it can't be written."""
     # A thread that finds the file may lock it. So none finds it before it is closed.
     with _making:
         path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)

@@ -7,9 +7,12 @@ processes: without them several processes would damage the file, so it is not us
 """
 
 import errno
+import mmap
 import os
 import sqlite3
+import subprocess
 import sys
+import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
@@ -73,8 +76,7 @@ def lacks_shared_memory(error: Exception) -> bool:
 
 
 def leave_log(path: Path) -> None:
-    """Gives a database a rollback journal, also one whose write-ahead log was begun on another file system. Raises
-    `sqlite3.Error`."""
+    """Gives a database a rollback journal, also if its log was begun elsewhere. Raises `sqlite3.Error`."""
     with closing(sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None)) as connection:
         # A process that has the file for itself keeps the index of the log in its own memory.
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -84,9 +86,6 @@ def leave_log(path: Path) -> None:
 def _shares_memory(folder: Path) -> bool:
     """Returns whether processes can share memory by files in a folder. SQLite finds out only after it has begun a log,
     which another process may then find."""
-    import mmap  # noqa: PLC0415  (only a new file needs these imports)
-    import tempfile  # noqa: PLC0415
-
     # Not every such file system keeps a file that has no name.
     with tempfile.NamedTemporaryFile(dir=folder) as file:
         file.truncate(mmap.PAGESIZE)
@@ -126,8 +125,6 @@ def _require_locks(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _ask(command: list[str]) -> bytes:
-    import subprocess  # noqa: PLC0415  (few systems need it)
-
     try:
         return subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False).stdout.strip()
     except subprocess.TimeoutExpired:

@@ -31,7 +31,7 @@ from ullage.store.sqlite.database import (
 )
 from ullage.store.sqlite.sqlite_errors import reporting, unavailable
 from ullage.store.table_store import TableStore
-from ullage.store.tables.connection import Connection, packed
+from ullage.store.tables.session_table import Connection, packed
 
 # Pages that are merged in one transaction, which other writers wait for: some milliseconds.
 _MERGED = 500
@@ -200,8 +200,7 @@ class Fts5Transactions:
 
 
 def _levels(index: WordIndex) -> int:
-    """Returns the number of levels of the index: in the record of its structure, the number of seven bits a byte after
-    four bytes."""
+    """Returns the levels of the index: in its structure record, a number of seven bits a byte after four bytes."""
     (structure,) = index.execute("SELECT block FROM message_words_data WHERE id = 10").fetchone()
     levels = 0
     for byte in structure[4:]:
@@ -342,7 +341,7 @@ def open_to_read(path: Path | None = None) -> Generator[SqliteStore]:
     SQLite cannot read a database in WAL mode without writing next to it. Raises `StoreTooNew` or `StoreUnavailable`.
     """
     path = path or default_path()
-    if path.exists() and _is_writable(path):
+    if path.exists() and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
         with open_store(path) as store:
             yield store
         return
@@ -351,10 +350,6 @@ def open_to_read(path: Path | None = None) -> Generator[SqliteStore]:
         _copy(path, copy)
         with open_store(copy) as store:
             yield store
-
-
-def _is_writable(path: Path) -> bool:
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def _copy(path: Path, copy: Path) -> None:

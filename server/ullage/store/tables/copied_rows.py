@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ullage.model.errors import ConcurrentAppend
-from ullage.store.tables.connection import Connection, storable, unpacked
+from ullage.store.tables.session_table import Connection, storable, unpacked
 
 # A record's position, timestamp, event's name, number of messages, message's id and payload. The payload is not packed.
 RecordRow = tuple[int, int, str, int, str | None, bytes]

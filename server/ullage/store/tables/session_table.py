@@ -1,10 +1,16 @@
-"""The table of sessions: which exist, what the list shows of them, their ancestry, and which records may be dropped.
-And the records of a session: its own and, for a fork, those it inherits.
+"""The tables of sessions and records: which sessions exist, what the list shows of them, their ancestry, which records
+may be dropped, and the records of a session: its own and, for a fork, those it inherits. Also what the tables need of
+a database, and how values are encoded.
+
+The statements are SQL that SQLite and PostgreSQL understand. SQLite's placeholders (`?`) and index hints (`INDEXED
+BY`) are the only parts that `postgres/text_index.py` rewrites. Events are JSON, and what SQLite keeps is compressed. A
+kept value says by its first byte what it is: JSON begins with `{`, a stream of zlib with 0x78 (RFC 1950, section 2.2).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import closing
-from typing import Any
+from typing import Any, Protocol, cast
 
 import msgspec
 from msgspec import Struct
@@ -21,8 +27,114 @@ from ullage.model.events import (
     SessionForked,
     SessionRenamed,
 )
+from ullage.model.json_values import decode_json, encode_json
 from ullage.service.ports.store import AttachedSession, ImportedSession, SessionInfo
-from ullage.store.tables.connection import Connection, decode_event, encode_event, event_name, storable
+
+
+class Rows(Protocol):
+    """The result of a statement."""
+
+    @property
+    def rowcount(self) -> int:
+        """The number of rows that the statement changed."""
+        ...
+
+    def fetchone(self) -> Any:
+        """Returns the next row as a tuple, or None after the last one."""
+        ...
+
+    def fetchall(self) -> list[Any]: ...
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterates over the remaining rows."""
+        ...
+
+
+class Stream(Protocol):
+    """The rows of a statement, one after the other."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterates over the rows."""
+        ...
+
+    def close(self) -> object:
+        """Ends the statement."""
+        ...
+
+
+class Connection(Protocol):
+    """A connection to a database, with a transaction open."""
+
+    def kept(self, value: bytes, /) -> bytes:
+        """Returns a payload or a snapshot as the database is to keep it: `packed`, unless it compresses by itself."""
+        ...
+
+    def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Rows:
+        """Runs a statement with a value for each placeholder, and returns its rows."""
+        ...
+
+    def stream(self, statement: str, values: Sequence[Any], /) -> Stream:
+        """Runs a statement and yields its rows. The connection is in use until the stream is read or closed."""
+        ...
+
+    def executemany(self, statement: str, values: Iterable[Sequence[Any]], /) -> Any:
+        """Runs a statement once for each sequence of values."""
+        ...
+
+
+def marks(values: Sized, mark: str = "?") -> str:
+    """Returns placeholders for the values: many values in one statement are faster than many statements."""
+    return ", ".join([mark] * len(values))
+
+
+# Bytes. Shorter values are many and have a twentieth of the size that longer ones save.
+_PACKED_FROM = 512
+_ZLIB = b"\x78"
+
+_DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+def encode_event(event: Event) -> bytes:
+    """Returns an event as UTF-8 JSON, half surrogate pairs included."""
+    return encode_json(event)
+
+
+def decode_event(payload: bytes) -> Event:
+    """Returns the event of a payload, also a packed one. Raises `msgspec.DecodeError` if it is none."""
+    payload = unpacked(payload)
+    try:
+        return _DECODER.decode(payload)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        return decode_json(payload, cast("type[Event]", Event))
+
+
+def packed(value: bytes, least: float = _PACKED_FROM) -> bytes:
+    """Returns a payload or a snapshot compressed if it has at least `least` bytes, otherwise as it is."""
+    # What begins as a stream would be taken for one.
+    return zlib.compress(value) if len(value) >= least or value[:1] == _ZLIB else value
+
+
+def unpacked(value: bytes) -> bytes:
+    """Returns what was given to `packed`. Raises `msgspec.DecodeError` if a compressed value is damaged."""
+    if value[:1] != _ZLIB:
+        return value
+    try:
+        return zlib.decompress(value)
+    except zlib.error as error:
+        raise msgspec.DecodeError(str(error)) from error
+
+
+def event_name(event: Event | type[Event]) -> str:
+    """Returns the name of an event or of a class of events in the store, for example `message_appended`."""
+    return str(event.__struct_config__.tag)
+
+
+def storable(text: str) -> str:
+    r"""Returns the text as SQLite accepts it: half surrogate pairs are written as escapes (`\ud83d`)."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
 
 # SQLite's largest integer: the end of a log that still grows.
 NO_END = 2**63 - 1
@@ -74,8 +186,7 @@ def read_records(connection: Connection, session_id: str, start: int, stop: int)
 
 
 def read_messages(connection: Connection, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
-    """Returns the records that appended the session's messages with `start <= index < stop`, inherited ones
-    included."""
+    """Returns the records of messages with `start <= index < stop`, inherited ones too."""
     return _read_by_index(
         connection,
         session_id,
@@ -97,8 +208,7 @@ def read_edits(connection: Connection, session_id: str) -> tuple[Record, ...]:
 
 
 def find_tail(connection: Connection, session_id: str, stop: int = NO_END) -> Tail:
-    """Returns the last record before `stop`, the session's own or an inherited one. Returns `Tail()` if there is
-    none."""
+    """Returns the last record before `stop`, also an inherited one, or `Tail()` if there is none."""
     for span in lineage(connection, session_id, stop):
         row = connection.execute(
             "SELECT position, messages FROM records WHERE session_id = ? AND position < ? "
@@ -118,8 +228,7 @@ def find_in_lineage(connection: Connection, session_id: str, message_id: str) ->
 
 
 def find_index(connection: Connection, session_id: str, message_id: str) -> int | None:
-    """Returns the message's index among the appended messages, from 0; the last one's if there are several. Returns
-    None if there is no such message."""
+    """Returns the message's index among the appended ones, from 0, the last of several; None without it."""
     row = _find_by_id(connection, session_id, message_id, "messages")
     return None if row is None else row[0] - 1
 
@@ -149,8 +258,7 @@ def insert_records(connection: Connection, session_id: str, tail: Tail, records:
 
 
 def check_positions(session_id: str, expected: int, records: Sequence[Record]) -> None:
-    """Raises `ConcurrentAppend` if the first record's position is not `expected`, and `InvalidRequest` if positions
-    have gaps."""
+    """Raises `ConcurrentAppend` if the first position is not `expected`, `InvalidRequest` for gaps."""
     positions = [record.position for record in records]
     if positions and positions[0] != expected:
         raise ConcurrentAppend(
@@ -286,8 +394,7 @@ def insert_session(connection: Connection, session_id: str, records: Sequence[Re
 
 
 def append_records(connection: Connection, session_id: str, records: Sequence[Record]) -> None:
-    """Appends records to the session's log, and brings its listed facts up to date. Raises `SessionNotFound` and
-    `ConcurrentAppend`."""
+    """Appends records and updates the session's facts. Raises `SessionNotFound` and `ConcurrentAppend`."""
     facts, tail = _find_end(connection, session_id)
     insert_records(connection, session_id, tail, records)
     folded = fold_facts(facts, (record.event for record in records))
@@ -356,8 +463,7 @@ def find_info(connection: Connection, session_id: str) -> SessionInfo:
 
 
 def list_sessions(connection: Connection, cwd: str | None, limit: int, offset: int) -> tuple[SessionInfo, ...]:
-    """Returns at most `limit` listed sessions after the first `offset`, last changed first: all, or those with exactly
-    the folder `cwd`."""
+    """Returns at most `limit` listed sessions after `offset`, last changed first, of all or the folder `cwd`."""
     where, values = ("", ()) if cwd is None else ("AND s.cwd = ?", (storable(cwd),))
     rows = connection.execute(
         f"{_INFO} {where} ORDER BY updated_at DESC, s.rowid DESC LIMIT ? OFFSET ?", (*values, limit, offset)
@@ -376,8 +482,7 @@ def find_ids(connection: Connection, prefix: str, limit: int) -> tuple[str, ...]
 
 
 def sessions_with(connection: Connection, message_id: str) -> tuple[str, ...]:
-    """Returns the ids of the listed sessions whose own records, not inherited ones, append a message with this id, last
-    created first."""
+    """Returns the listed sessions whose own records append a message with this id, last created first."""
     rows = connection.execute(
         "SELECT session_id FROM sessions s WHERE NOT deleted AND EXISTS (SELECT 1 FROM records INDEXED BY message_ids "
         "WHERE session_id = s.session_id AND message_id = ?) ORDER BY created_at DESC, rowid DESC",

@@ -133,8 +133,7 @@ Tell = Callable[[int, int], object]
 
 
 def is_same_store(source: SessionStore, team: PostgresStore) -> bool:
-    """Returns whether an archive has the sessions of a store themselves, whatever its address is. An empty store says
-    nothing."""
+    """Returns whether an archive has a store's own sessions, at any address. An empty store says nothing."""
     return any(info.session_id in team.find_ids(info.session_id, 1) for info in source.list(limit=1))
 
 
@@ -278,8 +277,7 @@ def remove_folder(team: PostgresStore, folder: str) -> int:
 
 
 def find_in_team(team: PostgresStore, query: str, limit: int) -> tuple[TeamHit, ...]:
-    """Returns what matches in a team's archive that was opened for reading what others share, best first. Raises
-    `InvalidRequest` if the query has no word."""
+    """Returns what matches in a team's archive, best first. Raises `InvalidRequest` for a query without words."""
     return tuple(_hit(team, passage) for passage in team.find_passages(query, None, limit))
 
 

@@ -8,7 +8,7 @@ import pytest
 from support.codex_files import said, session
 from support.foreign import messages_of, texts_of, to_lines, unexplained
 from ullage.agents.transcripts import read_document
-from ullage.system.transcript_files import read_transcript_file
+from ullage.system.growing_files import read_transcript_file
 
 
 def ordered(start: int, *lines: dict[str, Any]) -> bytes:

@@ -23,8 +23,7 @@ from ullage.model.events import MessageAppended, UsageReported, WindowReported
 from ullage.model.message import ToolResultBlock, ToolUseBlock
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.ports.agent_files import FoundFile
-from ullage.system.growing_files import GrowingFiles
-from ullage.system.transcript_files import read_transcript_file
+from ullage.system.growing_files import GrowingFiles, read_transcript_file
 from ullage.watch.candidates import find_candidates
 
 ID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
