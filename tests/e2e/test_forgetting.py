@@ -1,5 +1,6 @@
 """What `ullage forget` has removed is in no byte of the files next to the store, however it came there."""
 
+import json
 import os
 import sqlite3
 from collections.abc import Generator
@@ -25,6 +26,7 @@ from ullage.store.originals.sqlite_originals import Blocks, SqliteOriginals
 _CONVERSATIONS, _PHRASES = 4, 15
 # Makes a row of the store long enough to be compressed.
 _LONG = Random(99).randbytes(600).hex()
+_RECEIPT: dict[str, Any] = {"at": 2**41, "why": "compact", "counts": {}, "characters": 4, "tokens": 1}
 # An SQLite that overwrites nothing by itself, whatever it was compiled with.
 _UNDECIDED = """
 import functools, sqlite3
@@ -108,6 +110,9 @@ class Home:
                 keep(store, name, text.encode(), None)
                 for _ in range(2):
                     note_receipt(store, {"session": name, "text": text}, {}, {})
+                # What an earlier version has left.
+                self.beside("given").mkdir(exist_ok=True)
+                (self.beside("given") / f"{name}.jsonl").write_text(json.dumps(_RECEIPT | {"text": text}))
             assert sorted(self.left()) == sorted(ALL)
             yield watcher
         finally:

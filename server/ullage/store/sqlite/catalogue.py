@@ -3,13 +3,17 @@ now, which files were read and how far; what the user has answered and has Ullag
 status lines, and what hooks gave back. `quick_catalogue.py` writes what hooks and status lines write.
 
 What can be read again from the agents' files is made again where another version of Ullage has written it. What agents
-and users have said (`NOTES_TABLES`) is kept. A file that is damaged is replaced."""
+and users have said (`NOTES_TABLES`) is kept. A file that is damaged is replaced.
 
+Earlier versions of Ullage had the same in other files next to the store. They are taken over and removed whenever the
+catalogue is opened and one of them is there: an earlier version may still run."""
+
+import shutil
 import sqlite3
 import time
 import weakref
 import zlib
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from operator import attrgetter
@@ -18,10 +22,12 @@ from threading import Lock
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from ullage import __version__
 from ullage.agents.discovery import DATABASES, kept_path
 from ullage.agents.table import compact_command, short_name
+from ullage.bounds import OWN_FILE, read_plain
 from ullage.host.side_files import CATALOGUE, beside
 from ullage.model.errors import StoreError
 from ullage.model.json_values import as_object
@@ -30,7 +36,7 @@ from ullage.model.usage_report import rate_limits_of
 from ullage.policy.spending import PaidRequest
 from ullage.service.ports.agent_files import FoundFile, GivenBack, KeptReading, ReadFile
 from ullage.store.sqlite.database import connected, make_file, overwrite_deleted, transaction
-from ullage.store.sqlite.quick_catalogue import QUICK_TABLES
+from ullage.store.sqlite.quick_catalogue import QUICK_TABLES, add_receipt_to
 from ullage.store.sqlite.sqlite_errors import reporting
 
 # The tables that are kept when a catalogue of another version is made again; see the README.
@@ -40,6 +46,71 @@ NOTES_TABLES = (
     "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL, at INTEGER NOT NULL) "
     "WITHOUT ROWID",
 )
+_FORGOTTEN, _KEEPING, _TOLD, _GIVEN = ".forgotten.json", ".keeping.json", ".statusline", ".given"
+# What the last two held is read again.
+_OLD = (_FORGOTTEN, _KEEPING, _TOLD, _GIVEN, ".readings", ".read.json")
+
+
+class _Forgotten(Struct, frozen=True):
+    times: dict[str, int]
+
+
+class _Keeping(Struct, frozen=True):
+    keep: bool
+    at: int
+
+
+class _Window(Struct, frozen=True):
+    context_window_size: int | None = None
+
+
+class _Said(Struct, frozen=True):
+    context_window: _Window | None = None
+
+
+def has_old(store: Path) -> bool:
+    """Returns whether one of the files is next to the store at `store`."""
+    return any(beside(store, name).exists() for name in _OLD)
+
+
+def take_over(store: Path, catalogue: sqlite3.Connection) -> None:
+    """Takes the files over into the catalogue, as far as they can be read, and removes them. What the catalogue has
+    already is newer. Raises `sqlite3.Error`."""
+    with transaction(catalogue, "IMMEDIATE"):
+        with suppress(OSError, OverflowError, msgspec.MsgspecError):
+            known = msgspec.json.decode(read_plain(beside(store, _FORGOTTEN), OWN_FILE), type=_Forgotten)
+            catalogue.executemany("INSERT OR IGNORE INTO forgotten VALUES (?, ?)", known.times.items())
+        with suppress(OSError, OverflowError, msgspec.MsgspecError):
+            answer = msgspec.json.decode(read_plain(beside(store, _KEEPING), OWN_FILE), type=_Keeping)
+            catalogue.execute("INSERT OR IGNORE INTO facts VALUES ('keep', ?, ?)", (int(answer.keep), answer.at))
+        for file in _files(beside(store, _TOLD), ".json"):
+            with suppress(OSError, OverflowError, msgspec.MsgspecError):
+                said, at = read_plain(file, OWN_FILE), file.stat().st_mtime_ns // 1_000_000
+                window = msgspec.json.decode(said, type=_Said).context_window
+                size = window and window.context_window_size
+                row = file.stem, at, size if size and size > 0 else None, said
+                catalogue.execute("INSERT OR IGNORE INTO told VALUES (?, ?, ?, ?)", row)
+        for file in _files(beside(store, _GIVEN), ".jsonl"):
+            held = "SELECT 1 FROM receipts WHERE agent_session_id = ? AND receipt = ?"
+            for line in read_plain(file, OWN_FILE).splitlines():
+                with suppress(OverflowError, msgspec.MsgspecError):
+                    at = msgspec.json.decode(line, type=GivenBack).at
+                    # Another process may take them over at the same time.
+                    if not catalogue.execute(held, (file.stem, line)).fetchone():
+                        add_receipt_to(catalogue, file.stem, at, line)
+    for name in _OLD:
+        old = beside(store, name)
+        if old.is_dir() and not old.is_symlink():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                old.unlink()
+
+
+def _files(folder: Path, ending: str) -> Iterator[Path]:
+    with suppress(OSError):
+        yield from sorted(file for file in folder.iterdir() if file.name.endswith(ending) and file.is_file())
+
 
 # The version of the tables; a catalogue with another one is made again. The columns are described in the README.
 _VERSION = 6
@@ -153,10 +224,11 @@ class KnownConversation(FollowedRow, frozen=True, kw_only=True):
 
 class CatalogueFile:
     """The file of the catalogue next to the store at `store`. Only the user may read it. It is made when it is first
-    written."""
+    written, or when there is something to take over from an earlier version."""
 
     def __init__(self, store: Path) -> None:
         self.path = beside(store, CATALOGUE)
+        self.store = store
         self._watched: sqlite3.Connection | None = None
         # The file of that connection, and its version when it was last seen.
         self._identity: tuple[int, int] | None = None
@@ -166,8 +238,10 @@ class CatalogueFile:
     def to_read(self) -> Generator[sqlite3.Connection | None]:
         """Opens the catalogue to read it; None if there is none. Raises `sqlite3.Error` and `OSError`."""
         if not self.path.exists():
-            yield None
-            return
+            if not has_old(self.store):
+                yield None
+                return
+            make_file(self.path)
         with closing(self._open()) as catalogue:
             yield catalogue
 
@@ -191,7 +265,10 @@ class CatalogueFile:
         try:
             status = self.path.stat()
         except OSError:
-            return None
+            if not has_old(self.store):
+                return None
+            make_file(self.path)
+            status = self.path.stat()
         identity = status.st_dev, status.st_ino
         if self._watched is None or identity != self._identity:
             self.close()
@@ -212,7 +289,7 @@ class CatalogueFile:
 
     def _open(self) -> sqlite3.Connection:
         try:
-            return connected(self.path, _prepare)
+            catalogue = connected(self.path, _prepare)
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise
@@ -220,7 +297,10 @@ class CatalogueFile:
             for ending in ("", "-wal", "-shm"):
                 self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
             make_file(self.path)
-            return connected(self.path, _prepare)
+            catalogue = connected(self.path, _prepare)
+        if has_old(self.store):
+            take_over(self.store, catalogue)
+        return catalogue
 
 
 class InCatalogue:
@@ -259,7 +339,7 @@ class SqliteCatalogue(InCatalogue):
     def remove(self, path: str, agent_session_id: str) -> None:
         """Removes all that there is of the conversation to which its agent gave this id, in the file at `path`, but
         that it is to be forgotten, so that no byte of it stays in the catalogue. Raises `StoreUnavailable`."""
-        if not self._file.path.exists():
+        if not self._file.path.exists() and not has_old(self._file.store):
             return
         with self._file.to_write() as catalogue:
             catalogue.execute(

@@ -68,20 +68,25 @@ def add_receipt(store: str, agent_session_id: str, at: int, receipt: bytes) -> N
     sessions that are older than 90 days. Raises `OSError`."""
 
     def write(catalogue: "sqlite3.Connection") -> None:
-        insert = "INSERT INTO receipts (agent_session_id, at, receipt) VALUES (?, ?, ?)"
-        catalogue.execute(insert, (agent_session_id, at, receipt))
-        select = "SELECT receipt_id, length(receipt) FROM receipts WHERE agent_session_id = ? ORDER BY receipt_id"
-        kept = catalogue.execute(select, (agent_session_id,)).fetchall()
-        size = sum(length for _, length in kept)
-        if size > _LONGEST_RECEIPTS:
-            for receipt_id, length in kept[:-1]:
-                if size <= _LONGEST_RECEIPTS // 2:
-                    break
-                catalogue.execute("DELETE FROM receipts WHERE receipt_id = ?", (receipt_id,))
-                size -= length
+        add_receipt_to(catalogue, agent_session_id, at, receipt)
         catalogue.execute("DELETE FROM receipts WHERE at < ?", (_now() - _RECEIPTS_KEPT,))
 
     _with_catalogue(store, _in_transaction(write), _RECEIPT_WAITS, is_made=True)
+
+
+def add_receipt_to(catalogue: "sqlite3.Connection", agent_session_id: str, at: int, receipt: bytes) -> None:
+    """Adds a receipt, as `add_receipt` does, in a transaction of the caller."""
+    insert = "INSERT INTO receipts (agent_session_id, at, receipt) VALUES (?, ?, ?)"
+    catalogue.execute(insert, (agent_session_id, at, receipt))
+    select = "SELECT receipt_id, length(receipt) FROM receipts WHERE agent_session_id = ? ORDER BY receipt_id"
+    kept = catalogue.execute(select, (agent_session_id,)).fetchall()
+    size = sum(length for _, length in kept)
+    if size > _LONGEST_RECEIPTS:
+        for receipt_id, length in kept[:-1]:
+            if size <= _LONGEST_RECEIPTS // 2:
+                break
+            catalogue.execute("DELETE FROM receipts WHERE receipt_id = ?", (receipt_id,))
+            size -= length
 
 
 def _now() -> int:
