@@ -453,4 +453,5 @@ class Sessions:
         """Closes and removes a session. Returns the remaining messages of its last turn, to be recorded."""
         if self._by_id.get(session.id) is session:
             del self._by_id[session.id]
+        session.connection.read_rest(session.agent_id)
         return session.close()
