@@ -175,6 +175,16 @@ def test_nothing_is_left_while_a_process_that_follows_has_the_store_open(tmp_pat
         assert set(home.left()) <= set(_phrases(0))
 
 
+def test_nothing_is_left_of_what_a_process_followed_that_has_ended(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with filled(home):
+        pass
+    # The list knows by then that nothing is followed any more.
+    home.run("--all", "--json")
+    home.run("forget", *ids(home), "--yes")
+    assert home.left() == []
+
+
 @needs_postgres
 def test_nothing_is_left_of_a_store_in_postgresql(tmp_path: Path, postgres_address: str) -> None:
     import psycopg  # noqa: PLC0415

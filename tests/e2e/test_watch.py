@@ -1,16 +1,23 @@
 """`ullage watch` as a real process: what agents write appears, once, whatever becomes of the watchers."""
 
-from collections.abc import Sequence
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, Queue
 from random import Random
 from typing import Any
 
+import pytest
+
 from support.command_line import ullage
 from support.log_trees import to_bytes
 from support.panes import wait_until
-from support.watcher import KILLS, Watcher, log_in, turns, wait_for
+from support.systems import needs_signals
+from support.watcher import KILLS, PATIENCE, Watcher, log_in, turns, wait_for
 from ullage.store import open_store
 
 
@@ -39,6 +46,29 @@ def test_a_conversation_that_goes_on_is_printed_at_each_change(tmp_path: Path) -
         watcher.kill()
     shown = ullage(*asked).json
     assert (shown["used"], shown["percent"]) == (later["used"], later["percent"])
+
+
+@needs_signals
+@pytest.mark.parametrize(
+    "ends", [os.pipe, lambda: [one.detach() for one in socket.socketpair()]], ids=["pipe", "socket"]
+)
+def test_a_watcher_ends_with_its_reader_though_nothing_changes(
+    tmp_path: Path, ends: Callable[[], Sequence[int]]
+) -> None:
+    log_in(tmp_path).write_bytes(to_bytes(turns(1)))
+    read, written = ends()
+    environment = {**os.environ, "HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")}
+    command = [sys.executable, "-m", "ullage", "--store", str(tmp_path / "store.db"), "watch", "--json"]
+    with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=written) as watcher:
+        os.close(written)
+        try:
+            assert os.read(read, 1)
+        finally:
+            os.close(read)
+        try:
+            watcher.wait(PATIENCE)
+        finally:
+            watcher.kill()
 
 
 def test_watchers_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from support.acp_end import SHOWS_ALL
 from support.proxy_rig import ProxyRig, proxy_rig
 from ullage.model.message import Message, ToolResultBlock, ToolUseBlock
+from ullage.proxy import record
 from ullage.proxy.connection import ProxyOptions
 
 # An agent with all commands of its own, so that the proxy adds nothing.
@@ -39,6 +40,35 @@ async def test_a_prompt_and_its_answer_are_recorded_with_the_tools_that_were_use
     assert (asked.text, answer.text) == ("read src/cask.py", "I was told: read src/cask.py")
     assert call.content == (ToolUseBlock(id="t1", name="read_file", input={"path": "src/cask.py"}),)
     assert [block.tool_use_id for block in result.content if isinstance(block, ToolResultBlock)] == ["t1"]
+
+
+async def test_conversations_that_were_not_used_for_longest_leave_the_memory_and_are_recorded_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record, "_MOST_OPEN", 3)
+    async with proxy_rig(tmp_path, COMPLETE) as rig:
+        opened = [await rig.open() for _ in range(8)]
+        for question in ("first", "second"):
+            for session_id in opened:
+                await rig.prompt(session_id, question)
+        kept = [conversation.id for conversation in (await rig.record()).conversations]
+        views = [[message.text for message in await view_of(rig, session_id)] for session_id in opened]
+    assert kept == opened[-3:]
+    assert views == [["first", "I was told: first", "second", "I was told: first | second"]] * 8
+
+
+async def test_a_conversation_at_work_stays_in_memory(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, COMPLETE) as rig:
+        busy, quiet = await rig.open(), await rig.open()
+        for session_id in (busy, quiet):
+            await rig.prompt(session_id, "Hello")
+        workspace = await rig.record()
+        async with workspace.open(busy).work.appending():
+            workspace.open(quiet)
+            workspace.drop_quiet(0)
+            assert [conversation.id for conversation in workspace.conversations] == [busy]
+        workspace.drop_quiet(0)
+        assert workspace.conversations == ()
 
 
 async def test_what_the_agent_reports_is_the_figure_of_the_record(tmp_path: Path) -> None:

@@ -151,6 +151,18 @@ async def test_at_90_percent_the_next_prompt_is_preceded_by_a_compaction(tmp_pat
     assert session.transcript.compactions == 1
 
 
+@pytest.mark.parametrize("own", [False, True], ids=["hand-over", "own command"])
+async def test_a_context_that_is_full_again_after_a_compaction_is_compacted_again(tmp_path: Path, own: bool) -> None:
+    async with proxy_rig(tmp_path, {**LACKING, "compact": own}) as rig:
+        session_id = await rig.open()
+        for _ in range(2):
+            for _ in range(3):
+                await rig.prompt(session_id, "big 8000")
+        await rig.prompt(session_id, "Go on")
+        session = (await rig.record()).open(session_id)
+    assert session.transcript.compactions == 2
+
+
 async def test_an_answer_that_is_no_summary_is_replaced_by_one_of_our_own(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, LACKING) as rig:
         session_id = await rig.open()

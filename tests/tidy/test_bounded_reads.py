@@ -19,7 +19,6 @@ _SYSTEM = "a program of the system, or Ullage itself"
 # Each call that opens or reads otherwise, as it is written, with why that is no unbounded reading of a foreign file.
 ALLOWED = {
     "ForgottenList(store_path).read()": _OWN,
-    "FollowedNow(self._path).read()": _OWN,
     "FollowedNow(local_path(place)).read()": _OWN,
     "self._catalogue.read()": _OWN,
     "self._files.read()": _OWN,

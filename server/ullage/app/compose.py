@@ -28,7 +28,7 @@ from ullage.agents.transcripts import read_document
 from ullage.app.catalogue import FollowedRows, LiveRowsShown, find_known, read_in_background, running_agents
 from ullage.app.team_sending import TeamReading, TeamSender
 from ullage.app.telemetry import telemetry, traced
-from ullage.bounds import SETTINGS, read_text
+from ullage.bounds import OWN_FILE, SETTINGS, read_plain, read_text
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.host.side_files import ARCHIVE, FOLLOWER, HOOKS, LIVE, beside
 from ullage.known_models import ContextLimits, price_of
@@ -63,7 +63,6 @@ from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.store.memories.memory_files import project_memory
 from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.store.sqlite.catalogue import (
-    FollowedNow,
     ForgottenList,
     Keeping,
     SqliteCatalogue,
@@ -115,10 +114,9 @@ class SessionTraces:
         if path:
             with suppress(StoreError):
                 ForgottenList(self._path).add(path, agent_session_id, time.time_ns() // 1_000_000)
-        shown = FollowedNow(self._path).read()
         with suppress(StoreError):
             SqliteCatalogue(self._path).remove(path, agent_session_id)
-        self._rewrite_live_file(shown, agent_session_id, path)
+        self._rewrite_live_file(agent_session_id, path)
         if agent_session_id and Path(agent_session_id).name == agent_session_id:
             _remove(beside(self._path, HOOKS), agent_session_id)
 
@@ -130,18 +128,21 @@ class SessionTraces:
                 if originals and originals.latest(kept):
                     originals.remove([kept])
 
-    def _rewrite_live_file(self, shown: LiveSessions | None, origin_id: str, path: str) -> None:
-        """Removes a conversation from the live file, which a process that follows writes again without it."""
+    def _rewrite_live_file(self, origin_id: str, path: str) -> None:
+        """Removes a conversation from the live file, which a process that follows writes again without it. It stays
+        when that process has ended, while the catalogue has no such process any more."""
 
         def is_it(row: FollowedRow) -> bool:
             if path:
                 return row.path == path and row.agent_session_id in (origin_id, "")
             return row.agent_session_id == origin_id != ""
 
-        left = tuple(row for row in shown.sessions if not is_it(row)) if shown else ()
-        if shown and len(left) < len(shown.sessions):
-            with suppress(StoreError):
-                replace_file(beside(self._path, LIVE), msgspec.json.encode(replace(shown, sessions=left)))
+        file = beside(self._path, LIVE)
+        with suppress(StoreError, OSError, msgspec.MsgspecError):
+            shown = msgspec.json.decode(read_plain(file, OWN_FILE), type=LiveSessions)
+            left = tuple(row for row in shown.sessions if not is_it(row))
+            if len(left) < len(shown.sessions):
+                replace_file(file, msgspec.json.encode(replace(shown, sessions=left)))
 
 
 def _remove(folder: Path, name: str) -> None:

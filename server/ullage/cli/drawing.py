@@ -593,9 +593,12 @@ def require_writable(path: Path) -> None:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Writes the data to a file, in place of its contents. Raises `InputError` if that fails."""
+    """Writes the data to a file, in place of its contents. A new file may be read by its owner alone, as the store that
+    the data is from. Raises `InputError` if that fails."""
+    binary = getattr(os, "O_BINARY", 0)
     try:
-        path.write_bytes(data)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | binary, 0o600), "wb") as file:
+            file.write(data)
     except OSError as error:
         raise _unwritable(path, error) from error
 

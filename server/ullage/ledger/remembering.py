@@ -1,4 +1,4 @@
-"""Remembers what was made of texts, within a bound of characters: a server reads texts of any length for days."""
+"""Remembers what was made of texts, within a bound: a server reads texts of any length for days."""
 
 from collections.abc import Callable, Hashable
 from functools import wraps
@@ -10,8 +10,8 @@ V = TypeVar("V")
 
 def remembering(most: int, length: Callable[P, int]) -> Callable[[Callable[P, V]], Callable[P, V]]:
     """Decorates a function whose positional arguments can be keys, so that it is computed once for those that were used
-    last, of about `most` characters in all. `length` returns the characters of the arguments. Any thread may call
-    it."""
+    last, of a `length` of `most` in all. For one of more than half of that it is computed each time. Any thread may
+    call it."""
 
     def decorate(function: Callable[P, V]) -> Callable[P, V]:
         # The older half goes when the newer one is full. Two dicts take less than one in order of use.
@@ -27,9 +27,12 @@ def remembering(most: int, length: Callable[P, int]) -> Callable[[Callable[P, V]
             if key in last:
                 return last[key]
             value = before[key] if key in before else function(*args, **kwargs)
-            last[key], held = value, held + length(*args, **kwargs)
-            if held > most // 2:
+            size = length(*args, **kwargs)
+            if size > most // 2:
+                return value
+            if held + size > most // 2:
                 newer, older, held = {}, last, 0
+            newer[key], held = value, held + size
             return value
 
         return remembered

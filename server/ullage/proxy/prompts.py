@@ -144,7 +144,6 @@ async def _make_room(session: ProxiedSession) -> None:
     has ended.
     """
     record = await session.record()
-    session.tried_at = record.used
     try:
         if own := compacting_command(session):
             await _begin_native(session, EditTrigger.AUTOMATIC)
@@ -158,6 +157,8 @@ async def _make_room(session: ProxiedSession) -> None:
         if session.state is State.LOST:
             raise
         send_text(session, words.compaction_failed(str(error)) + "\n\n")
+    finally:
+        session.left_at = record.used
 
 
 async def _begin_native(session: ProxiedSession, trigger: EditTrigger) -> None:

@@ -31,6 +31,9 @@ log = logging.getLogger(__name__)
 # Jobs that may wait before `put` waits too. The fastest replay of an agent is some hundred messages, and memory stays
 # bounded.
 _MOST_WAITING = 256
+# Conversations that stay in memory, 25 kB each or some megabytes if long. Users work in a few at a time; of an
+# older one the record is read again with its next prompt.
+_MOST_OPEN = 32
 Job = Callable[[Workspace], Awaitable[None]]
 
 
@@ -245,7 +248,9 @@ class Recorder:
             job = await self._jobs.get()
             try:
                 if not self._broken:
-                    await job(await self._open())
+                    workspace = await self._open()
+                    await job(workspace)
+                    workspace.drop_quiet(_MOST_OPEN)
             except UllageError as error:
                 log.warning("The conversation is no longer recorded: %s", error)
                 self._broken, self.workspace = True, None

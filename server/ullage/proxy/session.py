@@ -213,7 +213,7 @@ class ProxiedSession(SessionLife):
     - `early`: the prompts that were sent before the session was open, and its record begun.
     - `notices`: those that wait for the end of the agent's answer.
     - `compaction`: the agent's own compaction that runs or has just ended, or None.
-    - `tried_at`: the tokens at which a compaction was last tried.
+    - `left_at`: the tokens in the context after a compaction was last tried.
     - `shown_compactions`: shows the agent's compactions to a client that takes no updates of them.
     """
 
@@ -237,7 +237,7 @@ class ProxiedSession(SessionLife):
         self._replayed: tuple[Message, ...] = ()
         self.early: list[Message] = []
         self.compaction: NativeCompaction | None = None
-        self.tried_at = 0
+        self.left_at = 0
         self.notices: list[str] = []
 
     # The life of the session: each method is an event of the table in `session_life.py`.
@@ -409,7 +409,7 @@ class ProxiedSession(SessionLife):
         """Whether to compact before the next prompt: the context has reached the compaction threshold, and has grown by
         5 per cent since a compaction was last tried. False while the agent works for the client."""
         record = None if self.busy else self.written
-        return record is not None and record.is_full(self.tried_at * _TRY_AGAIN, self.facts.reported)
+        return record is not None and record.is_full(self.left_at * _TRY_AGAIN, self.facts.reported)
 
 
 class Sessions:
@@ -453,4 +453,5 @@ class Sessions:
         """Closes and removes a session. Returns the remaining messages of its last turn, to be recorded."""
         if self._by_id.get(session.id) is session:
             del self._by_id[session.id]
+        session.connection.read_rest(session.agent_id)
         return session.close()

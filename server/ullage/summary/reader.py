@@ -1,12 +1,14 @@
 """Reads conversations for summaries, and remembers what it has read, for all sessions of a process; says which old
 messages are worth keeping word for word."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from ullage.agents.results import fenced_command
 from ullage.ledger.folding import Fold
 from ullage.ledger.ledger_entry import Ledger
 from ullage.ledger.ledger_page import prepare, standing
+from ullage.ledger.remembering import remembering
 from ullage.ledger.said import typed_text
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message, ToolResultBlock, ToolUseBlock, text_and_resources
@@ -21,22 +23,20 @@ def go_on() -> None:
     """Does nothing, so the work continues: the check for work that is never abandoned."""
 
 
-# Characters of text: the largest windows hold two million tokens.
-ROOM = 8_000_000
-# Memory of an entry in addition to its text, in characters.
-_ENTRY = 200
-# A text of more than this share of the room is not remembered, because it would displace too many others.
-_LARGEST = 0.125
+# Bytes of text, at least half of which stay: the largest windows hold two million tokens, 8 MB of English.
+ROOM = 16_000_000
+# Bytes of what remembers a text, in addition to the text.
+_ENTRY = 150
 # Conversations whose folds are remembered.
 _MOST_FOLDS = 16
 
 
 class Reader:
-    """Remembers texts without their secrets, up to `room` characters, and the ledgers of the last conversations, so
+    """Remembers texts without their secrets, up to `room` bytes of text, and the ledgers of the last conversations, so
     that another message costs what it has in it. May be used from any thread."""
 
     def __init__(self, room: int = ROOM) -> None:
-        self.redact = Remembered(redact, room)
+        self.redact = remembering(room, _memory_of)(redact)
         self._folds: dict[str, Fold] = {}
 
     def ledger(  # noqa: PLR0913 - what is folded, and what is asked of it
@@ -83,39 +83,9 @@ class Reader:
             self._folds.pop(oldest, None)
 
 
-class Remembered:
-    """Calls `read` once per text, and remembers the result in two generations of at most `room` characters each.
-
-    A full young generation replaces the old one. An entry used from the old generation is copied to the young one.
-    Threads may share an instance without a lock: entries are never removed from a generation, so at worst something is
-    read twice.
-    """
-
-    def __init__(self, read: Callable[[str], str], room: int = ROOM) -> None:
-        self._read = read
-        self._room = room
-        self._used = 0
-        self._young: dict[str, str] = {}
-        self._old: dict[str, str] = {}
-
-    def __call__(self, text: str) -> str:
-        """Returns the result of `read` for a text."""
-        young, old = self._young, self._old
-        if text in young:
-            return young[text]
-        known = old[text] if text in old else self._read(text)
-        self._keep(text, known)
-        return known
-
-    def _keep(self, text: str, known: str) -> None:
-        size = len(text)
-        if size > self._room * _LARGEST:
-            return
-        size += _ENTRY
-        if self._used + size > self._room:
-            self._young, self._old, self._used = {}, self._young, 0
-        self._young[text] = known
-        self._used += size
+def _memory_of(text: str) -> int:
+    # A text outside of Latin takes two to four bytes a character.
+    return sys.getsizeof(text) + _ENTRY
 
 
 class Judge:

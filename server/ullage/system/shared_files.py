@@ -55,7 +55,7 @@ class FileLease:
     def __init__(self, path: Path) -> None:
         from filelock import FileLock  # noqa: PLC0415  (18 ms to import, which only followers need)
 
-        self._lock = FileLock(path)
+        self._lock = FileLock(path, mode=0o600)
 
     def take(self) -> bool:
         from filelock import Timeout  # noqa: PLC0415

@@ -433,24 +433,41 @@ async def serve_descriptors(connection: Connection, stdin: int, stdout: int) -> 
 
 async def client_is_gone(stdin: int, stdout: int) -> str:
     """Waits until the client of two descriptors is gone, and returns how that was seen. The end of its input shows it
-    at once, unless another process has inherited the client's end of the pipe. So it is looked whether the output's
-    pipe still has a reader, and whether the process that has started this one still runs.
+    at once, unless another process has inherited the client's end of the pipe. So it is looked whether the output still
+    has a reader, and whether the process that has started this one still runs.
 
     Does not return for input from a file or a terminal, whose end is no sign of a client, nor on Windows, where neither
     can be seen.
     """
-    modes = [os.fstat(descriptor).st_mode for descriptor in (stdin, stdout)]
-    if sys.platform == "win32" or not (stat.S_ISFIFO(modes[0]) or stat.S_ISSOCK(modes[0])):
+    if sys.platform == "win32" or not _has_other_end(stdin):
         return await asyncio.get_running_loop().create_future()
-    parent, output = os.getppid(), select.poll()
-    if stat.S_ISFIFO(modes[1]):
-        # Without an event to wait for, only the loss of the reader is one.
-        output.register(stdout, 0)
-    while not output.poll(0):
-        if os.getppid() != parent:
-            return "the process that has started this one has ended"
-        await asyncio.sleep(_LOOK)
+    parent, reading = os.getppid(), asyncio.ensure_future(reader_is_gone(stdout))
+    try:
+        while not (await asyncio.wait([reading], timeout=_LOOK))[0]:
+            if os.getppid() != parent:
+                return "the process that has started this one has ended"
+    finally:
+        reading.cancel()
     return "its end of the output is closed"
+
+
+async def reader_is_gone(stdout: int) -> None:
+    """Waits until what is written to a descriptor has no reader, also while nothing is written. Does not return
+    for a file or a terminal, nor on Windows."""
+    if sys.platform == "win32" or not _has_other_end(stdout):
+        await asyncio.get_running_loop().create_future()
+        return
+    output = select.poll()
+    # Without an event to wait for, only the loss of the reader is one.
+    output.register(stdout, 0)
+    while not output.poll(0):
+        await asyncio.sleep(_LOOK)
+
+
+def _has_other_end(descriptor: int) -> bool:
+    """Returns whether a descriptor is one end of a pipe or a socket."""
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 async def _watch(connection: Connection, stdin: int, stdout: int) -> None:

@@ -1,5 +1,7 @@
 """Colours, prose and the pager follow the conventions of the terminal."""
 
+import os
+import stat
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.live import Live
 
+from support.systems import needs_modes
 from support.usages import make_usage
 from ullage.cli.commands.demo import compacted_line, compacting_line, status_line
 from ullage.cli.commands.messages import Openings
@@ -30,6 +33,7 @@ from ullage.cli.drawing import (
     table,
     working,
     wrap,
+    write_output,
 )
 from ullage.cli.main import main
 from ullage.cli.terminal import show_in_pager, visible, wants_color
@@ -45,6 +49,7 @@ from ullage.model.message import (
 )
 from ullage.model.usage import UsageSource
 from ullage.service.ports.models import Indexing
+from ullage.system.shared_files import FileLease
 
 
 @pytest.mark.parametrize(
@@ -370,3 +375,21 @@ def test_a_search_that_waits_for_the_index_shows_how_much_is_left() -> None:
     for left in (4_200, 0):
         listener.indexing(Indexing(id="index", left=left, total=12_000, cancel=lambda: None))
     assert shown == ["Preparing the search, once: 4,200 of 12,000 left", "Searching"]
+
+
+@needs_modes
+def test_a_new_file_is_for_its_owner_alone_and_another_keeps_its_mode(
+    tmp_path: Path,
+) -> None:
+    new, shared = tmp_path / "new", tmp_path / "shared"
+    shared.touch()
+    shared.chmod(0o664)
+    before = os.umask(0)
+    try:
+        for path in (new, shared):
+            write_output(path, b"said")
+        FileLease(tmp_path / "lease").take()
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert modes == {"new": 0o600, "shared": 0o664, "lease": 0o600}

@@ -43,6 +43,9 @@ def test_no_more_texts_are_remembered_than_have_the_bound() -> None:
     assert 30 <= len(computed) < 40
 
 
-def test_a_text_that_is_longer_than_the_bound_is_read_all_the_same() -> None:
-    upper, _ = counted(10)
-    assert upper("walnut" * 100) == "WALNUT" * 100
+def test_a_text_that_is_longer_than_half_of_the_bound_is_read_all_the_same_and_displaces_no_other() -> None:
+    upper, computed = counted(1_000)
+    upper("cask")
+    assert [upper("walnut" * 100) for _ in range(2)] == ["WALNUT" * 100] * 2
+    upper("cask")
+    assert computed == ["cask", "walnut" * 100, "walnut" * 100]

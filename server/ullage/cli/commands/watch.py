@@ -39,6 +39,7 @@ from ullage.service.follow.reminders import DueNotice, due_notices
 from ullage.service.follow.rows import replaces
 from ullage.store.sqlite.catalogue import Keeping
 from ullage.store.store_place import StorePlace, local_path
+from ullage.system.stdio import reader_is_gone
 
 _TABLE_KEYS = ("↑↓ choose", "Enter messages", "c context", "/ search", "p pause", "q quit")
 _PAGE_KEYS = ("↑↓ scroll", "/ search", "q back")
@@ -309,7 +310,11 @@ async def _print(workspace: Workspace, options: WatchOptions) -> None:
     def changed(row: FollowedRow) -> None:
         print_json_line(WatchReport(**asdict(row)))
 
-    await make_follower(workspace, options.store, changed, options.since).run()
+    following = asyncio.ensure_future(make_follower(workspace, options.store, changed, options.since).run())
+    # By the next row it would be seen, too, but that may not come for days.
+    leaving = asyncio.ensure_future(reader_is_gone(sys.stdout.fileno()))
+    leaving.add_done_callback(lambda _: following.cancel())
+    await following
 
 
 def _kept_words(store: StorePlace | None) -> str:

@@ -151,6 +151,11 @@ class Work:
             return self.preparation is not None and not self.preparation.task.done()
         return job in self._running
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no job and no background work runs, and nothing is prepared or read ahead."""
+        return not (self._running or self.background or self._places or self.preparation or self.reading)
+
     def require(self, ask: Ask) -> None:
         """Raises `SessionBusy` if, by the work table, a running job refuses the request."""
         for job in self._jobs(ask, Rule.REFUSE):

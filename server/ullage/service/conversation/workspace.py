@@ -44,9 +44,11 @@ class Workspace(Environment):
     def open(self, session_id: str) -> Conversation:
         """Returns the conversation of a session, up to date with the store. Raises `SessionNotFound`."""
         self.take_news()
-        conversation = self._open.get(session_id)
+        conversation = self._open.pop(session_id, None)
         if conversation is None:
             return self._load(session_id)
+        # The last of the open ones is the one that was used last.
+        self._open[session_id] = conversation
         conversation.catch_up()
         return conversation
 
@@ -149,6 +151,14 @@ class Workspace(Environment):
         """Closes every open session, as `end` does."""
         for conversation in self.conversations:
             await self.end(conversation.id)
+
+    def drop_quiet(self, most: int) -> None:
+        """Drops from memory the conversations that were not used for longest, so that at most `most` stay. One that is
+        at work, or has a preview that can be committed, stays. The guards of the others begin anew with the next use.
+        """
+        for conversation in self.conversations[: max(0, len(self._open) - most)]:
+            if conversation.work.is_quiet and not conversation.guards.previews:
+                self.drop(conversation.id)
 
     def drop(self, session_id: str) -> None:
         """Cancels a session's work and drops it from memory at once, without waiting."""
