@@ -116,7 +116,10 @@ def test_compactions_that_all_lie_above_the_rule_move_the_threshold() -> None:
 
 def test_a_compaction_far_below_the_rule_shows_a_setting_once_a_second_one_agrees() -> None:
     assert told(found(167_400, compacted(90_100, beyond=89_700))) == (167_000, ThresholdSource.LEARNED, 1)
-    assert told(found(compacted(90_100, beyond=89_700))) == (167_000, ThresholdSource.RULE, 0)
+    alone = found(compacted(90_100, beyond=89_700))
+    assert (told(alone), remarks(alone)) == ((167_000, ThresholdSource.RULE, 0), [])
+    assert told(found(120_100, compacted(90_100, beyond=89_700))) == (167_000, ThresholdSource.RULE, 0)
+    assert told(found(167_400, 120_100, 90_100, 60_100)) == (167_000, ThresholdSource.LEARNED, 1)
     finding = found(167_400, compacted(90_100, beyond=89_700), compacted(90_080, beyond=89_500))
     assert told(finding) == (90_000, ThresholdSource.LEARNED, 2)
     assert remarks(finding) == [RemarkKind.CHANGED]
