@@ -380,6 +380,9 @@ def _segment(head: str, tail: str, parents: Mapping[str, str]) -> list[str]:
 
 # A command of the agent's own is not sent to the model; what it does has lines of its own.
 _COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")
+# Why a queued prompt goes to the model of this conversation. Other reasons (`cleared_on_cancel`, `dropped_by_hook`,
+# `carried_to_background` and more) give it to another one or to none (2.1.332). Earlier versions name no reason.
+_ABSORBED = "absorbed_mid_turn"
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
@@ -409,7 +412,7 @@ class PromptQueue:
         elif operation == "popAll":
             self._drop(text)
         elif operation == "remove":
-            return self._remove()
+            return self._remove(text, as_text(entry.value.get("reason")))
         return None
 
     def said(self, text: str) -> None:
@@ -435,12 +438,16 @@ class PromptQueue:
             self._waiting.remove(found)
         return found is not None
 
-    def _remove(self) -> Prompt | None:
+    def _remove(self, text: str, reason: str) -> Prompt | None:
+        if reason not in ("", _ABSORBED):
+            self._drop(text)
+            return None
         if self._attached or not self._waiting:
             self._attached = self._attached[1:]
             return None
         # Recorded sessions show that what the user typed goes before a notification that was queued earlier.
-        found = next((prompt for prompt in self._waiting if not prompt.text.startswith("<")), self._waiting[0])
+        typed = next((prompt for prompt in self._waiting if not prompt.text.startswith("<")), self._waiting[0])
+        found = next((prompt for prompt in self._waiting if text and prompt.text.strip() == text.strip()), typed)
         self._waiting.remove(found)
         self._given.append(found.text.strip())
         return None if _COMMAND.match(found.text) else found
