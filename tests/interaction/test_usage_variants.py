@@ -28,6 +28,15 @@ def claude(usage: dict[str, Any], model: str = "claude-opus-4-6", version: str =
     return log.text
 
 
+def streamed(*usages: dict[str, Any] | None) -> str:
+    """A log whose last answer has a line for each usage."""
+    log = ClaudeLog().ask().answer(40_000).ask()
+    for usage in usages:
+        log.answer(1, text=f"Part {len(log.lines)}.")
+        log.lines[-1]["message"] |= {"id": "streamed", "usage": usage}
+    return log.text
+
+
 def placeholder() -> str:
     log = ClaudeLog().ask().read("/a.py", "word " * 24_000).answer(100)
     return log.text
@@ -104,6 +113,15 @@ CASES: dict[str, tuple[str, int, tuple[int, int] | None]] = {
         50_010,
         None,
     ),
+    "counts as text": (
+        claude({"input_tokens": "3", "cache_read_input_tokens": "50000", "output_tokens": "7"}),
+        50_010,
+        None,
+    ),
+    "a last line without counts": (streamed(one(3, 7, 50_000), {"input_tokens": 0, "output_tokens": 0}), 50_010, None),
+    "a last line without a usage": (streamed(one(3, 7, 50_000), None), 50_010, None),
+    "a first line without counts": (streamed({"input_tokens": 0}, one(3, 7, 50_000)), 50_010, None),
+    "a first line with a placeholder": (streamed(one(3, 1, 50_000), one(3, 7, 50_000)), 50_010, None),
     "a name of Bedrock": (claude(one(3, 7, 50_000), "us.anthropic.claude-opus-5-5-v1:0", "2.1.332"), 50_010, MILLION),
     "a name of Vertex": (claude(one(3, 7, 50_000), "claude-opus-5-5@20261001", "2.1.332"), 50_010, MILLION),
     "a name of a router": (claude(one(3, 7, 50_000), "anthropic/claude-opus-5-5", "2.1.332"), 50_010, MILLION),
@@ -164,6 +182,12 @@ async def test_the_figure_and_where_the_agent_compacts(name: str) -> None:
 async def test_a_count_that_cannot_be_true_beside_the_text_is_not_the_figure() -> None:
     used, source, _ = await figures(placeholder())
     assert (used > 20_000, source) == (True, "estimated")
+
+
+@pytest.mark.parametrize("count", [2**53 - 1, 10**9])
+async def test_a_count_larger_than_any_window_is_neither_the_figure_nor_a_window(count: int) -> None:
+    used, source, limits = await figures(claude(one(3, 7, count), **OPUS))
+    assert (40_000 < used < 42_000, source, limits) == (True, "stale", MILLION)
 
 
 @pytest.mark.parametrize("last", [None, {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}])

@@ -23,6 +23,7 @@ from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Block, ImageBlock, Role, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import HiddenKind
+from ullage.model.usage_report import context_of
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -506,6 +507,7 @@ class Answer:
         self._began = self.ended = first.timestamp
         self._content: list[Block] = []
         self._message = first.message
+        self._usage: JsonObject = {}
         self._is_copied = first.is_copied
         self._requested = ""
         self._lines: list[str] = []
@@ -514,10 +516,13 @@ class Answer:
         self._extras: list[Extra] = []
 
     def add_line(self, entry: Entry, blocks: Sequence[Block]) -> None:
-        """Adds a line of the answer. `blocks` are its blocks that no earlier line has."""
+        """Adds a line of the answer. `blocks` are its blocks that no earlier line has. The last usage with a prompt is
+        the answer's: behind some gateways the last line has none."""
         self._lines.append(entry.uuid)
         self._content += blocks
         self._message = entry.message
+        usage = as_object(entry.message.get("usage"))
+        self._usage = usage if context_of(usage) else self._usage or usage
         self._requested = as_text(entry.value.get("requestedModel"))
         self.ended = entry.timestamp
         self._open_calls |= {block.id for block in blocks if isinstance(block, ToolUseBlock)}
@@ -561,10 +566,8 @@ class Answer:
         self.place.at = builder.add(Role.ASSISTANT, self._content, self.id, self._began)
         written.note(self.place.at, self._lines)
         if self._has_usage:
-            usage = as_object(self._message.get("usage"))
-            builder.report(
-                convert_usage(usage), self.place.at, self.ended, convert_passes(usage), is_copied=self._is_copied
-            )
+            usage, passes = convert_usage(self._usage), convert_passes(self._usage)
+            builder.report(usage, self.place.at, self.ended, passes, is_copied=self._is_copied)
         self.is_added = True
 
     def write_rest(self, builder: TranscriptBuilder, written: Written, *, ended: bool) -> None:
