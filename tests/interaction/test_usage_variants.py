@@ -179,6 +179,24 @@ async def test_the_figure_and_where_the_agent_compacts(name: str) -> None:
     assert limits in (None, known)
 
 
+async def test_what_an_answer_that_was_cut_off_has_used_is_not_the_figure() -> None:
+    def answer(number: int, reason: str, **usage: int) -> dict[str, Any]:
+        parts, place = [{"type": "text", "text": "Well."}], {"id": f"a{number}", "parentId": f"u{number}"}
+        said = {"role": "assistant", "content": parts, "model": "claude-sonnet-4-5", "usage": usage}
+        return {"type": "message", **place, "message": said | {"stopReason": reason}}
+
+    def ask(number: int, parent: str | None) -> dict[str, Any]:
+        said = {"role": "user", "content": [{"type": "text", "text": "Go on."}]}
+        return {"type": "message", "id": f"u{number}", "parentId": parent, "message": said}
+
+    head = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-20T10:00:00.000Z", "cwd": "/p"}
+    whole = to_lines(head, ask(1, None), answer(1, "stop", input=40_000, output=20), ask(2, "a1"))
+    cut = to_lines(answer(2, "aborted", input=12, output=4, cacheRead=1_000_000))
+    for text in (whole, whole + cut):
+        imported = await build_test_client().call("session/import", text=text.decode())
+        assert 40_000 < imported["session"]["usage"]["used"] < 40_100
+
+
 async def test_a_count_that_cannot_be_true_beside_the_text_is_not_the_figure() -> None:
     used, source, _ = await figures(placeholder())
     assert (used > 20_000, source) == (True, "estimated")
