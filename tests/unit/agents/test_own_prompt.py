@@ -9,8 +9,11 @@ from support.command_line import ullage
 from support.foreign import to_lines
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
+from ullage.model.events import ConversationImported, Record
 from ullage.model.json_values import JsonObject
+from ullage.service.conversation.projection import agent_of
 from ullage.system.settings_files import LocalAgentSettings
+from ullage.transcript.fold import Transcript
 
 BY_NAME = {agent.name: agent for agent in AGENTS}
 CWD = "/home/dev/src/shop/server"
@@ -114,3 +117,22 @@ def test_the_part_that_no_log_has_names_the_files_that_were_there_then(tmp_path:
     assert 1_200 <= parts["memory", str(memory)] <= 2_600
     assert 3 <= parts["skills", ""] <= 20
     assert sum(parts.values()) == shown["hidden"]
+
+
+@pytest.mark.parametrize(
+    ("name", "called", "found"),
+    [
+        ("opencode", "Kilo Code", "Kilo Code"),
+        ("opencode", "opencode", "opencode"),
+        ("cline-task", "Roo Code", "Roo Code"),
+        ("cline-task", "", "Cline"),
+    ],
+)
+def test_an_agent_that_writes_anothers_format_has_its_own_settings_and_rules(
+    name: str, called: str, found: str
+) -> None:
+    imported = ConversationImported(format=name, agent=called)
+    transcript = Transcript()
+    transcript.apply(Record(position=0, timestamp=0, event=imported))
+    agent = agent_of(transcript)
+    assert agent is BY_NAME[found]
