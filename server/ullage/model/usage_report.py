@@ -96,10 +96,10 @@ def cache_writes(raw: "Mapping[str, Any]") -> tuple[int, int]:
 
 def prompt_of(counts: "Mapping[str, Any]") -> int:
     """Returns the tokens of the whole prompt by one pass in Anthropic's form; 0 if it does not say, because no prompt
-    has 0 tokens."""
-    return (
-        count_of(counts.get("input_tokens")) + count_of(counts.get("cache_read_input_tokens")) + cache_writes(counts)[0]
-    )
+    has 0 tokens, or more than any window holds."""
+    given = count_of(counts.get("input_tokens")) + count_of(counts.get("cache_read_input_tokens"))
+    prompt = given + cache_writes(counts)[0]
+    return prompt if prompt <= LARGEST_CONTEXT else 0
 
 
 def context_of(raw: "Mapping[str, Any]") -> int | None:

@@ -53,7 +53,14 @@ def test_every_pass_is_paid_for_at_its_own_models_price() -> None:
 
 
 @pytest.mark.parametrize(
-    "usage", [{}, {"output_tokens": 420}, {"input_tokens": 0, "output_tokens": 3}, {"input_tokens": "many"}]
+    "usage",
+    [
+        {},
+        {"output_tokens": 420},
+        {"input_tokens": 0, "output_tokens": 3},
+        {"input_tokens": "many"},
+        {"input_tokens": 10**9},
+    ],
 )
 def test_a_report_without_a_prompt_says_nothing(usage: dict[str, Any]) -> None:
     assert context_of(usage) is None
