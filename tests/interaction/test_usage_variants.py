@@ -125,6 +125,7 @@ CASES: dict[str, tuple[str, int, tuple[int, int] | None]] = {
     "a name of Bedrock": (claude(one(3, 7, 50_000), "us.anthropic.claude-opus-5-5-v1:0", "2.1.332"), 50_010, MILLION),
     "a name of Vertex": (claude(one(3, 7, 50_000), "claude-opus-5-5@20261001", "2.1.332"), 50_010, MILLION),
     "a name of a router": (claude(one(3, 7, 50_000), "anthropic/claude-opus-5-5", "2.1.332"), 50_010, MILLION),
+    "a model of another maker": (claude(one(3, 7, 50_000), "glm-5", "2.1.332"), 50_010, (200_000, 167_000)),
     "a compaction that idleness caused": (compacted("auto", is_due=False), 30_050, MILLION),
     "one that a plugin caused": (compacted("plugin", is_due=True), 30_050, MILLION),
     "one of a cause that is not known": (compacted("timer", is_due=True), 30_050, MILLION),

@@ -92,6 +92,16 @@ def test_later_versions_of_claude_code_compact_newer_models_again() -> None:
         assert remarks(found(at=setup("2.1.316", window, model))) == [RemarkKind.NO_THRESHOLD]
 
 
+def test_a_model_that_claude_code_does_not_know_is_compacted_within_the_window_that_it_assumes() -> None:
+    for model, output in (("glm-5", 128_000), ("openai/gpt-6.1-sol", 4_096)):
+        at = replace(setup("2.1.332", model=model), max_output=output)
+        assert told(found(at=at)) == (167_000, ThresholdSource.RULE, 0)
+    assert found(at=setup("2.1.316", model="glm-5")) == Finding()
+    assert remarks(found(at=setup("2.1.332", 1_000_000, "glm-5[1m]"))) == [RemarkKind.NO_THRESHOLD]
+    name = "CLAUDE_CODE_DISABLE_UNKNOWN_MODEL_WINDOW_ENFORCEMENT"
+    assert remarks(found(at=setup("2.1.332", model="glm-5", unknown=name))) == [RemarkKind.UNCERTAIN]
+
+
 def test_the_compaction_after_a_refusal_teaches_nothing() -> None:
     forced = compacted(176_500, "2.1.197", "claude-opus-4-8", cause=CompactionCause.OVERFLOW)
     assert found(forced, forced, forced, at=setup("2.1.197", model="claude-opus-4-8")).threshold is None
