@@ -65,7 +65,7 @@ PROGRAMS = (
 
 # Settings, variables and triggers with these words are about compaction, or about the room that there is.
 _ABOUT = re.compile(
-    r"compact|compress|context_?(window|limit|tokens|size|length)|(token|window)_?(limit|budget)|prompt_?cache",
+    r"compact|compress|(context|model)_?(window|limit|tokens|size|length)|(token|window)_?(limit|budget)|prompt_?cache",
     re.IGNORECASE,
 )
 _WORD = rb"[A-Za-z$][\w$./-]{2,48}"

@@ -216,9 +216,10 @@ def test_the_end_is_enough_of_a_file_that_begins_with_a_comment(home: Home, work
     assert (one.used, one.is_whole) == (60_050, False)
 
 
-def test_a_session_of_claude_desktops_cowork_is_known_once(home: Home, workspace: Workspace) -> None:
+@pytest.mark.parametrize("place", ["local_9", "agent/local_9"])
+def test_a_session_of_claude_desktops_cowork_is_known_once(home: Home, workspace: Workspace, place: str) -> None:
     machine = replace(home.machine, system="linux")
-    box = ".config/Claude/local-agent-mode-sessions/org/account/local_9"
+    box = f".config/Claude/local-agent-mode-sessions/org/account/{place}"
     log = ClaudeLog(session=ID).ask("What about quinces?").answer(33_000)
     home.put(f"{box}/.claude/projects/-sessions-quiet-fig/{ID}.jsonl", log.data)
     home.put(f"{box}/audit.jsonl", log.data)

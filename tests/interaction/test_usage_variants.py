@@ -28,6 +28,15 @@ def claude(usage: dict[str, Any], model: str = "claude-opus-4-6", version: str =
     return log.text
 
 
+def streamed(*usages: dict[str, Any] | None) -> str:
+    """A log whose last answer has a line for each usage."""
+    log = ClaudeLog().ask().answer(40_000).ask()
+    for usage in usages:
+        log.answer(1, text=f"Part {len(log.lines)}.")
+        log.lines[-1]["message"] |= {"id": "streamed", "usage": usage}
+    return log.text
+
+
 def placeholder() -> str:
     log = ClaudeLog().ask().read("/a.py", "word " * 24_000).answer(100)
     return log.text
@@ -104,9 +113,19 @@ CASES: dict[str, tuple[str, int, tuple[int, int] | None]] = {
         50_010,
         None,
     ),
+    "counts as text": (
+        claude({"input_tokens": "3", "cache_read_input_tokens": "50000", "output_tokens": "7"}),
+        50_010,
+        None,
+    ),
+    "a last line without counts": (streamed(one(3, 7, 50_000), {"input_tokens": 0, "output_tokens": 0}), 50_010, None),
+    "a last line without a usage": (streamed(one(3, 7, 50_000), None), 50_010, None),
+    "a first line without counts": (streamed({"input_tokens": 0}, one(3, 7, 50_000)), 50_010, None),
+    "a first line with a placeholder": (streamed(one(3, 1, 50_000), one(3, 7, 50_000)), 50_010, None),
     "a name of Bedrock": (claude(one(3, 7, 50_000), "us.anthropic.claude-opus-5-5-v1:0", "2.1.332"), 50_010, MILLION),
     "a name of Vertex": (claude(one(3, 7, 50_000), "claude-opus-5-5@20261001", "2.1.332"), 50_010, MILLION),
     "a name of a router": (claude(one(3, 7, 50_000), "anthropic/claude-opus-5-5", "2.1.332"), 50_010, MILLION),
+    "a model of another maker": (claude(one(3, 7, 50_000), "glm-5", "2.1.332"), 50_010, (200_000, 167_000)),
     "a compaction that idleness caused": (compacted("auto", is_due=False), 30_050, MILLION),
     "one that a plugin caused": (compacted("plugin", is_due=True), 30_050, MILLION),
     "one of a cause that is not known": (compacted("timer", is_due=True), 30_050, MILLION),
@@ -161,9 +180,33 @@ async def test_the_figure_and_where_the_agent_compacts(name: str) -> None:
     assert limits in (None, known)
 
 
+async def test_what_an_answer_that_was_cut_off_has_used_is_not_the_figure() -> None:
+    def answer(number: int, reason: str, **usage: int) -> dict[str, Any]:
+        parts, place = [{"type": "text", "text": "Well."}], {"id": f"a{number}", "parentId": f"u{number}"}
+        said = {"role": "assistant", "content": parts, "model": "claude-sonnet-4-5", "usage": usage}
+        return {"type": "message", **place, "message": said | {"stopReason": reason}}
+
+    def ask(number: int, parent: str | None) -> dict[str, Any]:
+        said = {"role": "user", "content": [{"type": "text", "text": "Go on."}]}
+        return {"type": "message", "id": f"u{number}", "parentId": parent, "message": said}
+
+    head = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-20T10:00:00.000Z", "cwd": "/p"}
+    whole = to_lines(head, ask(1, None), answer(1, "stop", input=40_000, output=20), ask(2, "a1"))
+    cut = to_lines(answer(2, "aborted", input=12, output=4, cacheRead=1_000_000))
+    for text in (whole, whole + cut):
+        imported = await build_test_client().call("session/import", text=text.decode())
+        assert 40_000 < imported["session"]["usage"]["used"] < 40_100
+
+
 async def test_a_count_that_cannot_be_true_beside_the_text_is_not_the_figure() -> None:
     used, source, _ = await figures(placeholder())
     assert (used > 20_000, source) == (True, "estimated")
+
+
+@pytest.mark.parametrize("count", [2**53 - 1, 10**9])
+async def test_a_count_larger_than_any_window_is_neither_the_figure_nor_a_window(count: int) -> None:
+    used, source, limits = await figures(claude(one(3, 7, count), **OPUS))
+    assert (40_000 < used < 42_000, source, limits) == (True, "stale", MILLION)
 
 
 @pytest.mark.parametrize("last", [None, {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}])

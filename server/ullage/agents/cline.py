@@ -12,7 +12,7 @@ that took its place. Cline says which range of messages it no longer sends. A re
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from ullage.agents.agent import Agent, Facts, Inserted, Sessions, common_facts, side_of
@@ -29,6 +29,7 @@ from ullage.agents.own_context import (
     switch,
     version_of,
 )
+from ullage.agents.own_prompt import Exists, OwnPrompt
 from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -426,6 +427,20 @@ def _read(texts: Texts) -> Given:
 # The strategy says how it compacts (read in its program, version 3.0.65).
 SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SWITCH, "compactionStrategy"}), prefix="CLINE")
 
+
+def _own_files(machine: Machine, _settings: Sequence[JsonObject], _exists: Exists) -> Iterator[str]:
+    yield from machine.in_project("AGENTS.md", ".clinerules", ".clinerules/*.md", ".cline/rules/*.md")
+    yield machine.folder("", ".agents/AGENTS.md")
+    own = (f"{machine.folder('CLINE_DIR', '.cline')}/rules", machine.folder("", "Documents/Cline/Rules"))
+    yield from (f"{folder}/*.md" for folder in own)
+
+
+def _skills(machine: Machine, _: Exists) -> Iterator[str]:
+    own = (machine.folder("CLINE_DIR", ".cline"), machine.folder("", ".agents"))
+    for folder in (*own, *machine.in_project(".clinerules", ".cline", ".agents")):
+        yield f"{folder}/skills/*/SKILL.md"
+
+
 AGENT = Agent(
     name="Cline",
     formats=(FORMAT, TASKS),
@@ -436,6 +451,7 @@ AGENT = Agent(
     # Read in its source: nine tenths of the largest prompt, which is nine tenths of the window. It compares its own
     # estimate.
     own_context=OwnContext(window=_window, threshold=share(0.81)),
+    own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,
     inserted=Inserted(tags=("environment_details", "hook_context"), typed_tags=("user_input",)),
 )

@@ -32,12 +32,13 @@ from ullage.agents.own_context import (
     switch,
     switched_off,
 )
+from ullage.agents.own_prompt import Exists, OwnPrompt, chosen_paths, in_repository
 from ullage.agents.record_reader import RecordReader, usage_in
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_image_url
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, parsed, rows_of
-from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import (
     Block,
     ImageBlock,
@@ -279,6 +280,32 @@ def _threshold(setup: Setup) -> Threshold:
     return Rule(tokens=int(setup.window * (1 - _SHARE)), basis="80% of the window")
 
 
+# It lists some in lower case, too, and takes of such names the first alone.
+_INSTRUCTIONS = (
+    *(".github/copilot-instructions.md", ".cursorrules", ".cursor/rules/*", "CLAUDE.md", "CLAUDE.local.md"),
+    *("GEMINI.md", "CRUSH.md", "CRUSH.local.md", "AGENTS.md"),
+)
+
+
+def _own_files(machine: Machine, settings: Sequence[JsonObject], _: Exists) -> Iterator[str]:
+    folder = machine.folder("XDG_CONFIG_HOME", ".config")
+    options = [as_object(file.get("options")) for file in settings]
+    everywhere = [path for each in options for path in as_list(each.get("global_context_paths"))]
+    chosen = (path for each in options for path in as_list(each.get("context_paths")))
+    listed = (*(everywhere or (f"{folder}/crush/CRUSH.md", f"{folder}/AGENTS.md")), *_INSTRUCTIONS, *chosen)
+    yield from chosen_paths(machine, [machine.cwd] if machine.cwd else [], listed)
+
+
+def _skills(machine: Machine, exists: Exists) -> Iterator[str]:
+    folder = machine.folder("XDG_CONFIG_HOME", ".config")
+    own = (f"{folder}/crush", f"{folder}/agents", *(machine.folder("", name) for name in (".agents", ".claude")))
+    folders = in_repository(machine, exists)
+    names = (".agents", ".crush", ".claude", ".cursor")
+    # In the folder of the conversation, and in that of its repository.
+    for place in (*own, *(f"{root}/{name}" for root in dict.fromkeys((*folders[:1], *folders[-1:])) for name in names)):
+        yield f"{place}/skills/*/SKILL.md"
+
+
 AGENT = Agent(
     name="Crush",
     formats=(FORMAT,),
@@ -286,5 +313,6 @@ AGENT = Agent(
     tables=TABLES,
     # Read in its source, `internal/agent/agent.go`.
     own_context=OwnContext(threshold=_threshold),
+    own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,
 )

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from ullage.agents.agent import Agent, Facts, Sessions, common_facts
 from ullage.agents.machine import Machine, last_text
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, number, share
+from ullage.agents.own_prompt import Exists, OwnPrompt, in_repository
 from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -290,6 +291,24 @@ def _read(texts: Texts) -> Given:
 
 SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SHARE}), servers="extensions", prefix="GOOSE")
 
+
+def _folder(machine: Machine) -> str:
+    return _files(machine)[0].removesuffix("/config.yaml")
+
+
+def _own_files(machine: Machine, _: Sequence[JsonObject], exists: Exists) -> Iterator[str]:
+    chosen = as_list(parsed(machine.variables.get("CONTEXT_FILE_NAMES")))
+    names = [*map(as_text, chosen)] or [".goosehints", "AGENTS.md"]
+    for folder in (_folder(machine), *in_repository(machine, exists)):
+        yield from (f"{folder}/{name}" for name in names if name)
+
+
+def _skills(machine: Machine, _: Exists) -> Iterator[str]:
+    own = (machine.folder("", name) for name in (".agents", ".claude", ".config/agents"))
+    for folder in (_folder(machine), *own, *machine.in_project(".agents", ".goose", ".claude")):
+        yield f"{folder}/skills/*/SKILL.md"
+
+
 AGENT = Agent(
     name="goose",
     formats=(FORMAT,),
@@ -297,5 +316,6 @@ AGENT = Agent(
     tables=TABLES,
     # Read in its source, `context_mgmt/mod.rs`.
     own_context=OwnContext(threshold=share(0.8)),
+    own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,
 )

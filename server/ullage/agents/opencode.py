@@ -11,7 +11,6 @@ then. The plugin adds the brief to these messages each time; opencode keeps none
 What the plugin adds to the `context` of a compaction is at the end of the request for the summary.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -20,12 +19,10 @@ from ullage.agents.agent import AcpAgent, Agent, Facts, Inserted, Sessions, comm
 from ullage.agents.machine import Machine, last_text
 from ullage.agents.opencode_sessions import FORMAT, TABLES, given_title
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, inner, less_output, number, switch
-from ullage.agents.own_prompt import Exists, OwnPrompt, in_repository
+from ullage.agents.own_prompt import ABSOLUTE, Exists, OwnPrompt, chosen_paths, in_repository
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
 from ullage.formats.transcripts.format import parsed
 from ullage.model.json_values import JsonObject, as_list, as_object, as_text
-
-_ABSOLUTE = re.compile("/|[A-Za-z]:/")
 
 
 def _patterns(machine: Machine) -> tuple[str, ...]:
@@ -34,7 +31,7 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
     may be relative to the folder of the usual one."""
     folder = f"{machine.data}/opencode"
     named = machine.variables.get("OPENCODE_DB", "").replace("\\", "/")
-    if named and not _ABSOLUTE.match(named):
+    if named and not ABSOLUTE.match(named):
         named = f"{folder}/{named}"
     databases = (named,) if named else (f"{folder}/opencode.db", f"{folder}/opencode-*.db")
     return (*databases, f"{folder}/storage/session/*/*.json")
@@ -129,32 +126,37 @@ SETTINGS, KILO_SETTINGS = _own_settings("opencode", "OPENCODE"), _own_settings("
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
 
 
-def _own_files(machine: Machine, settings: Sequence[JsonObject], exists: Exists) -> Iterator[str]:
-    everywhere = (f"{_folder(machine)}/AGENTS.md", machine.folder("", ".claude/CLAUDE.md"))
+def _own_files(
+    machine: Machine, settings: Sequence[JsonObject], exists: Exists, name: str = "opencode"
+) -> Iterator[str]:
+    everywhere = (f"{_folder(machine, name)}/AGENTS.md", machine.folder("", ".claude/CLAUDE.md"))
     yield from [path for path in everywhere if exists(path)][:1]
     folders = in_repository(machine, exists)
     found = ([path for folder in folders if exists(path := f"{folder}/{name}")] for name in _INSTRUCTIONS)
     yield from next(filter(None, found), ())
-    for name in (name for file in settings for item in as_list(file.get("instructions")) if (name := as_text(item))):
-        if name.startswith("~/"):
-            yield machine.folder("", name.removeprefix("~/"))
-        elif _ABSOLUTE.match(name):
-            yield name
-        elif "://" not in name:
-            yield from (f"{folder}/{name}" for folder in folders)
+    yield from chosen_paths(machine, folders, (item for file in settings for item in as_list(file.get("instructions"))))
 
 
-def _skills(machine: Machine, exists: Exists) -> Iterator[str]:
-    own = (_folder(machine), *(machine.folder("", name) for name in _SKILLS))
-    for folder in (*own, *(f"{above}/{name}" for above in in_repository(machine, exists) for name in _SKILLS)):
+def _kilo_files(machine: Machine, settings: Sequence[JsonObject], exists: Exists) -> Iterator[str]:
+    yield from _own_files(machine, settings, exists, "kilo")
+    for folder in (machine.folder("", ""), *machine.in_project("")):
+        yield from (f"{folder.rstrip('/')}/{name}/rules/*.md" for name in _KILO)
+
+
+def _skills(
+    machine: Machine, exists: Exists, name: str = "opencode", own: Sequence[str] = (".opencode",)
+) -> Iterator[str]:
+    shared = (*own, ".agents", ".claude")
+    folders = (_folder(machine, name), *(machine.folder("", each) for each in shared))
+    for folder in (*folders, *(f"{above}/{each}" for above in in_repository(machine, exists) for each in shared)):
         yield f"{folder}/skills/*/SKILL.md"
 
 
-_SKILLS = (".opencode", ".agents", ".claude")
+_KILO = (".kilo", ".kilocode")
 
 
-def _folder(machine: Machine) -> str:
-    return f"{machine.folder('XDG_CONFIG_HOME', '.config')}/opencode"
+def _folder(machine: Machine, name: str = "opencode") -> str:
+    return f"{machine.folder('XDG_CONFIG_HOME', '.config')}/{name}"
 
 
 def _settings(machine: Machine) -> str:
@@ -209,5 +211,6 @@ KILO_AGENT = Agent(
     ),
     # Measured by trial: the same as opencode's.
     own_context=OwnContext(threshold=less_output(32_000, RESERVED)),
+    own_prompt=OwnPrompt(files=_kilo_files, skills=lambda machine, exists: _skills(machine, exists, "kilo", _KILO)),
     own_settings=KILO_SETTINGS,
 )

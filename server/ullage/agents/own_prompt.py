@@ -2,10 +2,14 @@
 skills, of which it adds the name and the description.
 
 Which files those are is said here; they are read elsewhere. Seen in requests of Gemini CLI 0.61.0, Qwen Code 0.24.4,
-opencode 1.18.33 and Claude Code 2.1.332 to a model that was played.
+opencode 1.18.33 and Claude Code 2.1.332 to a model that was played. Read in the programs of Cline 3.0.65 and Kilo Code
+7.7.9, and in the sources of Crush and goose. Droid 0.225.2 adds both in a message of the user's role, which its log
+has.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -13,6 +17,8 @@ from ullage.agents.machine import Machine
 from ullage.model.json_values import JsonObject, as_list, as_object, as_text
 
 Exists = Callable[[str], bool]
+# How the path of a file begins that no folder is named before.
+ABSOLUTE = re.compile("/|[A-Za-z]:/")
 
 
 class Instructions(Struct, frozen=True, kw_only=True):
@@ -28,9 +34,9 @@ class Instructions(Struct, frozen=True, kw_only=True):
 class OwnPrompt(Struct, frozen=True, kw_only=True):
     """Which of the user's files an agent adds to each request.
 
-    - `files`: returns the paths of files with instructions, for `machine.cwd`, the folder of a conversation, and the
-      contents of the agent's settings files. Its last argument says whether a file or folder is there. Not all of the
-      files need to be.
+    - `files`: returns glob patterns for the files with instructions, for `machine.cwd`, the folder of a conversation,
+      and the contents of the agent's settings files. Its last argument says whether a file or folder is there. Not all
+      of the files need to be.
     - `skills`: returns glob patterns for the files of skills.
     """
 
@@ -51,6 +57,18 @@ def in_repository(machine: Machine, exists: Exists) -> list[str]:
     folders = [*folders_up(machine.cwd)]
     root = next((at for at, folder in enumerate(folders) if exists(f"{folder}/.git")), 0)
     return folders[: root + 1]
+
+
+def chosen_paths(machine: Machine, folders: Sequence[str], listed: Iterable[Any]) -> Iterator[str]:
+    """Yields the paths of the files that settings list: whole ones, those in the home folder (`~/`), and others in each
+    of the folders. Addresses on the web are left out."""
+    for path in filter(None, map(as_text, listed)):
+        if path.startswith("~/"):
+            yield machine.folder("", path.removeprefix("~/"))
+        elif ABSOLUTE.match(path):
+            yield path
+        elif "://" not in path:
+            yield from (f"{folder}/{path}" for folder in folders)
 
 
 def chosen_names(settings: Sequence[JsonObject], usual: tuple[str, ...]) -> tuple[str, ...]:

@@ -90,7 +90,7 @@ _SUMMARIES: dict[str, Callable[[str], str]] = {
 }
 # The fields of a usage: new input, output, read from the cache, written to it.
 _COUNTS = ("input", "output", "cacheRead", "cacheWrite")
-# Requests that ended so have no usage, or one that stops in the middle.
+# Requests that ended so have no usage, or one that stops in the middle and is only paid for.
 _UNFINISHED = {"aborted", "error"}
 
 
@@ -239,33 +239,33 @@ class PiReader(RecordReader):
     def _read_answer(
         self, message: JsonObject, content: list[Block], entry_id: str, timestamp: int, number: int
     ) -> None:
-        builder = self._builder
+        builder, usage = self._builder, usage_beside(as_object(message.get("usage")), *_COUNTS)
         builder.use_model(as_text(message.get("model")))
         if not content:
             reason = as_text(message.get("errorMessage")) or as_text(message.get("stopReason"))
             builder.skip(number, f"answer without content: {reason}", expected=True)
             return
         if as_text(message.get("stopReason")) in _UNFINISHED:
-            self._add_unfinished(content, entry_id, timestamp)
+            builder.charge(usage, self._add_unfinished(content, entry_id, timestamp), timestamp)
             return
-        message_id = builder.add(Role.ASSISTANT, content, entry_id, timestamp)
-        usage = usage_beside(as_object(message.get("usage")), *_COUNTS)
-        builder.report(usage, message_id)
+        builder.report(usage, builder.add(Role.ASSISTANT, content, entry_id, timestamp))
 
     def _add_custom(self, said: JsonObject, entry_id: str, timestamp: int) -> None:
         """Adds a message of an extension, which the model gets with the user's role."""
         mark = by_program(as_text(said.get("customType")) or "custom")
         self._builder.add(Role.USER, _read_content(said.get("content")), entry_id, timestamp, mark)
 
-    def _add_unfinished(self, content: list[Block], entry_id: str, timestamp: int) -> None:
-        """Adds an answer that was cut off. Its calls were never made, and the next request holds its text alone: the
-        prompts after three recorded answers with calls of up to 6,600 tokens grew by the texts only."""
+    def _add_unfinished(self, content: list[Block], entry_id: str, timestamp: int) -> str:
+        """Adds an answer that was cut off, and returns its id. Its calls were never made, and the next request holds
+        its text alone: the prompts after three recorded answers with calls of up to 6,600 tokens grew by the texts
+        only."""
         calls = [block for block in content if isinstance(block, ToolUseBlock)]
         rest = [block for block in content if not isinstance(block, ToolUseBlock)]
-        if rest:
-            self._builder.add(Role.ASSISTANT, rest, entry_id, timestamp)
-        if calls:
-            self._add_outside(Role.ASSISTANT, calls, f"{entry_id}-calls" if rest else entry_id, timestamp)
+        added = self._builder.add(Role.ASSISTANT, rest, entry_id, timestamp) if rest else ""
+        if not calls:
+            return added
+        outside = self._add_outside(Role.ASSISTANT, calls, f"{entry_id}-calls" if rest else entry_id, timestamp)
+        return added or outside
 
     def _kept_ids(self, compaction: JsonObject, parent: str) -> list[str]:
         """Returns the ids of the messages that a compaction keeps: those on the branch of `parent` from the first kept

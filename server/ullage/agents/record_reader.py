@@ -42,11 +42,12 @@ class RecordReader:
         """Adds what is still held back."""
         self._flush()
 
-    def _add_outside(self, role: Role, content: Sequence[Block], message_id: str, timestamp: int) -> None:
-        """Adds what was said and never came into the context, such as a summary that failed."""
+    def _add_outside(self, role: Role, content: Sequence[Block], message_id: str, timestamp: int) -> str:
+        """Adds what was said and never came into the context, such as a summary that failed. Returns its id."""
         before = self._builder.tip
-        self._builder.add(role, content, message_id, timestamp)
+        added = self._builder.add(role, content, message_id, timestamp)
         self._builder.rewind(before, timestamp)
+        return added
 
     def _read(self, value: JsonObject, number: int) -> None:
         raise NotImplementedError

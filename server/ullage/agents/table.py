@@ -54,9 +54,10 @@ _BY_NAME = {agent.name: agent for agent in AGENTS}
 _BY_FORMAT = {known.name: agent for agent in AGENTS for known in agent.formats}
 
 
-def agent_of_format(name: str) -> Agent | None:
-    """Returns the agent that writes the transcript format named `name`, or None if no known agent does."""
-    return _BY_FORMAT.get(name)
+def agent_of_format(name: str, called: str = "") -> Agent | None:
+    """Returns the agent that writes the transcript format named `name`, or None if no known agent does. Several may
+    write it: then it is the one whose name is `called`."""
+    return _BY_NAME.get(called) or _BY_FORMAT.get(name)
 
 
 def word_of(agent: Agent) -> str:

@@ -431,7 +431,7 @@ def _without_copies(found: Iterable[KnownConversation]) -> Iterator[KnownConvers
 
 
 def _basis(rows: CatalogueRows, one: KnownConversation) -> bytes:
-    return rows.basis(one.format, one.cwd, one.model, one.agent_session_id)
+    return rows.basis(one.agent, one.format, one.cwd, one.model, one.agent_session_id)
 
 
 def _read(rows: CatalogueRows, candidate: Candidate, name: str, care: Care = Care.USUAL) -> KnownConversation:

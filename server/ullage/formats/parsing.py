@@ -45,13 +45,15 @@ _MOST_BEGINS = 20
 # How a record begins, and how the last line of a record ends that is written over several lines.
 _BEGIN = b'{"'
 _END = re.compile(rb'["\]}\w]\s*\}$')
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+# How a file in UTF-16 begins: with a byte order mark, or without one with a record.
+_UTF_16 = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"{\0": "utf-16-le", b"\0{": "utf-16-be"}
 
 # What is wrong with an empty document.
 EMPTY = "is empty"
 
-# What may be around a record: white space, and the NUL characters that a power cut leaves.
-BLANK = b" \t\n\r\v\f\0"
+# What may be around a record: white space, the NUL characters that a power cut leaves, and the bytes of a byte order
+# mark, which files have that were joined.
+BLANK = b" \t\n\r\v\f\0\xef\xbb\xbf"
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -103,9 +105,9 @@ def parse_document(data: bytes, name: str, run: int | None = None) -> Document:
     `name` and `run` are only stored in the document. Never raises: faults are in the `problem` of the document and of
     its lines.
     """
-    if data.startswith(_UTF_16):
+    if encoding := _UTF_16.get(data[:2]):
         # PowerShell 5 writes redirected output so.
-        data = data.decode("utf-16", "replace").encode()
+        data = data.decode(encoding, "replace").encode()
     data = data.removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
         return Document(name=name, problem=EMPTY, run=run)

@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-# The largest integer that all readers of JSON agree on (RFC 8259 §6).
-LARGEST_COUNT = 2**53 - 1
+# The largest integer that all readers of JSON agree on (RFC 8259 §6), and its digits.
+LARGEST_COUNT, _DIGITS = 2**53 - 1, 16
+# Fifty times the largest window in the list of models. What a program reports above it is no count of tokens.
+LARGEST_CONTEXT = 100_000_000
 # Passes of an answer in which its own model read the context. Others are an adviser's or a compaction's.
 _OWN_PASSES = ("message", "fallback_message")
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -30,7 +32,9 @@ _LEAST_ADDED, _GROWN_LEAST, _GROWN_MOST = 100, 0.5, 2.0
 
 def count_of(value: "Any") -> int:
     """Returns a number of at least 0 as an integer. Returns 0 for any other value, and for a number above
-    `LARGEST_COUNT`."""
+    `LARGEST_COUNT`. The JSON of protocol buffers has integers of 64 bits as text."""
+    if value.__class__ is str and len(value) <= _DIGITS and value.isdecimal():
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST_COUNT:
         return 0
     return int(value)
@@ -61,7 +65,7 @@ def filling_pass(raw: "Mapping[str, Any]") -> "Mapping[str, Any]":
     counts are then their sum, in which the prompt counts once for each pass. The context is what the last pass of the
     answer's own model read and wrote. Without such a list, that is the usage itself.
     """
-    own = [one for one in _passes(raw) if one.get("type") in _OWN_PASSES and prompt_of(one)]
+    own = [one for one in _passes(raw) if one.get("type", "message") in _OWN_PASSES and prompt_of(one)]
     return own[-1] if own else raw
 
 
@@ -83,20 +87,19 @@ def _object(value: "Any") -> "Mapping[str, Any]":
 
 def cache_writes(raw: "Mapping[str, Any]") -> tuple[int, int]:
     """Returns the tokens that a request wrote to Anthropic's cache, and how many of them are kept for an hour. The
-    detailed counts decide if their sum is missing."""
+    detailed counts, one for each time for which tokens are kept, decide if their sum is missing."""
     parts = _object(raw.get("cache_creation"))
     hour = count_of(parts.get("ephemeral_1h_input_tokens"))
-    written = count_of(raw.get("cache_creation_input_tokens"))
-    written = written or hour + count_of(parts.get("ephemeral_5m_input_tokens"))
+    written = count_of(raw.get("cache_creation_input_tokens")) or sum(map(count_of, parts.values()))
     return written, min(hour, written)
 
 
 def prompt_of(counts: "Mapping[str, Any]") -> int:
     """Returns the tokens of the whole prompt by one pass in Anthropic's form; 0 if it does not say, because no prompt
-    has 0 tokens."""
-    return (
-        count_of(counts.get("input_tokens")) + count_of(counts.get("cache_read_input_tokens")) + cache_writes(counts)[0]
-    )
+    has 0 tokens, or more than any window holds."""
+    given = count_of(counts.get("input_tokens")) + count_of(counts.get("cache_read_input_tokens"))
+    prompt = given + cache_writes(counts)[0]
+    return prompt if prompt <= LARGEST_CONTEXT else 0
 
 
 def context_of(raw: "Mapping[str, Any]") -> int | None:

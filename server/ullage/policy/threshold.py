@@ -210,8 +210,9 @@ def _weighed(rule: Threshold, seen: Sequence[Compacted], beyond: int, window: in
             return _learned(run, beyond, window) if run else Finding()
         return Finding(remarks=(_remark(RemarkKind.NO_THRESHOLD, rule.basis),))
     run = agreeing(seen, rule.tokens)
-    if len(run) < _TOLD and _is_far(run, rule):
-        run = agreeing([one for one in seen if one not in run], rule.tokens)
+    while _is_lone(run, rule):
+        seen = [one for one in seen if one not in run]
+        run = agreeing(seen, rule.tokens)
     if run and not _confirm(run, rule):
         return _learned(run, beyond, window)
     if lies_above(beyond, rule.tokens):
@@ -242,8 +243,9 @@ def _confirm(run: Sequence[Compacted], rule: Rule) -> bool:
     return rule.tokens * _BELOW <= lowest <= most and not lies_above(highest, rule.tokens)
 
 
-def _is_far(run: Sequence[Compacted], rule: Rule) -> bool:
-    return any(one.tokens < rule.tokens * _FAR for one in run)
+def _is_lone(run: Sequence[Compacted], rule: Threshold) -> bool:
+    """Returns whether this is a single compaction far below the rule, which says nothing of the threshold."""
+    return isinstance(rule, Rule) and len(run) < _TOLD and any(one.tokens < rule.tokens * _FAR for one in run)
 
 
 def _learned(run: Sequence[Compacted], beyond: int, window: int) -> Finding:
@@ -265,6 +267,8 @@ def _changed(
         return ()
     last = earlier[-1]
     then = _rule_then(last, agent, setup) if agent else None
+    if _is_lone(agreeing(earlier), then):
+        return ()
     near = isinstance(then, Rule) and then.tokens * _BELOW <= last.tokens <= then.tokens * ABOVE
     old = then.tokens if isinstance(then, Rule) and near else last.tokens
     if abs(old - threshold.tokens) <= threshold.tokens * _SAME or (old == last.tokens and _agrees(last, threshold)):

@@ -35,8 +35,8 @@ _ESCAPED = re.compile(r"\[([*?[])\]")
 _STRING_OR_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _NAME = re.compile(r"\w[\w-]*")
 _FRONT_MATTER = re.compile(r"---\s*\n(.*?)\n---", re.DOTALL)
-# Skills of one folder that are looked at.
-_MOST_SKILLS = 200
+# Files of one folder that are looked at.
+_MOST_FILES = 200
 _TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', re.DOTALL)
 _FLAT_LINE = re.compile(r"""^([A-Za-z_]\w*):\s*["']?([^"'#\n]*?)["']?\s*(?:#.*)?$""", re.MULTILINE)
 
@@ -83,9 +83,7 @@ class LocalAgentSettings:
         own, machine = agent.own_prompt, this_machine(cwd)
         places = agent.own_settings.files(machine) if agent.own_settings else ()
         files = own.files(machine, [self._file(_plain(path)) for path in places], _exists)
-        patterns = own.skills(machine, _exists)
-        skills = (path for pattern in patterns for path in sorted(glob.glob(pattern))[:_MOST_SKILLS])  # noqa: PTH207
-        found = [*map(_instructions, dict.fromkeys(map(_plain, files))), *map(_skill, dict.fromkeys(skills))]
+        found = [*map(_instructions, _found(files)), *map(_skill, _found(own.skills(machine, _exists)))]
         return tuple(one for one in found if one is not None)
 
     def _file(self, path: str) -> JsonObject:
@@ -98,6 +96,10 @@ class LocalAgentSettings:
         except OSError:
             return {}
         return known[1]
+
+
+def _found(patterns: Iterable[str]) -> dict[str, None]:
+    return dict.fromkeys(path for pattern in patterns for path in sorted(glob.glob(pattern))[:_MOST_FILES])  # noqa: PTH207
 
 
 def _plain(pattern: str) -> str:

@@ -255,6 +255,8 @@ def test_claude_codes_window_of_one_model_comes_before_that_of_all(files: list[d
     assert threshold("Claude Code", said, 1_000_000, "2.1.332", OPUS) == tokens
 
 
+# Of a model that Claude Code does not know.
+NOT_WITHIN = "CLAUDE_CODE_DISABLE_UNKNOWN_MODEL_WINDOW_ENFORCEMENT"
 UNKNOWN: list[tuple[str, list[dict[str, Any]], dict[str, str], str]] = [
     ("Codex", [{}, {LIMIT: 60_000, SCOPE: "body_after_prefix"}], {}, f"{SCOPE}=body_after_prefix"),
     ("Codex", [{"profile": "p", "profiles": {"p": {SCOPE: "x"}}}], {}, f"{SCOPE}=x"),
@@ -267,6 +269,8 @@ UNKNOWN: list[tuple[str, list[dict[str, Any]], dict[str, str], str]] = [
     ("Claude Code", [{}, {"env": {"CLAUDE_CODE_COMPACT_LATER": "1"}}], {}, "CLAUDE_CODE_COMPACT_LATER"),
     ("Claude Code", [], {"CLAUDE_CODE_COMPACT_LATER": "1"}, "CLAUDE_CODE_COMPACT_LATER"),
     ("Claude Code", [], {"OTHER_COMPACT_LATER": "1"}, ""),
+    ("Claude Code", [{"env": {NOT_WITHIN: "1"}}], {}, NOT_WITHIN),
+    ("Claude Code", [], {NOT_WITHIN: "0"}, ""),
     ("opencode", [{}, {"compaction": {"auto": True, "reserved": 9_000, "keep": {"tokens": 5}}}], {}, ""),
     ("opencode", [{}, {"compaction": {"reserved": 9_000, "ratio": 0.5}}], {}, "compaction.ratio=0.5"),
     ("pi", [{}, {"compaction": {"enabled": True, "when": "idle"}}], {}, "compaction.when"),

@@ -9,8 +9,11 @@ from support.command_line import ullage
 from support.foreign import to_lines
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
+from ullage.model.events import ConversationImported, Record
 from ullage.model.json_values import JsonObject
+from ullage.service.conversation.projection import agent_of
 from ullage.system.settings_files import LocalAgentSettings
+from ullage.transcript.fold import Transcript
 
 BY_NAME = {agent.name: agent for agent in AGENTS}
 CWD = "/home/dev/src/shop/server"
@@ -50,7 +53,56 @@ def test_opencode_adds_files_of_the_first_name_that_the_repository_has() -> None
     assert chosen == ["/home/dev/a.md", "/b.md", f"{CWD}/c.md", f"{shop}/c.md"]
 
 
-@pytest.mark.parametrize("agent", ["Gemini CLI", "Qwen Code", "opencode"])
+def test_kilo_code_adds_its_own_files_as_opencode_does_and_older_rules() -> None:
+    own = "/home/dev/.config/kilo/AGENTS.md"
+    found = files_of("Kilo Code", own, f"{CWD}/AGENTS.md", "/home/dev/.config/opencode/AGENTS.md")
+    assert found[:2] == [own, f"{CWD}/AGENTS.md"]
+    assert {"/home/dev/.kilo/rules/*.md", f"{CWD}/.kilocode/rules/*.md"} <= {*found}
+    skills = [*BY_NAME["Kilo Code"].own_prompt.skills(AT_WORK, lambda _: False)]
+    assert f"{CWD}/.kilo/skills/*/SKILL.md" in skills
+    assert not any("opencode" in place for place in skills)
+
+
+def test_goose_adds_files_from_its_folder_and_from_the_folders_of_the_repository() -> None:
+    shop = "/home/dev/src/shop"
+    names = (".goosehints", "AGENTS.md")
+    places = ("/home/dev/.config/goose", CWD, shop)
+    assert files_of("goose", f"{shop}/.git") == [f"{place}/{name}" for place in places for name in names]
+    chosen = Machine(system="linux", home="/home/dev", cwd=CWD, variables={"CONTEXT_FILE_NAMES": '["CLAUDE.md"]'})
+    assert files_of("goose", machine=chosen) == ["/home/dev/.config/goose/CLAUDE.md", f"{CWD}/CLAUDE.md"]
+
+
+def test_crush_adds_files_of_many_agents_and_those_that_its_settings_name() -> None:
+    usual = files_of("Crush")
+    assert usual[:2] == ["/home/dev/.config/crush/CRUSH.md", "/home/dev/.config/AGENTS.md"]
+    assert {f"{CWD}/CLAUDE.md", f"{CWD}/.cursor/rules/*"} <= {*usual}
+    options = {"global_context_paths": ["~/all.md"], "context_paths": ["docs/a.md", "/b.md"]}
+    chosen = files_of("Crush", settings=({"options": options},))
+    assert (chosen[0], chosen[-2:]) == ("/home/dev/all.md", [f"{CWD}/docs/a.md", "/b.md"])
+    skills = [*BY_NAME["Crush"].own_prompt.skills(AT_WORK, {"/home/dev/src/shop/.git"}.__contains__)]
+    assert {f"{place}/.crush/skills/*/SKILL.md" for place in (CWD, "/home/dev/src/shop")} <= {*skills}
+
+
+def test_cline_adds_rules_of_the_project_and_of_the_user() -> None:
+    rules = files_of("Cline")
+    assert {f"{CWD}/.clinerules", f"{CWD}/.clinerules/*.md", "/home/dev/Documents/Cline/Rules/*.md"} <= {*rules}
+
+
+def test_a_pattern_stands_for_the_files_of_a_folder_in_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "a [1] b"
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("CLINE_DIR", raising=False)
+    rules = project / ".clinerules"
+    rules.mkdir(parents=True)
+    for name in ("2.md", "1.md", "notes.txt"):
+        (rules / name).write_text(name)
+    found = LocalAgentSettings().instructions(BY_NAME["Cline"], str(project))
+    assert [(Path(one.path), one.text) for one in found] == [(rules / name, name) for name in ("1.md", "2.md")]
+
+
+@pytest.mark.parametrize("agent", ["Gemini CLI", "Qwen Code", "opencode", "Kilo Code", "goose", "Crush", "Cline"])
 def test_no_agent_looks_for_files_where_no_folder_is_known(agent: str) -> None:
     nowhere = Machine(system="linux", home="/home/dev")
     places = [*files_of(agent, machine=nowhere), *BY_NAME[agent].own_prompt.skills(nowhere, {""}.__contains__)]
@@ -114,3 +166,22 @@ def test_the_part_that_no_log_has_names_the_files_that_were_there_then(tmp_path:
     assert 1_200 <= parts["memory", str(memory)] <= 2_600
     assert 3 <= parts["skills", ""] <= 20
     assert sum(parts.values()) == shown["hidden"]
+
+
+@pytest.mark.parametrize(
+    ("name", "called", "found"),
+    [
+        ("opencode", "Kilo Code", "Kilo Code"),
+        ("opencode", "opencode", "opencode"),
+        ("cline-task", "Roo Code", "Roo Code"),
+        ("cline-task", "", "Cline"),
+    ],
+)
+def test_an_agent_that_writes_anothers_format_has_its_own_settings_and_rules(
+    name: str, called: str, found: str
+) -> None:
+    imported = ConversationImported(format=name, agent=called)
+    transcript = Transcript()
+    transcript.apply(Record(position=0, timestamp=0, event=imported))
+    agent = agent_of(transcript)
+    assert agent is BY_NAME[found]

@@ -63,7 +63,7 @@ def test_every_option_of_the_help_is_known_without_the_parser() -> None:
     assert {*parser.options, "--help"} == {*statusline.VALUES, *statusline.FLAGS, "--help"}
 
 
-def said(window: int | None, **usage: object) -> "dict[str, object]":
+def said(window: object, **usage: object) -> "dict[str, object]":
     return {"context_window": {"context_window_size": window, "current_usage": usage}}
 
 
@@ -74,6 +74,9 @@ def said(window: int | None, **usage: object) -> "dict[str, object]":
         (said(200_000, input_tokens=573_100), 573_100, 1_000_000),
         (said(1_000_000, input_tokens=1_300_000), 1_300_000, 1_300_000),
         (said(None, input_tokens=5_000), 5_000, None),
+        (said("200000", input_tokens="5000"), 5_000, 200_000),
+        (said(2e5, input_tokens=5e3), 5_000, 200_000),
+        (said(10**15, input_tokens=10**15), None, None),
         (said(1_000_000, input_tokens=9, iterations=[{"type": "message", "input_tokens": 5}]), 5, 1_000_000),
     ],
 )

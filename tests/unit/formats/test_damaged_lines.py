@@ -26,15 +26,18 @@ def test_no_part_of_a_torn_record_is_taken_for_a_record(cut: int) -> None:
 
 def test_what_stands_before_a_whole_record_does_not_hide_it() -> None:
     assert read(b"\0" * 50 + WHOLE) == ["user"]
+    assert read(b"\xef\xbb\xbf" + WHOLE) == ["user"]
     assert read('{"type":"user","text":"Häufig? '.encode() + b"\xc3" + WHOLE) == [None, "user"]
     assert read(WHOLE[:30] + WHOLE + WHOLE) == [None, "user", "user"]
     assert read(WHOLE + WHOLE[:30]) == ["user", None]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_a_file_in_utf_16_is_read_by_its_byte_order_mark(encoding: str) -> None:
-    text = "\ufeff" + '{"type":"a"}\r\n{"type":"ü"}\r\n'
-    assert [value["type"] for value in parse_document(text.encode(encoding), "log").objects] == ["a", "ü"]
+def test_a_file_in_utf_16_is_read_by_its_byte_order_mark_or_its_first_character(encoding: str) -> None:
+    text = '{"type":"a"}\r\n{"type":"ü"}\r\n'
+    for begin in ("\ufeff", ""):
+        data = (begin + text).encode(encoding)
+        assert [value["type"] for value in parse_document(data, "log").objects] == ["a", "ü"]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from ullage.model.usage_report import (
     can_be_true,
     confirms,
     context_of,
+    count_of,
     filling_pass,
     holding_window,
     input_counts,
@@ -33,6 +34,7 @@ SUM = {"input_tokens": 4, "cache_read_input_tokens": 61_000, "output_tokens": 10
         ([{"type": "compaction", "input_tokens": 180_000}, LAST], 31_062),
         ([OWN, LAST | {"type": "fallback_message"}], 31_062),
         ([OWN, {"type": "message", "output_tokens": 5}], 30_042),
+        ([{"input_tokens": 2}, {"input_tokens": 30_000, "output_tokens": 1}], 30_001),
         ([ADVISER], 61_104),
         ([], 61_104),
         (None, 61_104),
@@ -51,16 +53,42 @@ def test_every_pass_is_paid_for_at_its_own_models_price() -> None:
 
 
 @pytest.mark.parametrize(
-    "usage", [{}, {"output_tokens": 420}, {"input_tokens": 0, "output_tokens": 3}, {"input_tokens": "12"}]
+    "usage",
+    [
+        {},
+        {"output_tokens": 420},
+        {"input_tokens": 0, "output_tokens": 3},
+        {"input_tokens": "many"},
+        {"input_tokens": 10**9},
+    ],
 )
 def test_a_report_without_a_prompt_says_nothing(usage: dict[str, Any]) -> None:
     assert context_of(usage) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [
+        ("30000", 30_000),
+        ("-1", 0),
+        ("", 0),
+        ("3e4", 0),
+        ("\u0663", 3),
+        ("9" * 17, 0),
+        (3e4, 30_000),
+        (True, 0),
+        (2**64, 0),
+    ],
+)
+def test_a_count_may_be_written_as_text(value: Any, count: int) -> None:
+    assert count_of(value) == count
 
 
 def test_detailed_counts_of_the_cache_are_the_prompts_too_if_their_sum_is_missing() -> None:
     detailed = {"ephemeral_5m_input_tokens": 200, "ephemeral_1h_input_tokens": 4_800}
     assert context_of({"input_tokens": 10, "cache_creation": detailed}) == 5_010
     assert cache_writes({"cache_creation": detailed}) == (5_000, 4_800)
+    assert cache_writes({"cache_creation": detailed | {"ephemeral_24h_input_tokens": 7}}) == (5_007, 4_800)
     assert cache_writes({"cache_creation": detailed, "cache_creation_input_tokens": 6_000}) == (6_000, 4_800)
     assert cache_writes({"cache_creation": detailed, "cache_creation_input_tokens": 100}) == (100, 100)
 

@@ -61,6 +61,13 @@ def test_after_a_long_pause_what_a_warm_cache_would_have_saved_is_told_apart() -
     assert spent_on(cold, is_side=False) == Spent(work=150 - cold.again, cold=cold.again, requests=1, tokens=120)
 
 
+def test_an_answer_that_was_cut_off_is_paid_for_and_leaves_what_is_known_of_the_cache() -> None:
+    cut = UsageReported(usage=Usage(), message_id="a2", passes=(Pass(usage=Usage(input_tokens=70, output_tokens=2)),))
+    _, second, third = paid((report("a1", wrote=100), AT), (cut, AT + 1), (report("a3", read=100), AT + MINUTE))
+    assert (second.tokens, second.amount, second.again) == (72, 80.0, 0.0)
+    assert (third.amount, third.cause) == (10.0, None)
+
+
 def test_the_hour_s_price_is_paid_again_for_what_was_kept_for_an_hour() -> None:
     _, cold = paid((report("a1", hour=100), AT), (report("a2", hour=100), AT + 61 * MINUTE))
     assert cold.again == pytest.approx(100 * (2 - 0.1))

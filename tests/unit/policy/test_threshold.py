@@ -92,6 +92,16 @@ def test_later_versions_of_claude_code_compact_newer_models_again() -> None:
         assert remarks(found(at=setup("2.1.316", window, model))) == [RemarkKind.NO_THRESHOLD]
 
 
+def test_a_model_that_claude_code_does_not_know_is_compacted_within_the_window_that_it_assumes() -> None:
+    for model, output in (("glm-5", 128_000), ("openai/gpt-6.1-sol", 4_096)):
+        at = replace(setup("2.1.332", model=model), max_output=output)
+        assert told(found(at=at)) == (167_000, ThresholdSource.RULE, 0)
+    assert found(at=setup("2.1.316", model="glm-5")) == Finding()
+    assert remarks(found(at=setup("2.1.332", 1_000_000, "glm-5[1m]"))) == [RemarkKind.NO_THRESHOLD]
+    name = "CLAUDE_CODE_DISABLE_UNKNOWN_MODEL_WINDOW_ENFORCEMENT"
+    assert remarks(found(at=setup("2.1.332", model="glm-5", unknown=name))) == [RemarkKind.UNCERTAIN]
+
+
 def test_the_compaction_after_a_refusal_teaches_nothing() -> None:
     forced = compacted(176_500, "2.1.197", "claude-opus-4-8", cause=CompactionCause.OVERFLOW)
     assert found(forced, forced, forced, at=setup("2.1.197", model="claude-opus-4-8")).threshold is None
@@ -116,7 +126,10 @@ def test_compactions_that_all_lie_above_the_rule_move_the_threshold() -> None:
 
 def test_a_compaction_far_below_the_rule_shows_a_setting_once_a_second_one_agrees() -> None:
     assert told(found(167_400, compacted(90_100, beyond=89_700))) == (167_000, ThresholdSource.LEARNED, 1)
-    assert told(found(compacted(90_100, beyond=89_700))) == (167_000, ThresholdSource.RULE, 0)
+    alone = found(compacted(90_100, beyond=89_700))
+    assert (told(alone), remarks(alone)) == ((167_000, ThresholdSource.RULE, 0), [])
+    assert told(found(120_100, compacted(90_100, beyond=89_700))) == (167_000, ThresholdSource.RULE, 0)
+    assert told(found(167_400, 120_100, 90_100, 60_100)) == (167_000, ThresholdSource.LEARNED, 1)
     finding = found(167_400, compacted(90_100, beyond=89_700), compacted(90_080, beyond=89_500))
     assert told(finding) == (90_000, ThresholdSource.LEARNED, 2)
     assert remarks(finding) == [RemarkKind.CHANGED]

@@ -47,11 +47,12 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
     """Returns glob patterns for Claude Code's session files, in a folder per project, and for the files of sub-agents.
 
     Versions up to 2.1 write sub-agents' files (`agent-*.jsonl`) into the project's folder. Sub-agents of a workflow
-    have a folder of their own in `subagents`. Claude Desktop's Cowork gives each of its sessions a home of its own.
-    Some versions 1.0 had their home in `~/.config`.
+    have a folder of their own in `subagents`. Claude Desktop's Cowork gives each of its sessions a home of its own, and
+    that of its agent lies one folder deeper. Some versions 1.0 had their home in `~/.config`.
     """
-    cowork = f"{machine.settings}/Claude/local-agent-mode-sessions/*/*/local_*/.claude"
-    places = [f"{home}/projects/*" for home in (_home(machine), f"{machine.home}/.config/claude", cowork)]
+    cowork = f"{machine.settings}/Claude/local-agent-mode-sessions/*/*"
+    homes = (_home(machine), f"{machine.home}/.config/claude", f"{cowork}/local_*/.claude", f"{cowork}/agent/local_*/.claude")
+    places = [f"{home}/projects/*" for home in homes]
     return tuple(f"{place}/{files}" for place in places for files in ("*.jsonl", _SUB_AGENTS))
 
 

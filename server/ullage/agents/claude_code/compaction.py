@@ -118,6 +118,8 @@ _OUTPUT = "CLAUDE_CODE_MAX_OUTPUT_TOKENS"
 # The window of a model that the program does not know; without compaction, that of every model.
 _CONTEXT, _NO_MILLION = "CLAUDE_CODE_MAX_CONTEXT_TOKENS", "CLAUDE_CODE_DISABLE_1M_CONTEXT"
 _OWN_MODEL = re.compile("claude|opus|sonnet|haiku|fable")
+# Lets such a model's context grow until its provider refuses a request.
+_NOT_WITHIN = "CLAUDE_CODE_DISABLE_UNKNOWN_MODEL_WINDOW_ENFORCEMENT"
 # Windows that the program's server sets, by model, as they are cached in the program's state (2.1.332).
 _CACHED = "cachedGrowthBookFeatures"
 _SERVED = {
@@ -173,6 +175,8 @@ def _take_model_window(reading: Reading, variables: Mapping[str, Any], model: st
     if switch(variables.get(_NO_MILLION)):
         reading.take("model_window", _NO_MILLION, USUAL)
         reading.rename("model_window", f"{_NO_MILLION}={variables[_NO_MILLION]}")
+    if not _OWN_MODEL.search(model) and switch(variables.get(_NOT_WITHIN)):
+        reading.unknown = _NOT_WITHIN
     if not _OWN_MODEL.search(model) or switch(variables.get("DISABLE_COMPACT")):
         reading.take("model_window", _CONTEXT, number(variables.get(_CONTEXT)) or None)
 
@@ -240,6 +244,9 @@ _NOT_COMPACTED = re.compile(r"opus-4-[1578]|sonnet-4-5|haiku-4-5|fable-5(?!-)")
 # From a version up to this one on, newer models are compacted again, in their window of a million.
 _NEWER_MODELS = (2, 1, 316)
 _COMPACTED_AGAIN = re.compile(r"opus-4-8|(opus|sonnet|haiku)-5-5")
+# From a version up to this one on, a model that the program does not know is compacted within the window that it
+# assumes, whatever the model is said to answer (read in the program).
+_UNKNOWN_MODELS = (2, 1, 332)
 # From a version between 2.1.286 and this one on, a conversation that idles is compacted: milliseconds after its last
 # answer, and the sizes from which on.
 _IDLES = (2, 1, 299)
@@ -258,8 +265,10 @@ def _threshold(setup: Setup) -> Threshold:
     if given.window is not None:
         window = max(_SMALLEST, min(given.window, setup.window))
         return _within(setup, window, f"{given.name('window')}: it", given.name("window"))
-    is_newer = version >= _NEWER_MODELS and _COMPACTED_AGAIN.search(setup.model)
-    if version >= _FEW_MODELS and not is_newer:
+    is_compacted = version >= _NEWER_MODELS and _COMPACTED_AGAIN.search(setup.model)
+    if version >= _UNKNOWN_MODELS and setup.model and not (_OWN_MODEL.search(setup.model) or _CHOSEN in setup.model):
+        setup, is_compacted = replace(setup, max_output=None), True
+    if version >= _FEW_MODELS and not is_compacted:
         if _NOT_COMPACTED.search(setup.model) or setup.window > USUAL or "[1m]" in setup.model:
             return _none(setup)
         if not _COMPACTED.search(setup.model):

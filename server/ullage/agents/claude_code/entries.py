@@ -23,6 +23,7 @@ from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Block, ImageBlock, Role, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import HiddenKind
+from ullage.model.usage_report import context_of
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -380,6 +381,9 @@ def _segment(head: str, tail: str, parents: Mapping[str, str]) -> list[str]:
 
 # A command of the agent's own is not sent to the model; what it does has lines of its own.
 _COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")
+# Why a queued prompt goes to the model of this conversation. Other reasons (`cleared_on_cancel`, `dropped_by_hook`,
+# `carried_to_background` and more) give it to another one or to none (2.1.332). Earlier versions name no reason.
+_ABSORBED = "absorbed_mid_turn"
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
@@ -409,7 +413,7 @@ class PromptQueue:
         elif operation == "popAll":
             self._drop(text)
         elif operation == "remove":
-            return self._remove()
+            return self._remove(text, as_text(entry.value.get("reason")))
         return None
 
     def said(self, text: str) -> None:
@@ -435,12 +439,16 @@ class PromptQueue:
             self._waiting.remove(found)
         return found is not None
 
-    def _remove(self) -> Prompt | None:
+    def _remove(self, text: str, reason: str) -> Prompt | None:
+        if reason not in ("", _ABSORBED):
+            self._drop(text)
+            return None
         if self._attached or not self._waiting:
             self._attached = self._attached[1:]
             return None
         # Recorded sessions show that what the user typed goes before a notification that was queued earlier.
-        found = next((prompt for prompt in self._waiting if not prompt.text.startswith("<")), self._waiting[0])
+        typed = next((prompt for prompt in self._waiting if not prompt.text.startswith("<")), self._waiting[0])
+        found = next((prompt for prompt in self._waiting if text and prompt.text.strip() == text.strip()), typed)
         self._waiting.remove(found)
         self._given.append(found.text.strip())
         return None if _COMMAND.match(found.text) else found
@@ -499,6 +507,7 @@ class Answer:
         self._began = self.ended = first.timestamp
         self._content: list[Block] = []
         self._message = first.message
+        self._usage: JsonObject = {}
         self._is_copied = first.is_copied
         self._requested = ""
         self._lines: list[str] = []
@@ -507,10 +516,13 @@ class Answer:
         self._extras: list[Extra] = []
 
     def add_line(self, entry: Entry, blocks: Sequence[Block]) -> None:
-        """Adds a line of the answer. `blocks` are its blocks that no earlier line has."""
+        """Adds a line of the answer. `blocks` are its blocks that no earlier line has. The last usage with a prompt is
+        the answer's: behind some gateways the last line has none."""
         self._lines.append(entry.uuid)
         self._content += blocks
         self._message = entry.message
+        usage = as_object(entry.message.get("usage"))
+        self._usage = usage if context_of(usage) else self._usage or usage
         self._requested = as_text(entry.value.get("requestedModel"))
         self.ended = entry.timestamp
         self._open_calls |= {block.id for block in blocks if isinstance(block, ToolUseBlock)}
@@ -554,10 +566,8 @@ class Answer:
         self.place.at = builder.add(Role.ASSISTANT, self._content, self.id, self._began)
         written.note(self.place.at, self._lines)
         if self._has_usage:
-            usage = as_object(self._message.get("usage"))
-            builder.report(
-                convert_usage(usage), self.place.at, self.ended, convert_passes(usage), is_copied=self._is_copied
-            )
+            usage, passes = convert_usage(self._usage), convert_passes(self._usage)
+            builder.report(usage, self.place.at, self.ended, passes, is_copied=self._is_copied)
         self.is_added = True
 
     def write_rest(self, builder: TranscriptBuilder, written: Written, *, ended: bool) -> None:

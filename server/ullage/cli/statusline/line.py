@@ -4,7 +4,7 @@ much of it as there is room for."""
 import time
 
 from ullage.cli.statusline.files import as_list, as_object
-from ullage.model.usage_report import context_of, holding_window, rate_limits_of
+from ullage.model.usage_report import LARGEST_CONTEXT, context_of, count_of, holding_window, rate_limits_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 # Tokens. The window that an agent states for a model is too small if it does not know the model's larger one.
 _WIDER = (1_000_000,)
-# Tokens. No model has such a window.
-_NO_WINDOW = 1 << 40
 # Per cent of a rate limit: of the long one less is not shown.
 _MUCH = 50
 # Milliseconds of silence after an answer before which a turn may still run, as `service.follow.reminders` has it.
@@ -146,8 +144,8 @@ def _cache(said: "dict[str, Any]", known: Figure) -> "tuple[int | None, bool]":
 
 def window_of(said: "dict[str, Any]") -> int | None:
     """Returns the window that the agent says, in tokens; None if it says none that can be one."""
-    window = _count(as_object(said.get("context_window")).get("context_window_size"))
-    return window if window and window < _NO_WINDOW else None
+    window = count_of(as_object(said.get("context_window")).get("context_window_size"))
+    return window if 0 < window <= LARGEST_CONTEXT else None
 
 
 def is_known(row: "dict[str, Any]", said: "dict[str, Any]") -> bool:

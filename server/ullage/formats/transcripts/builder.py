@@ -45,6 +45,7 @@ from ullage.model.message import (
     ToolUseBlock,
 )
 from ullage.model.usage import HiddenKind, HiddenPart, Pass, RateLimit, Usage
+from ullage.model.usage_report import LARGEST_CONTEXT
 
 
 class Rewind(Struct, frozen=True, kw_only=True):
@@ -292,18 +293,25 @@ class TranscriptBuilder:
         is_copied: bool = False,
     ) -> None:
         """Appends the usage of the request that `message_id` answers, and the `passes` in which it was made if there
-        were several. A usage of 0 tokens is ignored.
+        were several. A usage of 0 tokens is ignored, and one of more than any window holds.
 
         `timestamp` is Unix milliseconds; without it the message's time is used. `is_copied` has the meaning of the
         field of `UsageReported`.
         """
-        if usage.total:
+        if 0 < usage.total <= LARGEST_CONTEXT:
             self._reported = usage.total
             time = timestamp or self._times.get(message_id, 0)
             report = UsageReported(
                 usage=usage, message_id=message_id, timestamp=time, passes=passes, is_copied=is_copied
             )
             self._events.append(report)
+
+    def charge(self, usage: Usage, answer_id: str, timestamp: int) -> None:
+        """Appends what is paid for an answer that was cut off. What the context holds is not known by it. A usage of 0
+        tokens is ignored."""
+        if usage.total:
+            paid = (Pass(usage=usage),)
+            self._events.append(UsageReported(usage=Usage(), message_id=answer_id, timestamp=timestamp, passes=paid))
 
     def report_answer(
         self, model: str, usage: Usage, timestamp: int, passes: tuple[Pass, ...] = (), *, is_copied: bool = False

@@ -57,7 +57,7 @@ def agent_of(transcript: Transcript) -> Agent | None:
     # The readers of all agents are a tenth of a server's start, and few conversations are imported.
     from ullage.agents.table import agent_of_format  # noqa: PLC0415
 
-    return agent_of_format(transcript.origin.format)
+    return agent_of_format(transcript.origin.format, transcript.origin.agent)
 
 
 class ProjectionState(Struct, frozen=True, kw_only=True):

@@ -440,18 +440,18 @@ class CatalogueRows:
     def __init__(self, workspace: Workspace, told: ToldWindow) -> None:
         self._workspace = workspace
         self._told = told
-        self._bases: dict[tuple[str, str, str], bytes] = {}
+        self._bases: dict[tuple[str, str, str, str], bytes] = {}
         self._rules: dict[_Setup, tuple[Transcript, Rules]] = {}
 
-    def basis(self, format_name: str, cwd: str, model: str, origin_id: str) -> bytes:
+    def basis(self, agent: str, format_name: str, cwd: str, model: str, origin_id: str) -> bytes:
         """Returns what `KnownConversation.basis` is now."""
-        basis, told = self._basis(format_name, cwd, model), self._told(origin_id)
+        basis, told = self._basis(agent, format_name, cwd, model), self._told(origin_id)
         return basis if told is None else basis + str(told).encode()
 
-    def _basis(self, format_name: str, cwd: str, model: str) -> bytes:
-        key = format_name, cwd, model
+    def _basis(self, agent: str, format_name: str, cwd: str, model: str) -> bytes:
+        key = agent, format_name, cwd, model
         if key not in self._bases:
-            given = self._workspace.given(agent_of_format(format_name), cwd, model)
+            given = self._workspace.given(agent_of_format(format_name, agent), cwd, model)
             others = self._workspace.compactions(format_name)
             self._bases[key] = sha256(
                 msgspec.msgpack.encode((__version__, given, others, self._workspace.settings.limits))
@@ -529,7 +529,13 @@ class CatalogueRows:
         # The same for all conversations with this agent's version, where its settings are alike.
         origin = origin and replace(origin, origin_id="", parent_id="", path="")
         said = Evidence(said=evidence.said, compacts_at=evidence.compacts_at)
-        key = origin, model, said.said, said.compacts_at, self._basis(transcript.format, transcript.cwd, model)
+        key = (
+            origin,
+            model,
+            said.said,
+            said.compacts_at,
+            self._basis(transcript.agent, transcript.format, transcript.cwd, model),
+        )
         if key not in self._rules:
             created = SessionCreated(cwd=transcript.cwd, model=model)
             facts = Transcript()

@@ -33,6 +33,7 @@ def reported(*limits: Any) -> list[tuple[str, int, int]]:
         ({"primary": window(41.6, resets_at=WRITTEN + 600)}, [("5h", 42, WRITTEN + 600)]),
         ({"primary": window(3, resets_in_seconds=3_600)}, [("5h", 3, WRITTEN + 3_600)]),
         ({"primary": window(3)}, [("5h", 3, WRITTEN + 18_000)]),
+        ({"primary": window(3, "300")}, [("5h", 3, WRITTEN + 18_000)]),
         ({"primary_used_percent": 3, "primary_window_minutes": 300}, [("5h", 3, WRITTEN + 18_000)]),
         ({"primary": window(0, 299, resets_at=WRITTEN + 60)}, [("5h", 0, WRITTEN + 60)]),
         ({"primary": window(7, 10_079, resets_at=WRITTEN + 60)}, [("7d", 7, WRITTEN + 60)]),
@@ -53,7 +54,7 @@ def test_each_form_says_the_share_and_when_its_time_ends(said_of_it: Any, read: 
     [
         *(None, [], "", {"primary": None, "secondary": None}, {"primary": []}, {"credits": {"balance": "0"}}),
         *({"primary": window(one, resets_at=WRITTEN + 60)} for one in (None, "7", True, -1, 1_000, float("nan"))),
-        *({"primary": window(7, one)} for one in (None, 0, -300, "300", 30)),
+        *({"primary": window(7, one)} for one in (None, 0, -300, "many", 30)),
         {"limit_id": "codex_bengalfox", "limit_name": "GPT-5.3-Codex-Spark", "primary": window(7)},
     ],
 )
