@@ -51,8 +51,8 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
     that of its agent lies one folder deeper. Some versions 1.0 had their home in `~/.config`.
     """
     cowork = f"{machine.settings}/Claude/local-agent-mode-sessions/*/*"
-    homes = (_home(machine), f"{machine.home}/.config/claude", f"{cowork}/local_*/.claude", f"{cowork}/agent/local_*/.claude")
-    places = [f"{home}/projects/*" for home in homes]
+    desktop = (f"{cowork}/local_*/.claude", f"{cowork}/agent/local_*/.claude")
+    places = [f"{home}/projects/*" for home in (_home(machine), f"{machine.home}/.config/claude", *desktop)]
     return tuple(f"{place}/{files}" for place in places for files in ("*.jsonl", _SUB_AGENTS))
 
 
