@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from ullage.ledger.carried import has_words
 from ullage.ledger.ledger_entry import Entry, Kind, Life
-from ullage.ledger.remembering import len_of, remembering
 from ullage.redaction.clean import clean
+from ullage.redaction.remembering import len_of, remembering
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n")

@@ -18,7 +18,6 @@ from msgspec import Struct
 
 from ullage.agents.tools import strings_in
 from ullage.ledger.outline import Line, lines_of
-from ullage.ledger.remembering import len_of, remembering
 from ullage.model.message import (
     CompactionBlock,
     Message,
@@ -28,6 +27,7 @@ from ullage.model.message import (
     render_marker,
     text_and_resources,
 )
+from ullage.redaction.remembering import len_of, remembering
 
 # Characters of scripts that put no space between words: Thai, Lao, Myanmar, Khmer, kana, Han.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from ullage.ledger.agent_words import GAP, with_gaps
 from ullage.ledger.carried import NOT_BRIEF, Context, has_words, parts_of, words_of
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life, failed_command
-from ullage.ledger.remembering import len_of, remembering
 from ullage.model.message import number_of
 from ullage.redaction.clean import clean
 from ullage.redaction.quoting import QUOTE
+from ullage.redaction.remembering import len_of, remembering
 
 # Characters of the user's words that are shown whole. Of longer ones the beginning, what is asked last, and lines with
 # names between are shown, in so many characters.

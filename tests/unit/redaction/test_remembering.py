@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ullage.ledger.remembering import len_of, remembering
+from ullage.redaction.remembering import len_of, remembering
 
 
 def counted(most: int) -> tuple[Callable[[str], str], list[str]]:
