@@ -6,6 +6,11 @@ The steps are imported when the first text comes. Their patterns take a twentiet
 from collections.abc import Callable
 from functools import cache
 
+from ullage.redaction.remembering import len_of, remembering
+
+# Characters of the texts whose redaction is remembered: a message is read for a summary, judged and quoted.
+_REMEMBERED = 8_000_000
+
 Step = Callable[[str], str]
 
 
@@ -17,6 +22,7 @@ def clean(text: str) -> str:
     return redact(_neutralise()(text))
 
 
+@remembering(_REMEMBERED, len_of)
 def redact(text: str) -> str:
     """Returns `text` with `[redacted]` for each key, token, password and private key. Redacting the result changes
     nothing."""

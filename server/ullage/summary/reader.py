@@ -21,22 +21,15 @@ def go_on() -> None:
     """Does nothing, so the work continues: the check for work that is never abandoned."""
 
 
-# Characters of text: the largest windows hold two million tokens.
-ROOM = 8_000_000
-# Memory of an entry in addition to its text, in characters.
-_ENTRY = 200
-# A text of more than this share of the room is not remembered, because it would displace too many others.
-_LARGEST = 0.125
 # Conversations whose folds are remembered.
 _MOST_FOLDS = 16
 
 
 class Reader:
-    """Remembers texts without their secrets, up to `room` characters, and the ledgers of the last conversations, so
-    that another message costs what it has in it. May be used from any thread."""
+    """Remembers the ledgers of the last conversations, so that another message costs what it has in it. Any thread may
+    use it."""
 
-    def __init__(self, room: int = ROOM) -> None:
-        self.redact = Remembered(redact, room)
+    def __init__(self) -> None:
         self._folds: dict[str, Fold] = {}
 
     def ledger(  # noqa: PLR0913 - what is folded, and what is asked of it
@@ -83,60 +76,14 @@ class Reader:
             self._folds.pop(oldest, None)
 
 
-class Remembered:
-    """Calls `read` once per text, and remembers the result in two generations of at most `room` characters each.
-
-    A full young generation replaces the old one. An entry used from the old generation is copied to the young one.
-    Threads may share an instance without a lock: entries are never removed from a generation, so at worst something is
-    read twice.
-    """
-
-    def __init__(self, read: Callable[[str], str], room: int = ROOM) -> None:
-        self._read = read
-        self._room = room
-        self._used = 0
-        self._young: dict[str, str] = {}
-        self._old: dict[str, str] = {}
-
-    def __call__(self, text: str) -> str:
-        """Returns the result of `read` for a text."""
-        young, old = self._young, self._old
-        if text in young:
-            return young[text]
-        known = old[text] if text in old else self._read(text)
-        self._keep(text, known)
-        return known
-
-    def _keep(self, text: str, known: str) -> None:
-        size = len(text)
-        if size > self._room * _LARGEST:
-            return
-        size += _ENTRY
-        if self._used + size > self._room:
-            self._young, self._old, self._used = {}, self._young, 0
-        self._young[text] = known
-        self._used += size
-
-
-class Judge:
-    """Scores old messages for `edits.compaction`. Worth keeping verbatim are the user's own words, which cannot be had
-    again. A message with a secret may not be kept, because only a summary redacts the secret."""
-
-    def __init__(self, reader: Reader, check: Check, messages: Sequence[Message], _: range) -> None:
-        self._reader = reader
-        self._check = check
-        self._messages = messages
-
-    def worth(self, group: range) -> float:
-        """Returns 1 if the user typed one of the messages at the indices `group`, else 0."""
-        self._check()
-        return float(any(_is_prompt(self._messages, place) for place in group))
-
-    def may_stay(self, group: range) -> bool:
-        """Returns whether the messages at the indices `group` hold no secret. Reads their text, tool inputs and tool
-        results."""
-        self._check()
-        return not any(_holds_secret(self._reader, self._messages[place]) for place in group)
+def is_worth_keeping(check: Check, messages: Sequence[Message], group: range) -> bool:
+    """Returns whether messages that must stay together, by their indices, are worth keeping verbatim: the user typed
+    one of them, which cannot be had again, and none has a secret, which only a summary redacts. Read are their texts,
+    tool inputs and tool results. `check` is called before."""
+    check()
+    return any(_is_prompt(messages, place) for place in group) and not any(
+        _holds_secret(messages[place]) for place in group
+    )
 
 
 def _is_prompt(messages: Sequence[Message], place: int) -> bool:
@@ -146,9 +93,9 @@ def _is_prompt(messages: Sequence[Message], place: int) -> bool:
     return place == 0 or not fenced_command(messages, place - 1)
 
 
-def _holds_secret(reader: Reader, message: Message) -> bool:
+def _holds_secret(message: Message) -> bool:
     text = "\n".join(_texts(message))
-    return reader.redact(text) != text
+    return redact(text) != text
 
 
 def _texts(message: Message) -> Iterator[str]:
