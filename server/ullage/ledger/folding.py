@@ -52,6 +52,8 @@ class Fold:
         self._changed: dict[str, int] = {}
         self._earlier: tuple[Entry, ...] = ()
         self._before: Message | None = None
+        # What was made of these messages last, and with which focus.
+        self._made: tuple[Collection[str], Ledger] | None = None
 
     def take_all(self, messages: Sequence[Message], indices: Sequence[int], check: Callable[[], None]) -> None:
         """Folds messages with these indices. `check` is called before each; its exception ends the work."""
@@ -65,12 +67,17 @@ class Fold:
             self._take_user(message, index)
         elif message.role is Role.ASSISTANT:
             self._take_agent(message, index)
-        self._before, self.end = message, index + 1
+        self._before, self.end, self._made = message, index + 1, None
         self.ids.append(message.id)
 
     def ledger(self, focus: Collection[str] = ()) -> Ledger:
         """Returns the ledger of the messages so far. Words of the agent that have a word of `focus` (in lower case) are
         in it, however old."""
+        if self._made is None or self._made[0] != focus:
+            self._made = focus, self._entries(focus)
+        return self._made[1]
+
+    def _entries(self, focus: Collection[str]) -> Ledger:
         said = self._said.entries()
         return Ledger(
             end=self.end,

@@ -393,7 +393,7 @@ async def plan_in_thread(
     )
 
 
-def finish(conversation: Conversation, planned: Planned, summary: Summary) -> CompactionEdit:
+def finish(planned: Planned, summary: Summary) -> CompactionEdit:
     """Returns the compaction's edit, made from a plan and a summary. Secrets and private text are removed from the
     summary, whichever summarizer wrote it."""
     safe = hide(replace(summary, text=redact(summary.text), brought_back=planned.brought_back), planned.private)
