@@ -5,23 +5,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.calls import (
-    BegunKind,
-    End,
-    ToolCall,
-    begun_by,
-    begun_in,
-    end_asked,
-    ends_noted,
-    fenced_call,
-    joined_call,
-)
+from ullage.agents.calls import ToolCall, fenced_call, joined_call
 from ullage.agents.inserted import is_summary
 from ullage.agents.results import fenced_command
 from ullage.agents.tools import plain, text_of
 from ullage.ledger.agent_tasks import TaskFold
 from ullage.ledger.agent_words import WordsFold, still_standing
-from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life
+from ullage.ledger.jobs import JobFold
+from ullage.ledger.ledger_entry import Entry, Ledger, Life
 from ullage.ledger.outline import outline_of
 from ullage.ledger.said import SaidFold
 from ullage.ledger.work_state import WorkFold, changed_words
@@ -44,11 +35,9 @@ class Fold:
         self.cwd, self.end = cwd, 0
         self.ids: list[str] = []
         self._said, self._tasks, self._words, self._work = SaidFold(), TaskFold(), WordsFold(), WorkFold(cwd)
+        self._jobs = JobFold()
+        # The calls that wait for their results.
         self._calls: dict[str, tuple[ToolUseBlock, int]] = {}
-        self._begun: list[ToolCall] = []
-        # The commands that run in the background, and how those and sub-agents ended, by their ids.
-        self._background: dict[str, ToolCall] = {}
-        self._ends: dict[str, End] = {}
         self._changed: dict[str, int] = {}
         self._earlier: tuple[Entry, ...] = ()
         self._before: Message | None = None
@@ -87,7 +76,7 @@ class Fold:
             checks=self._work.checks(),
             commits=self._work.commits(),
             files=self._work.files(),
-            jobs=self._jobs(),
+            jobs=self._jobs.entries(self._calls.values()),
             words=self._words.entries(self._changed, focus),
             earlier=tuple(still_standing(self._earlier, self._changed)),
             branch=self._work.branch(),
@@ -124,8 +113,8 @@ class Fold:
             return
         for block in message.content:
             if isinstance(block, TextBlock):
-                for name, end in ends_noted(block.text, index):
-                    self._take_end(name, end, block.text)
+                for ended in self._jobs.take_note(block.text, index):
+                    self._take_work(ended)
         if typed := self._said.take_typed(message, index):
             self._words.take_answer(typed, index)
 
@@ -140,46 +129,14 @@ class Fold:
         self._said.take_call(call)
         self._tasks.take(call)
         self._take_work(call)
-        if ended := end_asked(call):
-            self._take_end(*ended, call.result)
+        if ended := self._jobs.take(call):
+            self._take_work(ended)
         if plain(call.name) in _PLANS:
             self._words.take_answer("did not approve it" if call.failed else "approved it", call.result_index)
-        if _may_begin(call):
-            self._begun.append(call)
-            if call.command and (begun := begun_by(call)):
-                self._background[begun.name] = call
 
     def _take_work(self, call: ToolCall) -> None:
         for word in changed_words(self._work.take(call)):
             self._changed[word] = call.index
-
-    def _take_end(self, name: str, end: End, said: str) -> None:
-        """Takes the end of work in the background: of a command, as if its call had shown it."""
-        self._ends[name] = end
-        call = self._background.pop(name, None)
-        if call and end.failed is not None:
-            result = end.output or said
-            self._take_work(replace(call, result=result, result_index=end.index, failed=end.failed or None))
-
-    def _jobs(self) -> tuple[Entry, ...]:
-        """Returns the work in the background. Of what was begun again under the same name only the last is running."""
-        waiting = [joined_call(use, at, None, -1) for use, at in self._calls.values()]
-        calls = [*self._begun, *(call for call in waiting if _may_begin(call))]
-        begun = begun_in(calls, self._ends)
-        last = {one.what: one.index for one in begun}
-        return tuple(
-            Entry(
-                kind=Kind.JOB,
-                life=Life.RUNNING if one.ended < 0 else Life.ENDED,
-                index=one.index if one.ended < 0 else one.ended,
-                text=one.what,
-                name="" if one.name == "?" else one.name,
-                # A command can be run again; what a sub-agent answered cannot be had again.
-                beside=one.kind.value if one.ended < 0 else one.result if one.kind is BegunKind.SUB_AGENT else "",
-            )
-            for one in begun
-            if one.ended >= 0 or one.index == last[one.what]
-        )
 
 
 def _aged(tasks: tuple[Entry, ...], prompts: list[int]) -> Iterator[Entry]:
@@ -195,20 +152,6 @@ def _aged(tasks: tuple[Entry, ...], prompts: list[int]) -> Iterator[Entry]:
         told = f"no task was updated in the {since} prompts since"
         is_old = since >= _TOO_MANY
         yield replace(task, life=Life.EARLIER, beside=f"{task.life}; {told}") if is_old else replace(task, beside=told)
-
-
-def _may_begin(call: ToolCall) -> bool:
-    """Returns whether a call may begin, ask for or end work that continues by itself."""
-    name = plain(call.name.rsplit("__", 1)[-1])
-    return any(
-        word in name
-        for word in ("task", "agent", "output", "kill", "wait", "stdin", "shell", "bash", "exec", "delegate")
-    ) and (
-        bool(call.input.get("run_in_background"))
-        or not call.command
-        or "ID" in call.result[:1_000]
-        or "session" in call.result[:1_000]
-    )
 
 
 def fold(messages: Iterable[Message], cwd: str = "") -> Ledger:

@@ -4,14 +4,15 @@ from functools import reduce
 
 import pytest
 
-from support.conversations import bash, places
-from ullage.agents.calls import ToolCall, tool_calls
+from support.calls import tool_calls
+from support.conversations import bash
+from ullage.agents.calls import ToolCall
 from ullage.agents.shell_purpose import Commit, branch_shown, commits_after
 from ullage.model.message import Message
 
 
 def calls(*messages: Message) -> list[ToolCall]:
-    return tool_calls(messages, places(messages))
+    return tool_calls(messages)
 
 
 def commits_in(made: list[ToolCall]) -> list[Commit]:
