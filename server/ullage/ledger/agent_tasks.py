@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from ullage.agents.calls import ToolCall
 from ullage.agents.shell import parts_of
 from ullage.agents.tools import PLAN_KEYS, plain, text_of, value_of
-from ullage.ledger.carried import has_words
 from ullage.ledger.ledger_entry import Entry, Kind, Life
+from ullage.ledger.words import has_words
 from ullage.model.json_values import as_list, as_object, as_text
 
 _CREATES, _UPDATES, _LISTS = {"taskcreate"}, {"taskupdate"}, {"tasklist", "taskget"}

@@ -11,8 +11,8 @@ from math import ceil
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.ledger.carried import words_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life, failed_command
+from ullage.ledger.words import words_of
 
 # The share of the words of a task that a line must have to be about it.
 _SHARE = 0.8

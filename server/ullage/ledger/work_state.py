@@ -25,6 +25,7 @@ from ullage.agents.shell_purpose import (
 )
 from ullage.agents.tools import NEW_TEXT_KEYS, OLD_TEXT_KEYS, Action, action_of, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
+from ullage.ledger.prose import on_one_line
 from ullage.model.message import FileAction, Outcome
 from ullage.redaction.clean import clean, redact
 
@@ -76,6 +77,7 @@ _CAUSES = tuple(
         r"^[ \t]*(?:E[ \t]+)?(?:[\w.]*(?:Error|Exception)\b|error(?:\[\w+\])?:|panic:|\*\* \().*",
     )
 )
+# Characters of a command and of its cause.
 _CAUSE = 160
 # A place in a file with what is wrong there.
 _PLACE = re.compile(
@@ -187,45 +189,31 @@ class _File:
         self.was_changed = False
         self.edits: list[tuple[str, str]] = []
         self.committed = False
-        # The names of code that its changes declare, no longer declare, use for the first time, and take out of
-        # where they were used, in order.
-        self.added: dict[str, None] = {}
-        self.removed: dict[str, None] = {}
-        self.used: dict[str, None] = {}
-        self.unused: dict[str, None] = {}
-        self._done: str | None = None
+        # The names of code that its changes declare, and those that they use: True if they came, False if they went.
+        self.declared: dict[str, bool] = {}
+        self.used: dict[str, bool] = {}
 
     def note(self, before: str, after: str) -> None:
         """Takes note of the names in a text that a change replaced, and in the text that it put there."""
-        self._done = None
-        was, now = dict.fromkeys(_DECLARED.findall(before)), dict.fromkeys(_DECLARED.findall(after))
-        for name in now:
-            # What was moved within the file is as it was.
-            if name not in was and self.removed.pop(name, name) is not None:
-                self.added[name] = None
-        for name in was:
-            if name not in now and self.added.pop(name, name) is not None:
-                self.removed[name] = None
-        had, has = dict.fromkeys(_CODE_NAME.findall(before)), dict.fromkeys(_CODE_NAME.findall(after))
-        for name in had:
-            if name not in has and self.used.pop(name, name) is not None:
-                self.unused[name] = None
-        for name in has:
-            if name not in had and self.unused.pop(name, name) is not None:
-                self.used[name] = None
+        for pattern, known in ((_DECLARED, self.declared), (_CODE_NAME, self.used)):
+            was, now = dict.fromkeys(pattern.findall(before)), dict.fromkeys(pattern.findall(after))
+            came = [(name, True) for name in now if name not in was]
+            for name, has_come in (*came, *((name, False) for name in was if name not in now)):
+                if known.get(name, has_come) is has_come:
+                    known[name] = has_come
+                else:
+                    # What was moved within the file is as it was.
+                    del known[name]
 
+    @property
     def done(self) -> str:
-        """Returns what its changes did, as far as names say."""
-        if self._done is None:
-            self._done = self._by_names()
-        return self._done
-
-    def _by_names(self) -> str:
-        used = [name for name in self.used if name not in self.added]
-        unused = [name for name in self.unused if name not in self.removed]
-        told = (("adds", self.added), ("removes", self.removed), ("uses", used), ("takes out", unused))
+        """What its changes did, as far as names say."""
+        used = {name: came for name, came in self.used.items() if self.declared.get(name) is not came}
+        told = (("adds", self.declared, True), ("removes", self.declared, False))
+        told += (("uses", used, True), ("takes out", used, False))
+        named = [(verb, [name for name, came in names.items() if came is wanted]) for verb, names, wanted in told]
         return "; ".join(
-            f"{done} {', '.join(f'`{name}`' for name in [*names][-_MOST_NAMES:])}" for done, names in told if names
+            f"{verb} {', '.join(f'`{name}`' for name in names[-_MOST_NAMES:])}" for verb, names in named if names
         )
 
     @property
@@ -358,7 +346,7 @@ class WorkFold:
                 life=file.life,
                 index=self._changed.get(file.path, file.index),
                 text=file.path,
-                beside=file.done(),
+                beside=file.done,
                 is_outside=not self.is_in_project(file.path),
             )
             for file in ordered
@@ -766,8 +754,7 @@ def _families(keys: Iterable[str]) -> set[int]:
 
 
 def _shown(run: _Run) -> str:
-    shown = " ".join(clean(run.purpose.shown).split())
-    return shown if len(shown) <= 160 else f"{shown[:159]}…"
+    return on_one_line(run.purpose.shown, _CAUSE)
 
 
 def changed_words(texts: Sequence[str]) -> set[str]:

@@ -285,8 +285,7 @@ def test_of_a_conversation_that_was_read_ahead_no_line_is_read_for_secrets_again
     def fail(text: str) -> str:
         raise AssertionError(text)
 
-    monkeypatch.setattr("ullage.ledger.ledger_page.clean", fail)
-    monkeypatch.setattr("ullage.ledger.agent_words.clean", fail)
+    monkeypatch.setattr("ullage.redaction.clean._redact", lambda: fail)
     assert "`YamlLoader`" in compose(requested(messages, conversation="s1"), COUNTER, reader).summary
 
 
