@@ -12,17 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.calls import ToolCall, touches_of
+from ullage.agents.git import Commit, Step, branch_shown, commits_after, steps_of
 from ullage.agents.outcomes import goes_on, judge, telling, was_refused
-from ullage.agents.shell import Part, is_test, only_looks, parts_of, without_cd
-from ullage.agents.shell_purpose import (
-    Commit,
-    Purpose,
-    branch_shown,
-    commits_after,
-    covers,
-    purpose_of,
-    without_options,
-)
+from ullage.agents.shell import is_test, only_looks, parts_of, without_cd
+from ullage.agents.shell_purpose import Purpose, covers, purpose_of, without_options
 from ullage.agents.tools import NEW_TEXT_KEYS, OLD_TEXT_KEYS, Action, action_of, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.ledger.prose import on_one_line
@@ -130,16 +123,7 @@ _SCRIPT_LINE = re.compile(
 )
 # The compiler of a language by its other names.
 _COMPILERS = {"tsgo": "tsc", "vue-tsc": "tsc"}
-_COMMIT_CALL = re.compile(
-    r"\bgh pr checkout\b"
-    r"|\bgit\b.{0,200}\b(?:commit|reset|checkout|switch|restore|stash|status|branch|merge|rebase|worktree|revert"
-    r"|cherry-pick|am|pull|push)\b",
-    re.DOTALL,
-)
-_PUSHES, _REJECTED = (
-    re.compile(r"\bgit\b[^\n;&|]{0,100}\bpush\b"),
-    re.compile(r"\brejected\b|^(?:error|fatal):", re.MULTILINE),
-)
+_REJECTED = re.compile(r"\brejected\b|^(?:error|fatal):", re.MULTILINE)
 _DRIVE, _WORD = re.compile(r"[A-Za-z]:"), re.compile(r"[A-Za-z_][\w.-]{2,80}")
 _HOME = re.compile(r"~|\$HOME|\$\{HOME\}|/tmp\b|/var/tmp\b|\$\(mktemp|\$TMPDIR")
 
@@ -542,63 +526,48 @@ class WorkFold:
     # Commits
 
     def _take_git(self, call: ToolCall) -> None:
-        if not _COMMIT_CALL.search(call.command[:4_000]) or call.result_index < 0:
+        steps = steps_of(call.command)
+        if not steps or call.result_index < 0:
             return
-        folder, begun = self._folder_of_commit(call.command)
-        if begun or (folder and not self.is_in_project(folder)):
+        added = [step.words[1:] for step in steps if step.verb == "worktree" and step.words[:1] == ("add",)]
+        self._trees |= {self._whole(word) for words in added for word in words if "/" in word and word[0] != "-"}
+        folder, verbs = steps[-1].folder, {step.verb for step in steps}
+        if "init" in verbs or (folder and not self.is_in_project(folder)):
             self._elsewhere += [_entry(one, Life.ELSEWHERE, beside=folder) for one in commits_after([], call)]
             return
         self._commits = commits_after(self._commits, call)
         if branch := branch_shown(call):
             self._branch, self._branch_seen = branch, call.index
-        if call.failed:
-            return
-        if _PUSHES.search(call.command) and not _REJECTED.search(call.result):
+        if "push" in verbs and not call.failed and not _REJECTED.search(call.result):
             self._pushed = call.index
-        if re.search(r"\bgit\b[^\n;&|]{0,100}\bcommit\b", call.command):
-            for file in self._files.values():
-                file.committed = True
-        for part in parts_of(call.command):
-            self._restore(part)
+        for step in () if call.failed else steps:
+            self._restore(step)
 
-    def _folder_of_commit(self, command: str) -> tuple[str, bool]:
-        """Returns the folder in which a command line commits, empty for where the agent is, and whether the command
-        line began that repository."""
-        folder, begun = "", False
-        for part in parts_of(command):
-            words = part.words
-            if words[0] in ("cd", "pushd") and len(words) > 1:
-                folder = words[1] if words[1].startswith(("/", "~", "$")) or not folder else f"{folder}/{words[1]}"
-            elif words[:2] == ("git", "init"):
-                begun = True
-            elif words[:3] == ("git", "worktree", "add"):
-                self._trees |= {self._whole(word) for word in words[3:] if "/" in word and not word.startswith("-")}
-            elif words[:2] == ("git", "-C") and len(words) > 3:
-                folder = words[2]
-        return folder, begun
-
-    def _restore(self, part: Part) -> None:
-        """Undoes the changes of files that a command restores to what is committed."""
-        words = part.words
-        if words[:2] == ("git", "stash"):
-            self._stash(words[2:])
-            return
-        if words[:2] == ("git", "restore"):
-            named = words[2:]
-        elif words[:2] == ("git", "checkout") and "--" in words:
-            named = words[words.index("--") + 1 :]
-        elif words[:2] == ("git", "reset") and "--hard" in words:
-            named = (".",)
-        else:
-            return
-        if "--staged" in named and "--worktree" not in named:
-            return
+    def _restore(self, step: Step) -> None:
+        """Takes note of what is committed, and undoes the changes of files that are restored to what was."""
+        words = step.words
+        match step.verb:
+            case "commit":
+                for file in self._files.values():
+                    file.committed = True
+                return
+            case "stash":
+                self._stash(words)
+                return
+            case "restore" if "--staged" not in words or "--worktree" in words:
+                named = words
+            case "checkout" if "--" in words:
+                named = words[words.index("--") + 1 :]
+            case "reset" if "--hard" in words:
+                named = (".",)
+            case _:
+                return
         for path in (word for word in named if not word.startswith("-")):
             whole = self._whole(path) if path != "." else ""
             for file in self._files.values():
-                named = not whole or file.path == whole or file.path.startswith(f"{whole}/")
+                is_named = not whole or file.path == whole or file.path.startswith(f"{whole}/")
                 # Files that git does not know stay as they are.
-                if named and not file.committed and file.was_there:
+                if is_named and not file.committed and file.was_there:
                     file.edits, file.was_changed, file.is_there = [], False, True
 
     def _stash(self, words: tuple[str, ...]) -> None:

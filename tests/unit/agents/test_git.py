@@ -7,7 +7,7 @@ import pytest
 from support.calls import tool_calls
 from support.conversations import bash
 from ullage.agents.calls import ToolCall
-from ullage.agents.shell_purpose import Commit, branch_shown, commits_after
+from ullage.agents.git import Commit, branch_shown, commits_after
 from ullage.model.message import Message
 
 
