@@ -52,12 +52,14 @@ def steps_of(command: str) -> tuple[Step, ...]:
     """Returns the git commands of a command line, in order."""
     folder, steps, parts = "", list[Step](), parts_of(command)
     for place, part in enumerate(parts):
-        words = part.words
-        if words[0] in ("cd", "pushd") and len(words) > 1:
-            folder = words[1] if words[1].startswith(("/", "~", "$")) or not folder else f"{folder}/{words[1]}"
-        if words[:3] == ("gh", "pr", "checkout"):
-            at = 2
-        elif "git" in words and (words[0] == "git" or not part_looks(part)):
+        program, *words = part.words
+        if program in ("cd", "pushd") and words:
+            folder = words[0] if words[0].startswith(("/", "~", "$")) or not folder else f"{folder}/{words[0]}"
+        if program == "gh" and words[:2] == ["pr", "checkout"]:
+            at = 1
+        elif program == "git":
+            at = 0
+        elif "git" in words and not part_looks(part):
             at = words.index("git") + 1
         else:
             continue
@@ -68,7 +70,7 @@ def steps_of(command: str) -> tuple[Step, ...]:
         if at < len(words):
             rest = words[at + 1 :]
             is_quiet = hides or any(map(_QUIET.match, rest)) or any(to == "/dev/null" for _, to in part.redirections)
-            steps.append(Step(verb=words[at], words=rest, folder=folder, is_quiet=is_quiet))
+            steps.append(Step(verb=words[at], words=tuple(rest), folder=folder, is_quiet=is_quiet))
     return tuple(steps)
 
 

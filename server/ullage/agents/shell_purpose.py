@@ -28,7 +28,6 @@ _FILTERS = {
     "tail", "head", "grep", "egrep", "fgrep", "rg", "sed", "cat", "less", "more", "sort", "uniq", "tee", "wc", "cut",
     "tr", "awk", "column", "nl", "fold", "jq", "strings", "xargs",
 }  # fmt: skip
-_SEARCHES = {"grep", "egrep", "fgrep", "rg"}
 # Ways to start a program of a project, which are not part of its name: by the first word, the words.
 _RUNNERS = {
     runner.partition(" ")[0]: runner.split()
@@ -65,15 +64,14 @@ class Purpose(Struct, frozen=True, kw_only=True, gc=False):
 
     `keys` has an entry for each of its commands that does something; two command lines with the same keys are the same
     command. `shown` is the command line without what only selects output. `masked`: the exit code is not that of the
-    command, because a filter or an alternative follows. `searched`: it ends with a search, which fails if it finds
-    nothing. `once`: it runs a script or a patch that is part of the command line, so it is hardly ever run again.
-    `certain` are the keys of the commands that have succeeded if the command line did.
+    command, because a filter or an alternative follows. `once`: it runs a script or a patch that is part of the command
+    line, so it is hardly ever run again. `certain` are the keys of the commands that have succeeded if the command line
+    did.
     """
 
     keys: tuple[str, ...]
     shown: str
     masked: bool
-    searched: bool
     once: bool
     certain: tuple[str, ...]
 
@@ -106,7 +104,6 @@ def purpose_of(command: str) -> Purpose:
         keys=keys,
         shown=shown,
         masked=_is_masked(parts, places),
-        searched=bool(parts) and parts[-1].words[0] in _SEARCHES,
         once=once,
         certain=keys
         if loops or not real or body

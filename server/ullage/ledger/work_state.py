@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ullage.agents.calls import ToolCall, touches_of
 from ullage.agents.git import Commit, Step, branch_shown, commits_after, steps_of
 from ullage.agents.outcomes import goes_on, judge, telling, was_refused
-from ullage.agents.shell import is_test, only_looks, parts_of, without_cd
+from ullage.agents.shell import SUBSTITUTED, is_test, only_looks, parts_of, without_cd
 from ullage.agents.shell_purpose import Purpose, covers, purpose_of, without_options
 from ullage.agents.tools import NEW_TEXT_KEYS, OLD_TEXT_KEYS, Action, action_of, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
@@ -343,10 +343,12 @@ class WorkFold:
         if only_looks(call.command):
             return
         purpose = purpose_of(call.command)
-        if _is_answer(purpose, call):
+        if _is_answer(call):
             return
         checks = next((kind for command in purpose.keys if (kind := _kind(command))), None)
-        reported = _reported(call, purpose, reports=self._reports)
+        hides_end = purpose.masked or goes_on(call.result) or call.result_index < 0
+        # Where an agent reports failures, a command without a reported failure has passed.
+        reported = call.failed if call.failed is not None or hides_end or not self._reports else False
         outcome, detail = judge(call.result, reported)
         if outcome is Outcome.UNKNOWN and checks in _OF_CODE and _PLACE.search(telling(call.result)):
             # A filter hides the exit code, but a compiler names places only where something is wrong.
@@ -354,7 +356,7 @@ class WorkFold:
             outcome, detail = judge(call.result, reported)
         is_unsure = outcome is Outcome.UNKNOWN
         # A check that printed nothing has passed if the agent reports failures, which is known after the first one.
-        if is_unsure and (not checks or purpose.masked or goes_on(call.result) or call.result_index < 0):
+        if is_unsure and (not checks or hides_end):
             if checks and self._open:
                 self._look_again(call, purpose)
             return
@@ -647,28 +649,15 @@ def _end_of_output(output: str, reported: bool | None, detail: str, *, failed: b
     return detail
 
 
-def _is_answer(purpose: Purpose, call: ToolCall) -> bool:
+def _is_answer(call: ToolCall) -> bool:
     """Returns whether a command's failure is an answer: a search that found nothing, a difference."""
-    if not call.failed:
+    last = [part.words for part in parts_of(call.command) if part.joint != SUBSTITUTED][-1:]
+    if not call.failed or not last:
         return False
-    last = [part for part in parts_of(call.command) if part.joint != "$("]
-    if not last:
-        return purpose.searched
-    words = last[-1].words
-    program = posixpath.basename(words[0])
-    return (
-        purpose.searched or program in _ANSWERS or (program == "git" and ("--exit-code" in words or "--quiet" in words))
+    program, *words = last[0]
+    return posixpath.basename(program) in _ANSWERS or (
+        program == "git" and ("--exit-code" in words or "--quiet" in words)
     )
-
-
-def _reported(call: ToolCall, purpose: Purpose, *, reports: bool) -> bool | None:
-    """Returns whether a command failed as far as its call reports it, None if that says nothing about the command.
-    Where an agent reports failures, a command without a reported failure has passed."""
-    if call.failed:
-        return True
-    if call.failed is None and (not reports or purpose.masked or goes_on(call.result) or call.result_index < 0):
-        return None
-    return False
 
 
 def _are_one(folder: str, other: str) -> bool:
