@@ -196,29 +196,24 @@ class Context:
         return any(self._around(place, size, wanted, words.needed, enough) for place in found)
 
     def _around(self, place: int, size: int, wanted: frozenset[str], needed: frozenset[str], enough: int) -> bool:
+        """Returns whether a passage of so many words that begins at or before a place, at most its size before it, has
+        enough of the words, all that are needed, and no negation."""
         begin, end = max(0, place - size), place + size
         there = wanted.intersection(self._words[begin:end])
         if len(there) < enough or not needed <= there:
             return False
-        # Of the words around the place on both sides, one passage must have them.
-        places = sorted(
-            at
-            for word in there
-            for at in self._places[word][bisect_left(self._places[word], begin) : bisect_right(self._places[word], end)]
-        )
-        return any(self._has(at, at + size, there, needed, enough) for at in places if at <= place)
-
-    def _has(self, begin: int, end: int, there: frozenset[str], needed: frozenset[str], enough: int) -> bool:
-        passage = there.intersection(self._words[begin:end])
-        if len(passage) < enough or not needed <= passage:
-            return False
-        found: set[str] = set()
-        for last in range(begin, end):
-            found.update(passage.intersection(self._words[last : last + 1]))
-            if len(found) >= enough and needed <= found:
-                while begin and self._words[begin - 1] in there:
-                    begin -= 1
-                return not self._is_negated(begin, last, needed)
+        known = (self._places[word] for word in there)
+        hits = sorted(at for places in known for at in places[bisect_left(places, begin) : bisect_right(places, end)])
+        for number, first in enumerate(hits[: bisect_right(hits, place)]):
+            found: set[str] = set()
+            for last in hits[number : bisect_left(hits, first + size)]:
+                found.add(self._words[last])
+                if len(found) >= enough and needed <= found:
+                    while first and self._words[first - 1] in there:
+                        first -= 1  # noqa: PLW2901 - the passage begins with the words before it
+                    if not self._is_negated(first, last, needed):
+                        return True
+                    break
         return False
 
     def _in_order(self, words: Words) -> bool:
