@@ -1,7 +1,7 @@
 """Folds the messages of a conversation into its ledger, one after another. Another message costs what it has in it."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -42,7 +42,7 @@ class Fold:
         self._earlier: tuple[Entry, ...] = ()
         self._before: Message | None = None
         # What was made of these messages last, and with which focus.
-        self._made: tuple[Collection[str], Ledger] | None = None
+        self._made: tuple[frozenset[str], Ledger] | None = None
 
     def take_all(self, messages: Sequence[Message], indices: Sequence[int], check: Callable[[], None]) -> None:
         """Folds messages with these indices. `check` is called before each; its exception ends the work."""
@@ -59,14 +59,14 @@ class Fold:
         self._before, self.end, self._made = message, index + 1, None
         self.ids.append(message.id)
 
-    def ledger(self, focus: Collection[str] = ()) -> Ledger:
+    def ledger(self, focus: frozenset[str] = frozenset()) -> Ledger:
         """Returns the ledger of the messages so far. Words of the agent that have a word of `focus` (in lower case) are
         in it, however old."""
         if self._made is None or self._made[0] != focus:
             self._made = focus, self._entries(focus)
         return self._made[1]
 
-    def _entries(self, focus: Collection[str]) -> Ledger:
+    def _entries(self, focus: frozenset[str]) -> Ledger:
         said = self._said.entries()
         return Ledger(
             end=self.end,

@@ -43,6 +43,14 @@ def test_no_more_texts_are_remembered_than_have_the_bound() -> None:
     assert 30 <= len(computed) < 40
 
 
+def test_what_was_made_of_a_text_is_made_again_once_it_is_forgotten() -> None:
+    upper, computed = counted(1_000)
+    upper("cask")
+    getattr(upper, "cache_clear")()  # noqa: B009 - a type checker knows no such attribute
+    assert upper("cask") == "CASK"
+    assert computed == ["cask", "cask"]
+
+
 def test_a_text_that_is_longer_than_the_bound_is_read_all_the_same() -> None:
     upper, _ = counted(10)
     assert upper("walnut" * 100) == "WALNUT" * 100
