@@ -11,11 +11,13 @@ from ullage.agents.results import fenced_command
 from ullage.agents.tools import plain, text_of
 from ullage.ledger.agent_tasks import TaskFold
 from ullage.ledger.agent_words import WordsFold, still_standing
+from ullage.ledger.changed_files import FileFold, changed_words
+from ullage.ledger.checks import CheckFold
+from ullage.ledger.commits import CommitFold
 from ullage.ledger.jobs import JobFold
 from ullage.ledger.ledger_entry import Entry, Ledger, Life
 from ullage.ledger.outline import outline_of
 from ullage.ledger.said import SaidFold
-from ullage.ledger.work_state import WorkFold, changed_words
 from ullage.model.message import Message, Role, TextBlock, ToolResultBlock, ToolUseBlock
 
 # Prompts after which a list of tasks that was not updated is old.
@@ -34,8 +36,9 @@ class Fold:
     def __init__(self, cwd: str = "") -> None:
         self.cwd, self.end = cwd, 0
         self.ids: list[str] = []
-        self._said, self._tasks, self._words, self._work = SaidFold(), TaskFold(), WordsFold(), WorkFold(cwd)
-        self._jobs = JobFold()
+        self._said, self._tasks, self._words, self._jobs = SaidFold(), TaskFold(), WordsFold(), JobFold()
+        self._files = FileFold(cwd)
+        self._checks, self._commits = CheckFold(self._files), CommitFold(self._files)
         # The calls that wait for their results.
         self._calls: dict[str, tuple[ToolUseBlock, int]] = {}
         self._changed: dict[str, int] = {}
@@ -72,14 +75,14 @@ class Fold:
             end=self.end,
             said=said,
             tasks=tuple(_aged(self._tasks.entries(), [entry.index for entry in said])),
-            problems=self._work.problems(),
-            checks=self._work.checks(),
-            commits=self._work.commits(),
-            files=self._work.files(),
+            problems=self._checks.problems(),
+            checks=self._checks.checks(),
+            commits=self._commits.entries(),
+            files=self._files.entries(),
             jobs=self._jobs.entries(self._calls.values()),
             words=self._words.entries(self._changed, focus),
             earlier=tuple(still_standing(self._earlier, self._changed)),
-            branch=self._work.branch(),
+            branch=self._commits.branch,
         )
 
     def _take_agent(self, message: Message, index: int) -> None:
@@ -135,8 +138,11 @@ class Fold:
             self._words.take_answer("did not approve it" if call.failed else "approved it", call.result_index)
 
     def _take_work(self, call: ToolCall) -> None:
-        for word in changed_words(self._work.take(call)):
+        for word in changed_words(self._files.take(call)):
             self._changed[word] = call.index
+        if call.command:
+            self._checks.take(call)
+            self._commits.take(call)
 
 
 def _aged(tasks: tuple[Entry, ...], prompts: list[int]) -> Iterator[Entry]:
