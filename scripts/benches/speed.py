@@ -223,8 +223,9 @@ def _forget() -> None:
     for name, module in [*sys.modules.items()]:
         if name.startswith("ullage."):
             for remembers in vars(module).values():
-                if isinstance(remembers, _REMEMBERS) and remembers.cache_parameters()["maxsize"]:
-                    remembers.cache_clear()
+                clear = getattr(remembers, "cache_clear", None)
+                if clear and not (isinstance(remembers, _REMEMBERS) and not remembers.cache_parameters()["maxsize"]):
+                    clear()
 
 
 async def _fit(session: Conversation, budget: int) -> None:

@@ -54,7 +54,7 @@ def assert_reverting_is_exact(messages: Sequence[Message], edit: Edit) -> None:
 def compact(view: CountedView, target: int, tail: int, pinned: Sequence[str] = (), old: int = 0) -> Edit | None:
     first = next((message.id for message in view.messages if is_pure_prompt(message)), None)
     limits = CompactionLimits(target=target, keep_tail=tail, keep_old=old)
-    plan = plan_compaction(view, limits, pinned, first, judging(lambda _, place: float(place % 3)))
+    plan = plan_compaction(view, limits, pinned, first, judging(lambda _, place: place % 3 > 0))
     return finish_compaction(plan, view, STAMP, SUMMARY, 1) if plan else None
 
 

@@ -203,7 +203,7 @@ def test_no_notice_outlives_what_it_points_to(
         shrunk = edits[0] if edits else None
     else:
         limits = CompactionLimits(target=limit, keep_tail=limit // 2, keep_old=data.draw(st.integers(0, limit // 2)))
-        plan = plan_compaction(after, limits, pinned, first, judging(lambda _, place: float(place % 3)))
+        plan = plan_compaction(after, limits, pinned, first, judging(lambda _, place: place % 3 > 0))
         shrunk = finish_compaction(plan, after, Stamp(id="f", timestamp=2), SUMMARY, 1) if plan else None
     left = after.after(shrunk).messages if shrunk else after.messages
     originals = {message.id: message for message in messages}

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from support.build import results, uses
+from support.calls import tool_calls
 from support.counting import LengthCounter
-from ullage.agents.calls import tool_calls, touches_of
+from ullage.agents.calls import touches_of
 from ullage.agents.file_reads import file_reads
 from ullage.agents.shell import only_looks
 from ullage.agents.tools import (
@@ -72,7 +73,7 @@ def ledger(messages: list[Message]) -> list[tuple[str, FileAction]]:
 
 
 def touched(messages: list[Message]) -> list[tuple[str, FileAction]]:
-    return [touch for call in tool_calls(messages, range(len(messages))) for touch in touches_of(call)]
+    return [touch for call in tool_calls(messages) for touch in touches_of(call)]
 
 
 def shown(messages: list[Message]) -> list[tuple[str, bool]]:
@@ -141,7 +142,7 @@ def test_all_readers_agree_on_a_command(name: str, key: str) -> None:
             for messages in every_record(spelling, {key: line}):
                 expect_touch(messages, Action.READ)
                 assert shown(messages) == [(PATH, False)]
-                (run,) = tool_calls(messages, range(2))
+                (run,) = tool_calls(messages)
                 assert (run.command, only_looks(run.command)) == (f"cat {PATH}", True)
 
 

@@ -1,25 +1,21 @@
-"""Finds tool calls, each with its result and in the same shape for every agent, and the work that they began and that
-continues by itself: sub-agents and commands in the background.
+"""Tool calls, each with its result and in the same shape for every agent, and the files that they touch.
 
 A call is a native tool use, or a command in a fenced code block.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from ullage.agents.outcomes import goes_on, was_refused
-from ullage.agents.results import FENCED, fenced_command, printed
+from ullage.agents.results import FENCED, printed
 from ullage.agents.shell import Touch, touched_files
-from ullage.agents.tools import FILE_ACTIONS, Action, action_of, command_of, path_of, paths_of, plain, text_of, value_of
+from ullage.agents.tools import FILE_ACTIONS, Action, action_of, command_of, path_of, paths_of
 from ullage.model.json_values import as_object
-from ullage.model.message import FileAction, Message, ToolResultBlock, ToolUseBlock, text_and_resources
+from ullage.model.message import FileAction, ToolResultBlock, ToolUseBlock, text_and_resources
 
 # The stars first: a search for literal text is many times faster than one that is tried at every line.
 _PATCH_LINE = re.compile(r"\*\*\* (?<![^\n]\*\*\* )(?:(Add|Update|Delete) File: (.+)|Move to: (.+))$", re.MULTILINE)
@@ -83,22 +79,6 @@ def joined_call(use: ToolUseBlock, index: int, result: ToolResultBlock | None, r
     )
 
 
-def tool_calls(messages: Sequence[Message], indices: Sequence[int]) -> list[ToolCall]:
-    """Returns every tool call in `messages`, in order, each with its result. `indices` has one entry for each message:
-    the number that the calls' `index` and `result_index` refer to."""
-    results = _results(messages, indices)
-    calls: list[ToolCall] = []
-    for position, message in enumerate(messages):
-        for block in message.content:
-            if isinstance(block, ToolUseBlock):
-                at, result = results.get(block.id, (-1, None))
-                calls.append(joined_call(block, indices[position], result, at))
-        command = fenced_command(messages, position)
-        if command:
-            calls.append(fenced_call(command, indices[position], messages[position + 1].text))
-    return calls
-
-
 def touches_of(call: ToolCall) -> list[Touch]:
     """Returns the files that a call reads or changes: pairs of a path as the call has it and the action.
 
@@ -144,15 +124,6 @@ def _patched(call: ToolCall) -> Iterator[tuple[str, FileAction, str]]:
             yield (head[2] or head[3]).strip(), _PATCH_ACTIONS[(head[1] or "add").lower()], body
 
 
-def _results(messages: Sequence[Message], indices: Sequence[int]) -> dict[str, tuple[int, ToolResultBlock]]:
-    return {
-        block.tool_use_id: (indices[position], block)
-        for position, message in enumerate(messages)
-        for block in message.content
-        if isinstance(block, ToolResultBlock)
-    }
-
-
 def fenced_call(command: str, index: int, output: str) -> ToolCall:
     """Returns a command in a fenced code block as a call. `output` is the text of the next message; `index` is that of
     the command's message."""
@@ -192,126 +163,3 @@ def editor_call(command: str, result: str) -> tuple[str, dict[str, Any], bool | 
     if edits := _EDITS.fullmatch(command):
         return "edit", {"path": opened, "new_string": edits[1] or ""}, failed
     return None
-
-
-_SUB_AGENTS = {
-    plain(name)
-    for name in (
-        *("task", "agent", "subagent", "spawn_agent", "delegate", "delegate_task", "run_subagent", "new_task"),
-        *("dispatch_agent", "runSubagent", "invoke_subagent", "call_subagent"),
-    )
-}
-# Calls that ask for the output of work in the background, wait for it or end it.
-_ASKS = {plain(name) for name in ("TaskOutput", "BashOutput", "AgentOutputTool", "wait", "write_stdin", "get_output")}
-_ENDS = {plain(name) for name in ("KillShell", "KillBash", "TaskStop", "close_agent", "kill_process")}
-_ID_KEYS = ("task_id", "bash_id", "shell_id", "agent_id", "session_id", "id")
-_ID = re.compile(r"(?:background with ID:|session ID|agentId:|agent_id:|task_id:) ?[\"']?([\w-]{2,60})")
-_LAUNCHED = re.compile(
-    r"\s*(?:Async agent launched|Agent launched in the background|Spawned agent|.{0,80}\bin the background\b)"
-)
-_STATUS = re.compile(r"<status>(\w+)</status>|\"status\": ?\"(\w+)\"|Process exited with code (-?\d+)")
-_NOTE = re.compile(
-    r"<task-notification>.{0,2000}?<task-id>([\w-]{2,60})</task-id>.{0,2000}?<status>(\w+)</status>"
-    r"(?:.{0,500}?<result>(.{0,20000}?)</result>)?",
-    re.DOTALL,
-)
-_RUNS = {"running", "pending", "in_progress"}
-_OUTPUT = re.compile(r"(?:<output>|^Output:\n)\s*(.{0,20000}?)\s*(?:</output>|\Z)", re.DOTALL | re.MULTILINE)
-_EXITED = "exited with code "
-
-
-class BegunKind(StrEnum):
-    """What continues by itself: a sub-agent, or a command in the background."""
-
-    SUB_AGENT = "sub-agent"
-    COMMAND = "command"
-
-
-class Begun(Struct, frozen=True, kw_only=True):
-    """Work that a call began. `what` is its description or its command, `index` its message, `name` the id by which the
-    agent asks for it (empty if it ended within its call). `ended` is the index of the message that shows its end, -1 if
-    it still runs. `status` is the word for its end as it was reported, `result` what a sub-agent answered."""
-
-    kind: BegunKind
-    what: str
-    index: int
-    name: str = ""
-    ended: int = -1
-    status: str = ""
-    result: str = ""
-
-
-class End(Struct, frozen=True, kw_only=True):
-    """How work in the background ended: the message that shows it, the word for its end, and its output."""
-
-    index: int
-    status: str
-    output: str
-
-    @property
-    def failed(self) -> bool | None:
-        """Whether it failed, None if it was ended from outside or its end does not say."""
-        code = self.status.removeprefix(_EXITED)
-        if code != self.status:
-            return code != "0"
-        return {"failed": True, "completed": False}.get(self.status)
-
-
-def begun_in(calls: Sequence[ToolCall], ends: Mapping[str, End]) -> list[Begun]:
-    """Returns the work that calls began, in order, with how it ended. `ends` are those that are known, by its id."""
-    begun = [one for one in map(begun_by, calls) if one]
-    return [
-        replace(one, ended=end.index, status=end.status, result=end.output)
-        if one.ended < 0 and (end := ends.get(one.name))
-        else one
-        for one in begun
-    ]
-
-
-def begun_by(call: ToolCall) -> Begun | None:
-    """Returns the work that a call began as far as the call itself shows it, None if it began none."""
-    if was_refused(call.result):
-        return None
-    name = _ID.search(call.result[:1_000])
-    if plain(call.name.rsplit("__", 1)[-1]) in _SUB_AGENTS:
-        what = text_of(call.input, ("description", "task", "title", "name", "message", "prompt"))[:200]
-        if not what or call.result_index < 0:
-            return Begun(kind=BegunKind.SUB_AGENT, what=what, index=call.index, name="?") if what else None
-        if _LAUNCHED.match(call.result[:400]) and name:
-            return Begun(kind=BegunKind.SUB_AGENT, what=what, index=call.index, name=name[1])
-        status = "failed" if call.failed else "completed"
-        return Begun(
-            kind=BegunKind.SUB_AGENT,
-            what=what,
-            index=call.index,
-            ended=call.result_index,
-            status=status,
-            result=call.result,
-        )
-    if call.command and name and (value_of(call.input, ("run_in_background",)) is True or goes_on(call.result)):
-        return Begun(kind=BegunKind.COMMAND, what=call.command, index=call.index, name=name[1])
-    return None
-
-
-def end_asked(call: ToolCall) -> tuple[str, End] | None:
-    """Returns the id of work in the background whose end a call shows, with the end. None if it shows none."""
-    tool = plain(call.name.rsplit("__", 1)[-1])
-    if tool not in _ENDS and tool not in _ASKS:
-        return None
-    name = str(value_of(call.input, _ID_KEYS) or "")
-    if tool in _ENDS:
-        return None if call.failed else (name, End(index=call.index, status="killed", output=""))
-    match = _STATUS.search(call.result[:2_000])
-    if not match:
-        return None
-    status = match[1] or match[2] or f"{_EXITED}{match[3]}"
-    output = _OUTPUT.search(call.result)
-    said = output[1] if output else ""
-    return None if status.lower() in _RUNS else (name, End(index=call.result_index, status=status, output=said))
-
-
-def ends_noted(text: str, index: int) -> Iterator[tuple[str, End]]:
-    """Yields the ids of work in the background whose ends an agent notes in a message, with the ends."""
-    if "<task-notification>" in text:
-        for match in _NOTE.finditer(text):
-            yield match[1], End(index=index, status=match[2], output=match[3] or "")

@@ -49,7 +49,8 @@ _FAILURE = re.compile(
     r"|, found [1-9]\d* "
 )
 _NAMES_FAILURE = re.compile(
-    r"^(?!Exit code|.{0,3}<).*\b(?:[Ff]ail(?:ed|ure|s)?|FAILED|[Ii]nvalid|[Dd]enied|[Uu]ndefined|not found|ERROR)\b.*$",
+    r"^(?!Exit code|.{0,3}<)"
+    r"(.*\b(?:[Ff]ail(?:ed|ure|s)?|FAILED|[Ii]nvalid|[Dd]enied|[Uu]ndefined|not found|ERROR)\b.*)$",
     re.MULTILINE,
 )
 # Lines that are about the command and not from it.
@@ -145,24 +146,17 @@ def _outcome(output: str, summary: str, failed: bool | None) -> Outcome:
 
 
 def _last_summary(output: str) -> str:
-    last = ""
-    for match in _SUMMARIES.finditer(output):
-        last = next(group for group in match.groups() if group)
-    return last.strip()
+    found = [*_SUMMARIES.finditer(output)]
+    return next(group for group in found[-1].groups() if group).strip() if found else ""
 
 
 def _error_line(output: str) -> str:
     """Returns the last line that names an error, with the lines after it while it ends with a colon; or else the last
     line that is neither empty nor a tag nor an exit code."""
-    last, end = "", 0
-    for match in _ERROR_LINE.finditer(output):
-        last, end = match[1], match.end()
-    if not last:
-        for match in _NAMES_FAILURE.finditer(output):
-            last, end = match[0], match.end()
-    if not last:
+    found = [*_ERROR_LINE.finditer(output)] or [*_NAMES_FAILURE.finditer(output)]
+    if not found:
         return next((line for line in reversed(output.splitlines()) if _says(line)), "").strip()
-    told, following = _BREAKS.sub(" ", last).strip(), filter(_says, output[end:].splitlines())
+    told, following = _BREAKS.sub(" ", found[-1][1]).strip(), filter(_says, output[found[-1].end() :].splitlines())
     for line in islice(following, _MOST_FOLLOWING):
         if not told.endswith(":"):
             break

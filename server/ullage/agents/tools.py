@@ -156,17 +156,19 @@ def action_of(name: str, given: Mapping[str, Any]) -> Action | None:
 def value_of(given: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
     """Returns the first value of a tool input under one of `keys`, in their order, that is not empty, or None if there
     is none. Capitals and separators in keys make no difference: `filePath` is `file_path`."""
-    wanted = _plain_keys(keys)
-    own = {name: value for key, value in given.items() if (name := plain(key)) in wanted}
-    return next((own[key] for key in wanted if own.get(key)), None) if own else None
+    return next(_values(given, keys), None)
 
 
 def text_of(given: Mapping[str, Any], keys: tuple[str, ...]) -> str:
     """Returns the first string of a tool input under one of `keys`, in their order, that is not empty, or an empty
     string if there is none. Capitals and separators in keys make no difference: `filePath` is `file_path`."""
+    return next((value for value in _values(given, keys) if isinstance(value, str)), "")
+
+
+def _values(given: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[Any]:
     wanted = _plain_keys(keys)
-    own = {name: value for key, value in given.items() if isinstance(value, str) and (name := plain(key)) in wanted}
-    return next((own[key] for key in wanted if own.get(key)), "") if own else ""
+    own = {name: value for key, value in given.items() if (name := plain(key)) in wanted}
+    return (own[key] for key in wanted if own.get(key)) if own else iter(())
 
 
 def path_of(given: Mapping[str, Any]) -> str:

@@ -6,9 +6,8 @@ are archived and how long the summary may be; `finish_compaction` makes the edit
 pure.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from itertools import pairwise
-from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,7 +28,7 @@ from ullage.model.message import (
     join_texts,
     number_of,
 )
-from ullage.transcript.view import Item, groups, kept, leading, turn_starts
+from ullage.transcript.view import Item, groups, is_prompt, kept, leading
 
 # Tokens. A longer summary says little more (other products stop at 4,096). The ledger may take the same again.
 SUMMARY_CAP = 8_192
@@ -58,20 +57,9 @@ class CompactionLimits(Struct, frozen=True, kw_only=True):
     whole_turns: float = 0.5
 
 
-class Judge(Protocol):
-    """Judges which old messages should stay verbatim. A `group` is a range of messages that stay together."""
-
-    def worth(self, group: range) -> float:
-        """Returns the value of keeping the group verbatim; 0 if it should be archived."""
-        ...
-
-    def may_stay(self, group: range) -> bool:
-        """Returns whether the group may be kept verbatim. Expensive: asked only of groups that would be kept."""
-        ...
-
-
-# Makes the judge of the messages before the tail, from all messages and the tail's index range.
-MakeJudge = Callable[[Sequence[Message], range], Judge]
+# Says of messages that must stay together, by their indices among all messages, whether they are worth keeping verbatim
+# and may be. It is asked only about groups that would be kept.
+IsWorthKeeping = Callable[[Sequence[Message], range], bool]
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -118,24 +106,23 @@ def plan_compaction(
     limits: CompactionLimits,
     pinned: Collection[str],
     first_user_id: str | None,
-    make_judge: MakeJudge | None = None,
+    is_worth_keeping: IsWorthKeeping | None = None,
 ) -> CompactionPlan | None:
     """Returns the plan for a view, or None if archiving messages can't make the context smaller or meet the target.
-    `pinned` are ids. `make_judge`, if given, makes the judge that chooses which other old messages stay verbatim."""
+    `pinned` are ids. `is_worth_keeping`, if given, says which other old messages may stay verbatim."""
     messages = view.messages
     if not messages:
         return None
     first = leading(messages, first_user_id)
-    pinned_ids = set(view.kept(pinned)) - set(first)
-    pins = [i for i, message in enumerate(messages) if message.id in pinned_ids]
-    fixed = view.fixed + sum(view.tokens[i] for i, message in enumerate(messages) if message.id in first)
+    first_ids, pinned_ids = frozenset(first), frozenset(view.kept(pinned))
+    leads = {i for i, message in enumerate(messages) if message.id in first_ids}
+    pins = [i for i, message in enumerate(messages) if message.id in pinned_ids and i not in leads]
+    fixed = view.fixed + sum(view.tokens[i] for i in leads)
     cut = _choose_cut(view, limits, fixed, pins)
-    stays = {*first, *pinned_ids}
-    going = {i for i in range(cut) if messages[i].id not in stays}
+    going = set(range(cut)).difference(leads, pins)
     old_tokens = 0
-    if make_judge is not None and limits.keep_old:
-        judge = make_judge(messages, range(cut, len(messages)))
-        old = set(_worth_keeping(view, stays, cut, limits.keep_old, judge))
+    if is_worth_keeping is not None and limits.keep_old:
+        old = set(_worth_keeping(view, leads.union(pins), cut, limits.keep_old, is_worth_keeping))
         # If every message of the head is worth keeping, the head is compacted all the same, because a compaction was
         # asked for.
         if going - old:
@@ -144,6 +131,9 @@ def plan_compaction(
     archived = sorted(going)
     if not archived:
         return None
+    markers = {i: block for i in range(cut) if (block := messages[i].compaction)}
+    # A summary that came with a program's messages stands for messages that this conversation has never had.
+    given = sum(block.messages_archived - 1 for i, block in markers.items() if i in going and block.summarizer == GIVEN)
     without = view.used - sum(view.tokens[i] for i in archived)
     room = min(limits.target, view.used - 1) - without
     if room < MARKER_MIN:
@@ -153,41 +143,30 @@ def plan_compaction(
         end=view.items[cut].index if cut < len(messages) else view.items[-1].index + 1,
         leading=first,
         kept=tuple(messages[i].id for i in pins if i < cut),
-        head=tuple(item for item in view.items[:cut] if not item.message.compaction),
-        previous=joined([block for i in archived if (block := messages[i].compaction)]),
+        head=tuple([item for i, item in enumerate(view.items[:cut]) if i not in markers]),
+        previous=joined([block for i, block in markers.items() if i in going]),
         used_before=view.used,
         used_without_marker=without,
         old_tokens=old_tokens,
         summary_tokens=min(room, limits.summary),
         room=room,
-        messages_archived=sum(_stands_for(view.items[i]) for i in archived),
+        messages_archived=sum(not view.items[i].inserted for i in archived) + given,
     )
 
 
-def _stands_for(item: Item) -> int:
-    """Returns how many messages an item stands for: one, or, if it is a summary that came with a program's messages,
-    the messages that it summarizes, which this conversation has never had. Another marker's messages were counted when
-    they were archived."""
-    block = item.message.compaction
-    if block is not None and block.summarizer == GIVEN:
-        return block.messages_archived
-    return 0 if item.inserted else 1
-
-
-def _worth_keeping(view: CountedView, stays: Collection[str], cut: int, room: int, judge: Judge) -> Iterator[int]:
-    """Yields the indices of the old messages that are kept verbatim: the groups before index `cut` with the highest
-    value per token, as many as fit into `room` tokens. Groups with a message in `stays` or one that needs others are
-    left out."""
+def _worth_keeping(
+    view: CountedView, stays: Set[int], cut: int, room: int, is_worth_keeping: IsWorthKeeping
+) -> Iterator[int]:
+    """Yields the indices of the old messages that are kept verbatim: the shortest groups before index `cut` that are
+    worth it, the newest of a length first, as many as fit into `room` tokens. Groups with an index in `stays` or a
+    message that needs others are left out."""
     messages = view.messages
-    ranked: list[tuple[float, range, int]] = []
-    for group in view.groups:
-        tokens = sum(view.tokens[group.start : group.stop])
-        if group.stop > cut or tokens > room or any(messages[i].id in stays for i in group):
-            continue
-        if (value := judge.worth(group)) > 0:
-            ranked.append((value / max(tokens, 1), group, tokens))
-    for _, group, tokens in sorted(ranked, key=lambda entry: (entry[0], entry[1].start), reverse=True):
-        if tokens <= room and not any(_leans(messages[i]) for i in group) and judge.may_stay(group):
+    old = [group for group in view.groups if group.stop <= cut and stays.isdisjoint(group)]
+    for tokens, start, stop in sorted((sum(view.tokens[one.start : one.stop]), -one.start, one.stop) for one in old):
+        group = range(-start, stop)
+        if tokens > room:
+            return
+        if is_worth_keeping(messages, group) and not any(_leans(messages[i]) for i in group):
             room -= tokens
             yield from group
 
@@ -224,7 +203,7 @@ def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: S
         sizes[start] = size
     best = min(sizes)
     enough = room * limits.whole_turns
-    whole = [start for start in turn_starts(view.messages) if start in sizes and sizes[start] >= enough]
+    whole = [start for start in sizes if sizes[start] >= enough and is_prompt(view.messages[start])]
     return min(whole, default=best)
 
 

@@ -59,10 +59,13 @@ class CountedView(Struct, frozen=True, kw_only=True, dict=True):
         message that the user typed, and all messages that must stay together with one of them."""
         return kept(self.messages, pinned if self.newest is None else {*pinned, self.newest.id}, self.groups)
 
-    def held(self, pinned: Collection[str]) -> int:
-        """Returns the tokens of what every request has word for word: `fixed`, pinned messages with those that must
-        stay together with them, and what the user typed in the newest message."""
-        ids = pinned_ids(self.messages, pinned)
+    def pinned(self, pinned: Collection[str]) -> frozenset[str]:
+        """Returns the ids of pinned messages and of all messages that must stay together with one of them."""
+        return pinned_ids(self.messages, pinned, self.groups)
+
+    def held(self, ids: Collection[str]) -> int:
+        """Returns the tokens of what every request has word for word: `fixed`, the messages with these ids, as
+        `pinned` returns them, and what the user typed in the newest message."""
         held = self.fixed + self.size(ids)
         if self.newest is None or self.newest.id in ids:
             return held

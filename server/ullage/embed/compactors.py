@@ -58,6 +58,7 @@ from ullage.model.settings import (
     TruncateRange,
     TruncationMode,
 )
+from ullage.redaction.clean import redact
 from ullage.service import sessions
 from ullage.service.compact.by_hand import fit_budget, pin
 from ullage.service.ports.models import Summarizer, ToolOutcome
@@ -179,7 +180,7 @@ class ContextCompactor:
             text = await _text(summarizer or OfflineSummarizer(), request, counter, reader)
         except ProviderError:
             text = await _text(OfflineSummarizer(), request, counter, reader)
-        return reader.redact(text)
+        return redact(text)
 
 
 async def _text(summarizer: Summarizer, request: SummaryRequest, counter: EngineCounter, reader: Reader) -> str:

@@ -8,7 +8,7 @@ with a summary, what the summary says is to be done.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from ullage.agents.calls import ToolCall
 from ullage.agents.shell import parts_of
 from ullage.agents.tools import PLAN_KEYS, plain, text_of, value_of
-from ullage.ledger.carried import has_words
 from ullage.ledger.ledger_entry import Entry, Kind, Life
+from ullage.ledger.words import has_words
 from ullage.model.json_values import as_list, as_object, as_text
 
 _CREATES, _UPDATES, _LISTS = {"taskcreate"}, {"taskupdate"}, {"tasklist", "taskget"}
@@ -26,27 +26,18 @@ _REPLACES = {
     *("todowrite", "writetodos", "updateplan", "settodolist", "managetodolist", "updatetodolist", "updatetodo"),
     *("todo", "todos", "settodos", "updatetodos", "todolist"),
 }
-# Keys of an entry's text and of its state, in the order in which they are looked for.
+# Keys of an entry's text and of its state, in the order in which they are looked for; and words and marks of states.
 _TEXT_KEYS = ("content", "step", "title", "subject", "description", "text", "task", "name")
 _STATE_KEYS = ("status", "state", "completed", "done", "checked")
 _ID_KEYS = ("id", "taskId", "task_id")
 _STATES: Mapping[str, Life] = {
-    **dict.fromkeys(("inprogress", "active", "doing", "started", "current", "wip"), Life.IN_PROGRESS),
-    **dict.fromkeys(("completed", "complete", "done", "closed", "finished", "true", "resolved"), Life.DONE),
+    **dict.fromkeys(("inprogress", "active", "doing", "started", "current", "wip", *"~/>*-"), Life.IN_PROGRESS),
+    **dict.fromkeys(("completed", "complete", "done", "closed", "finished", "true", "resolved", "x"), Life.DONE),
     **dict.fromkeys(("cancelled", "canceled", "deleted", "dropped", "removed", "skipped", "wontdo"), Life.DROPPED),
 }
 _BOX = re.compile(
     r"^[ \t]*(?:[-*+]|\d+[.)])?[ \t]*\[([ xX~/>*-]|[A-Za-z][\w -]{2,14})\][ \t]+(\S.*?)[ \t]*$", re.MULTILINE
 )
-_BOXES = {
-    "x": Life.DONE,
-    "X": Life.DONE,
-    "~": Life.IN_PROGRESS,
-    "/": Life.IN_PROGRESS,
-    ">": Life.IN_PROGRESS,
-    "*": Life.IN_PROGRESS,
-    "-": Life.IN_PROGRESS,
-}
 _PROGRESS = "taskprogress"
 _CREATED = re.compile(r"#([\w.-]{1,40}?)(?=[\s:,.]|$)")
 # A line of a list of tasks: `#2 [in_progress] Wire the hooks [blocked by #1]`.
@@ -74,6 +65,7 @@ _ENDED = re.compile(r"[✅✓☑]|\[[xX]\]|[\[(—–]\s*\**(?:done|completed?|r
 # Words of an item that says what is to be done, and characters of the longest.
 _LEAST_WORDS, _LONGEST = 2, 2_000
 _OF_SUMMARY = "of the earlier summary"
+_STATED = ("--status", "-s")
 _BD_ID = re.compile(r"\b([a-z][\w]*-[\w.]{1,20})\b")
 _ISSUE_ID = re.compile(r"/issues/(\d+)")
 
@@ -186,34 +178,24 @@ class TaskFold:
         if "bd " not in call.command and "gh issue" not in call.command:
             return
         for part in parts_of(call.command):
-            words = part.words
-            if words[:1] == ("bd",) and len(words) > 2:
-                self._beads(call, words[1], words[2:])
-            elif words[:2] == ("gh", "issue") and len(words) > 2:
-                self._issue(call, words[2], words[3:])
+            match part.words:
+                case ("bd", verb, *words):
+                    title, state = next((word for word in words if not word.startswith("-")), ""), _STATED
+                    named, made, frame = [word for word in words if _BD_ID.fullmatch(word)], _BD_ID, "{}"
+                case ("gh", "issue", verb, *words):
+                    title, state = _option(words, ("--title", "-t")), ()
+                    numbers = [word.lstrip("#") for word in words]
+                    named, made, frame = [one for one in numbers if one.isdigit()], _ISSUE_ID, "issue {}"
+                case _:
+                    continue
+            if verb != "create":
+                stated = _option(words, state)
+                life = {"close": Life.DONE, "reopen": Life.OPEN}.get(verb) or (_life(stated) if stated else None)
+                self._set([frame.format(name) for name in named], life, call.index)
+            elif title and (name := made.search(call.result)):
+                self._put(frame.format(name[1]), title, Life.OPEN, call.index)
 
-    def _beads(self, call: ToolCall, verb: str, words: tuple[str, ...]) -> None:
-        if verb == "create":
-            made = _BD_ID.search(call.result)
-            title = next((word for word in words if not word.startswith("-")), "")
-            if made and title:
-                self._put(made[1], title, Life.OPEN, call.index)
-            return
-        named = [word for word in words if _BD_ID.fullmatch(word)]
-        state = _option(words, ("--status", "-s"))
-        life = Life.DONE if verb == "close" else Life.OPEN if verb == "reopen" else _life(state) if state else None
-        self._set(named, life, call.index)
-
-    def _issue(self, call: ToolCall, verb: str, words: tuple[str, ...]) -> None:
-        if verb == "create":
-            made, title = _ISSUE_ID.search(call.result), _option(words, ("--title", "-t"))
-            if made and title:
-                self._put(f"issue {made[1]}", title, Life.OPEN, call.index)
-            return
-        life = {"close": Life.DONE, "reopen": Life.OPEN}.get(verb)
-        self._set([f"issue {word.lstrip('#')}" for word in words if word.lstrip("#").isdigit()], life, call.index)
-
-    def _set(self, names: list[str], life: Life | None, index: int) -> None:
+    def _set(self, names: Iterable[str], life: Life | None, index: int) -> None:
         for name in names:
             task = self._tasks.get(name)
             if life is not None and (task is None or task.life is not life):
@@ -228,7 +210,7 @@ def task_in(line: Entry) -> Entry | None:
         return None
     *titles, text = [_plain_item(one) for one in (*line.beside.splitlines(), line.text)]
     boxed = _BOX.fullmatch(text)
-    is_begun = boxed is not None and _state_of(boxed[1]) is Life.IN_PROGRESS
+    is_begun = boxed is not None and _life(boxed[1]) is Life.IN_PROGRESS
     is_open = is_begun or (boxed is not None and plain(boxed[1]) in _UNDONE)
     text = boxed[2] if boxed else text
     under = next((at for at, title in enumerate(titles) if _PENDING.fullmatch(title)), None)
@@ -276,18 +258,14 @@ def _listed(given: Any) -> Iterator[tuple[str, str, Life]]:
 
 def _boxes(text: str) -> list[tuple[str, str, Life]]:
     """Returns the entries of a checklist in Markdown."""
-    return [("", subject, _state_of(mark)) for mark, subject in _BOX.findall(text)]
-
-
-def _state_of(mark: str) -> Life:
-    return _BOXES.get(mark) or _life(mark)
+    return [("", subject, _life(mark)) for mark, subject in _BOX.findall(text)]
 
 
 def _life(state: str) -> Life:
-    return _STATES.get(plain(state), Life.OPEN)
+    return _STATES.get(state) or _STATES.get(plain(state), Life.OPEN)
 
 
-def _option(words: tuple[str, ...], names: tuple[str, ...]) -> str:
+def _option(words: Sequence[str], names: tuple[str, ...]) -> str:
     for place, word in enumerate(words):
         name, _, value = word.partition("=")
         if name in names:

@@ -11,26 +11,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.ledger.carried import has_words
 from ullage.ledger.ledger_entry import Entry, Kind, Life
-from ullage.ledger.remembering import len_of, remembering
+from ullage.ledger.prose import asks, is_heading, on_one_line, paragraphs, with_gaps
 from ullage.redaction.clean import clean
+from ullage.redaction.remembering import len_of, remembering
 
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
 # Names in the text: in backticks, or by their shape a path or an identifier.
 _NAMED = re.compile(r"`([^`\n]{2,120})`|\b([\w-]++(?:/[\w.-]+)+|\w++\.[a-z]{1,5}|[a-z]++[A-Z]\w++|\w[^\W_]*+_\w++)\b")
 _WORD = re.compile(r"[A-Za-z_][\w.-]{2,80}")
-GAP = "[…]"
-_HEADING = re.compile(r"#{1,6} \S|\*\*[^*]+\*\*$")
-_ASKING = ("?", "？", "؟")
-# Words of a paragraph that says something: fewer are "Done." and a heading.
-_FEWEST = 5
 # The newest answers that stand; older ones are told if they are asked for.
 _MOST = 4
 # Characters of the user's answer that are kept with the words.
 _ANSWER = 160
-_READ = 4_000
 
 
 class _Told(Struct, frozen=True, kw_only=True):
@@ -55,7 +47,7 @@ class WordsFold:
     def take_answer(self, answer: str, index: int) -> None:
         """Notes what the user answered to the newest text."""
         if self._told and not self._told[-1].answer:
-            self._told[-1] = replace(self._told[-1], answer=f"the user in #{index + 1}: {_cut(answer)}")
+            self._told[-1] = replace(self._told[-1], answer=f"the user in #{index + 1}: {on_one_line(answer, _ANSWER)}")
 
     def entries(self, changed: Mapping[str, int], focus: Collection[str] = ()) -> tuple[Entry, ...]:
         """Returns the newest answers that stand, and older ones with a word of `focus` (in lower case), in order.
@@ -78,7 +70,7 @@ def _has_any(text: str, words: Collection[str]) -> bool:
 
 def _standing(told: _Told, changed: Mapping[str, int]) -> Entry | None:
     named = _named_paragraphs(told.text)
-    parts = [part for part, _ in named if not (told.answer and part.rstrip(" *_)").endswith(_ASKING))]
+    parts = [part for part, _ in named if not (told.answer and asks(part))]
     overtaken = {at for at, (_, names) in enumerate(named) if any(changed.get(name, -1) > told.index for name in names)}
     sections = _sections([part for part, _ in named])
     # Without the paragraph that names its subject, the rest under a heading says something else.
@@ -86,7 +78,13 @@ def _standing(told: _Told, changed: Mapping[str, int]) -> Entry | None:
     stand = [part for at, (part, _) in enumerate(named) if part in parts and sections[at] not in gone]
     if not stand:
         return None
-    return Entry(kind=Kind.WORDS, life=Life.STAND, index=told.index, text=with_gaps(parts, stand), beside=told.answer)
+    return Entry(
+        kind=Kind.WORDS,
+        life=Life.STAND,
+        index=told.index,
+        text="\n\n".join(with_gaps(parts, stand)),
+        beside=told.answer,
+    )
 
 
 @remembering(1_000_000, len_of)
@@ -102,7 +100,7 @@ def _sections(parts: Sequence[str]) -> list[int]:
     found: list[int] = []
     head = -1
     for at, part in enumerate(parts):
-        head = at if _HEADING.match(part.partition("\n")[0].strip()) else head
+        head = at if is_heading(part.partition("\n")[0].strip()) else head
         found.append(head if head >= 0 else at)
     return found
 
@@ -115,48 +113,7 @@ def still_standing(earlier: Iterable[Entry], changed: Mapping[str, int]) -> Iter
             yield entry
 
 
-def paragraphs(text: str) -> list[str]:
-    """Returns the paragraphs of a text without its code in fences. One that ends with a colon introduces the next and
-    stays with it; what it introduced in a fence is left out with it."""
-    found: list[str] = []
-    for part in _PARAGRAPHS.split(_FENCE.sub("\n\n\0\n\n", text)):
-        piece = part.strip()
-        introduced = bool(found) and _introduces(found[-1])
-        if piece == "\0":
-            if introduced:
-                found.pop()
-        elif piece and introduced:
-            found[-1] = f"{found[-1]}\n{piece}"
-        else:
-            found.append(piece)
-    return [piece for piece in found if not _introduces(piece) and has_words(piece, _FEWEST)]
-
-
-def with_gaps(parts: Sequence[str], kept: Collection[str]) -> str:
-    """Returns those of the paragraphs that are kept, with a mark for each run that is left out, so that what did not
-    follow one another does not seem to."""
-    shown: list[str] = []
-    for part in parts:
-        if part in kept and part != GAP:
-            shown.append(part)
-        elif not shown or shown[-1] != GAP:
-            shown.append(GAP)
-    return "\n\n".join(shown)
-
-
-def _introduces(paragraph: str) -> bool:
-    """Returns whether a paragraph says nothing without the next one: it ends with a colon, or is a heading."""
-    last = paragraph.rsplit("\n", 1)[-1]
-    return last.rstrip(" *_").endswith((":", "：")) or _HEADING.match(last) is not None
-
-
 def _names_in(paragraph: str) -> frozenset[str]:
     """Returns the names in a paragraph: identifiers, and files without their folders."""
     names = {word for quoted, bare in _NAMED.findall(paragraph) for word in _WORD.findall(quoted or bare)}
     return frozenset(names | {name.rsplit("/", 1)[-1] for name in names})
-
-
-def _cut(text: str) -> str:
-    # Cleaned before it is cut, because half a secret can't be recognized as one.
-    line = " ".join(clean(text[:_READ]).split())
-    return line if len(line) <= _ANSWER else f"{line[: _ANSWER - 1]}…"

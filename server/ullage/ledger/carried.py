@@ -1,24 +1,19 @@
 """What a context says, asked without a language: by words of any script, by numbers, names and negations.
 
-No list of words decides that something is said. The two lists here only make the question stricter: a passage that
-lacks the `never` of a sentence does not say it, however many of its other words it has; and a line that only names a
+No list of words decides that something is said. The one here only makes the question stricter: a line that only names a
 file, without a word of change, does not say that the file was changed.
 """
 
 import re
-import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property, lru_cache
-from itertools import pairwise
+from functools import cached_property
 from math import ceil
-
-from msgspec import Struct
 
 from ullage.agents.tools import strings_in
 from ullage.ledger.outline import Line, lines_of
-from ullage.ledger.remembering import len_of, remembering
+from ullage.ledger.words import Words, folded, negates, parts_of, unmarked, words_in, words_of
 from ullage.model.message import (
     CompactionBlock,
     Message,
@@ -29,27 +24,6 @@ from ullage.model.message import (
     text_and_resources,
 )
 
-# Characters of scripts that put no space between words: Thai, Lao, Myanmar, Khmer, kana, Han.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_LETTER = rf"(?:(?![{_UNSPACED}])[^\W_])"
-_TOKEN = re.compile(rf"[{_UNSPACED}]+|{_LETTER}+(?:['’]{_LETTER}+)*")
-_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
-# A word that is a name by its shape: with a digit, an inner capital, or joined by a sign of paths and identifiers.
-_NAME = re.compile(r"[\w./\\@#:~-]*(?:[a-z][A-Z]|\d|\w[_/\\-]\w|\w\.\w|`)[\w./\\@#:~`-]*")
-# Words that negate, of the languages with the most users.
-_NEGATING_WORDS = (
-    "no not never none nothing without dont doesnt isnt arent cant cannot wont shouldnt mustnt didnt nor neither avoid "
-    "nicht nie niemals kein keine keinen keiner keines ohne ne pas jamais aucun aucune sans ni nunca ningun sin não "
-    "nem sem jamais non mai nessun senza niet nooit geen zonder ikke aldri ingen inte aldrig inga nie bez żaden nigdy "
-    "не нет никогда ни без ні"
-    "hiç asla değil yok без لا لم ليس بدون לא אין בלי नहीं मत कभी tidak jangan bukan không đừng "
-    "안 않 못 마 말고 하지 없이"
-)
-# What negates in scripts without spaces: a character anywhere in a pair, or the whole pair.
-_NEGATING_CHARACTERS, _NEGATING_PAIRS = (
-    frozenset("不没沒无無别別勿禁未非否"),
-    frozenset(("ない", "なく", "せん", "すに", "ไม")),
-)
 # The share of a sentence's different words that a passage must have to say it.
 _SHARE = 0.8
 # A sentence of fewer words must be there as it is, but for words between them.
@@ -78,84 +52,12 @@ _CHANGE = re.compile(
     r"|[改增删添创建移替]|更新|修复|修正|追加|作成|変更|削除|置換|추가|수정|삭제|생성|변경|เพิ่ม|แก้|ลบ|สร้าง|जोड़|बदल|हटा|أضاف|عدّل|حذف|أنشأ",
     re.IGNORECASE,
 )
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 # What ends a clause, and what begins or ends a quotation.
 _QUOTES = r"""["“”„«»‹›`「」『』]|(?<!\w)['’‘]|['’](?!\w)"""
 _BREAK = re.compile(rf"([.!?…,。！？]?(?:{_QUOTES})|[,;:!?()\[\]…—–|\n、，；：。！？（）؟،]|\.(?!\w)|\s-\s)")
 _QUOTE = re.compile(_QUOTES)
 # Words before and after a passage, in its clause, that may negate it.
 _BEFORE, _AFTER = 3, 2
-_MARKS = re.compile(r"[`*]|(?<!\w)_|_(?!\w)")
-# Not after `./...`, which is a path.
-_PARTS = re.compile(r"(?<=[^\s./][.!?…])\s+|(?<=[。！？])|[\r\n]+")
-
-
-class Words(Struct, frozen=True, kw_only=True):
-    """A text as words that are compared: `all` in order, and those that a passage must have to say it: numbers, names
-    and negations."""
-
-    all: tuple[str, ...]
-    needed: frozenset[str]
-
-
-@remembering(500_000, len_of)
-def words_of(text: str) -> Words:
-    """Returns the words of a text. Runs of a script without spaces become pairs of neighbouring characters."""
-    folded = _folded(text)
-    words = tuple(_words(folded))
-    names = {word for name in _NAME.findall(unicodedata.normalize("NFKC", text)) for word in _words(_folded(name))}
-    return Words(all=words, needed=frozenset(word for word in words if word in names or _negates(word)))
-
-
-def _negates(word: str) -> bool:
-    if _IS_UNSPACED.match(word):
-        return word in _NEGATING_PAIRS or not _NEGATING_CHARACTERS.isdisjoint(word)
-    return word.replace("'", "") in _negating_words()
-
-
-@lru_cache(maxsize=1)
-def _negating_words() -> frozenset[str]:
-    return frozenset(map(_folded, _NEGATING_WORDS.split()))
-
-
-def has_words(text: str, number: int) -> bool:
-    """Returns whether a text has at least so many words; of a script without spaces, so many characters."""
-    found = 0
-    for run in _TOKEN.finditer(text):
-        found += len(run[0]) if _IS_UNSPACED.match(run[0]) else 1
-        if found >= number:
-            return True
-    return False
-
-
-def parts_of(text: str) -> list[str]:
-    """Returns the sentences and lines of a text that have a word, without marks around them."""
-    return [part for piece in _PARTS.split(text) if (part := piece.strip()) and _TOKEN.search(part)]
-
-
-def _folded(text: str) -> str:
-    """Returns a text without capitals, accents, vowel signs and kinds of letters, which writers leave out."""
-    if text.isascii():
-        return text.lower()
-    apart = unicodedata.normalize("NFKD", text.replace("’", "'")).casefold()
-    return _NOT_ASCII.sub(_without_marks, apart)
-
-
-def _unmarked(text: str) -> str:
-    """Returns a text folded, without marks of emphasis and code, its words one space apart."""
-    return " ".join(_folded(_MARKS.sub("", text)).split())
-
-
-def _without_marks(run: re.Match[str]) -> str:
-    return "".join(character for character in run[0] if unicodedata.category(character)[0] != "M")
-
-
-def _words(folded: str) -> Iterator[str]:
-    for run in _TOKEN.findall(folded):
-        if _IS_UNSPACED.match(run) and len(run) > 1:
-            yield from map("".join, pairwise(run))
-        else:
-            yield run
 
 
 class Context:
@@ -172,10 +74,10 @@ class Context:
         self._prose = [text for message in messages for text in _prose(message)]
         clause = 0
         for text in texts:
-            pieces = ["", *_BREAK.split(_folded(text)), ""]
+            pieces = ["", *_BREAK.split(folded(text)), ""]
             for begun, said, ended in zip(pieces[:-1:2], pieces[1::2], pieces[2::2], strict=True):
                 clause += 1
-                self._words += _words(said)
+                self._words += words_in(said)
                 self._clauses += (clause,) * (len(self._words) - len(self._clauses))
                 if _QUOTE.search(begun):
                     self._opened.add(clause)
@@ -217,7 +119,7 @@ class Context:
     @cached_property
     def _lines(self) -> list[str]:
         """The lines as `_unmarked` writes them. Few questions are about lines."""
-        return [_unmarked(line) for line in self._text.splitlines()]
+        return [unmarked(line) for line in self._text.splitlines()]
 
     @cached_property
     def _outlines(self) -> list[list[Line]]:
@@ -248,7 +150,7 @@ class Context:
 
     def lines_quoting(self, text: str) -> list[str]:
         """Returns the lines of the context that have a text word for word, in lower case and without the text."""
-        quoted = re.compile(rf"(?<!\w){re.escape(_unmarked(text))}(?!\w)")
+        quoted = re.compile(rf"(?<!\w){re.escape(unmarked(text))}(?!\w)")
         return [quoted.sub(" ", line) for line in self._lines if quoted.search(line)]
 
     def says_briefly(self, text: str) -> bool:
@@ -294,29 +196,24 @@ class Context:
         return any(self._around(place, size, wanted, words.needed, enough) for place in found)
 
     def _around(self, place: int, size: int, wanted: frozenset[str], needed: frozenset[str], enough: int) -> bool:
+        """Returns whether a passage of so many words that begins at or before a place, at most its size before it, has
+        enough of the words, all that are needed, and no negation."""
         begin, end = max(0, place - size), place + size
         there = wanted.intersection(self._words[begin:end])
         if len(there) < enough or not needed <= there:
             return False
-        # Of the words around the place on both sides, one passage must have them.
-        places = sorted(
-            at
-            for word in there
-            for at in self._places[word][bisect_left(self._places[word], begin) : bisect_right(self._places[word], end)]
-        )
-        return any(self._has(at, at + size, there, needed, enough) for at in places if at <= place)
-
-    def _has(self, begin: int, end: int, there: frozenset[str], needed: frozenset[str], enough: int) -> bool:
-        passage = there.intersection(self._words[begin:end])
-        if len(passage) < enough or not needed <= passage:
-            return False
-        found: set[str] = set()
-        for last in range(begin, end):
-            found.update(passage.intersection(self._words[last : last + 1]))
-            if len(found) >= enough and needed <= found:
-                while begin and self._words[begin - 1] in there:
-                    begin -= 1
-                return not self._is_negated(begin, last, needed)
+        known = (self._places[word] for word in there)
+        hits = sorted(at for places in known for at in places[bisect_left(places, begin) : bisect_right(places, end)])
+        for number, first in enumerate(hits[: bisect_right(hits, place)]):
+            found: set[str] = set()
+            for last in hits[number : bisect_left(hits, first + size)]:
+                found.add(self._words[last])
+                if len(found) >= enough and needed <= found:
+                    while first and self._words[first - 1] in there:
+                        first -= 1  # noqa: PLW2901 - the passage begins with the words before it
+                    if not self._is_negated(first, last, needed):
+                        return True
+                    break
         return False
 
     def _in_order(self, words: Words) -> bool:
@@ -339,7 +236,7 @@ class Context:
         around = range(max(0, begin - _BEFORE), min(len(self._words), last + _AFTER + 1))
         own = (self._clauses[begin], self._clauses[last])
         return any(
-            (begin <= at <= last or self._clauses[at] in own) and word not in needed and _negates(word)
+            (begin <= at <= last or self._clauses[at] in own) and word not in needed and negates(word)
             for at in around
             if (word := self._words[at])
         )

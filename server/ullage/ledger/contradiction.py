@@ -11,15 +11,15 @@ from math import ceil
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.ledger.carried import words_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life, failed_command
+from ullage.ledger.words import words_of
 
 # The share of the words of a task that a line must have to be about it.
 _SHARE = 0.8
 # A task of fewer different words could be meant by any line.
 _LEAST_WORDS = 2
 _ID = re.compile(r"[\x21-\x7e]+")
-_LATER = r"(?:\bnot\b|n't|\bonce\b|\bwhen\b|\bafter\b|\buntil\b|\bif\b|\bshould\b|\bmust\b|\bwill\b)"
+_LATER = re.compile(r"\b(?:not|once|when|after|until|if|should|must|will)\b|n't", re.IGNORECASE)
 
 
 class _States(Struct, frozen=True):
@@ -93,6 +93,12 @@ def without_contradictions(text: str, entries: Sequence[Entry]) -> str:
     return "".join(line for line in text.splitlines(keepends=True) if next(otherwise(entries, line), None) is None)
 
 
+def _stated(states: _States, line: str) -> bool | None:
+    """Returns whether a line states the good one of two states now, None if it states neither, or both."""
+    is_good, is_bad = states.good.search(line) is not None, states.bad.search(line) is not None
+    return None if is_good is is_bad or _LATER.search(line) else is_good
+
+
 def _task(entry: Entry, line: str) -> bool:
     wanted = frozenset(words_of(entry.text).all)
     # An id alone is the beginning of other ids, and a task in progress may be done before its list says so.
@@ -103,10 +109,8 @@ def _task(entry: Entry, line: str) -> bool:
     # A state that the task itself names says nothing of the task.
     at = line.lower().find(entry.text.lower())
     around = line[:at] + " : " + line[at + len(entry.text) :] if at >= 0 else line
-    good, bad = _TASK.good.search(around) is not None, _TASK.bad.search(around) is not None
-    if good is bad or re.search(_LATER, around, re.IGNORECASE):
-        return False
-    return good if entry.life is Life.OPEN else bad and entry.life is Life.DONE
+    is_good = _stated(_TASK, around)
+    return is_good is not None and entry.life is (Life.OPEN if is_good else Life.DONE)
 
 
 def _check(entry: Entry, line: str) -> bool:
@@ -120,10 +124,7 @@ def _check(entry: Entry, line: str) -> bool:
     together = _TOGETHER.get(entry.name)
     if not is_named and not (entry.kind is Kind.PROBLEM and together and together.search(line)):
         return False
-    good, bad = _OUTCOME.good.search(line) is not None, _OUTCOME.bad.search(line) is not None
-    if good is bad or re.search(_LATER, line, re.IGNORECASE):
-        return False
-    return bad if entry.kind is Kind.CHECK else good
+    return _stated(_OUTCOME, line) is (entry.kind is Kind.PROBLEM)
 
 
 def _commit(entry: Entry, line: str) -> bool:

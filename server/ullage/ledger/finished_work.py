@@ -4,13 +4,11 @@ from collections.abc import Iterable
 
 from ullage.agents.results import tool_uses
 from ullage.ledger.ledger_entry import Entry, Ledger, Life
+from ullage.ledger.prose import asks
 from ullage.ledger.said import typed_text
 from ullage.model.message import Message, Role, ToolUseBlock
 
 _CHANGED = (Life.CREATED, Life.CHANGED, Life.DELETED)
-# How a question ends in the scripts that have a mark for it.
-_QUESTION = ("?", "？", "؟", ";", "՞")
-_CLOSING = "*_`\"'”’)】」 \n"
 # Characters. A longer answer explains, compares or proposes, and a user replies to it.
 _LONGEST = 400
 
@@ -41,7 +39,8 @@ def finished_work(ledger: Ledger, last: Message | None) -> Entry | None:
 def may_end(last: Message) -> bool:
     """Returns whether a last message may be at the end of a piece of work, by itself: a short answer that neither asks
     nor calls."""
-    return last.role is Role.ASSISTANT and len(last.text) <= _LONGEST and not _asks_or_calls(last)
+    calls = any(isinstance(block, ToolUseBlock) for block in last.content)
+    return last.role is Role.ASSISTANT and len(last.text) <= _LONGEST and not calls and not asks(last.text)
 
 
 def may_have_committed(newest_first: Iterable[Message]) -> bool:
@@ -53,8 +52,3 @@ def may_have_committed(newest_first: Iterable[Message]) -> bool:
         if message.role is Role.USER and typed_text(message):
             return False
     return False
-
-
-def _asks_or_calls(message: Message) -> bool:
-    text = message.text.rstrip(_CLOSING)
-    return text.endswith(_QUESTION) or any(isinstance(block, ToolUseBlock) for block in message.content)

@@ -1,30 +1,23 @@
 """Folds the messages of a conversation into its ledger, one after another. Another message costs what it has in it."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.calls import (
-    BegunKind,
-    End,
-    ToolCall,
-    begun_by,
-    begun_in,
-    end_asked,
-    ends_noted,
-    fenced_call,
-    joined_call,
-)
+from ullage.agents.calls import ToolCall, fenced_call, joined_call
 from ullage.agents.inserted import is_summary
 from ullage.agents.results import fenced_command
 from ullage.agents.tools import plain, text_of
 from ullage.ledger.agent_tasks import TaskFold
 from ullage.ledger.agent_words import WordsFold, still_standing
-from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life
+from ullage.ledger.changed_files import FileFold, changed_words
+from ullage.ledger.checks import CheckFold
+from ullage.ledger.commits import CommitFold
+from ullage.ledger.jobs import JobFold
+from ullage.ledger.ledger_entry import Entry, Ledger, Life
 from ullage.ledger.outline import outline_of
 from ullage.ledger.said import SaidFold
-from ullage.ledger.work_state import WorkFold, changed_words
 from ullage.model.message import Message, Role, TextBlock, ToolResultBlock, ToolUseBlock
 
 # Prompts after which a list of tasks that was not updated is old.
@@ -43,15 +36,16 @@ class Fold:
     def __init__(self, cwd: str = "") -> None:
         self.cwd, self.end = cwd, 0
         self.ids: list[str] = []
-        self._said, self._tasks, self._words, self._work = SaidFold(), TaskFold(), WordsFold(), WorkFold(cwd)
+        self._said, self._tasks, self._words, self._jobs = SaidFold(), TaskFold(), WordsFold(), JobFold()
+        self._files = FileFold(cwd)
+        self._checks, self._commits = CheckFold(self._files), CommitFold(self._files)
+        # The calls that wait for their results.
         self._calls: dict[str, tuple[ToolUseBlock, int]] = {}
-        self._begun: list[ToolCall] = []
-        # The commands that run in the background, and how those and sub-agents ended, by their ids.
-        self._background: dict[str, ToolCall] = {}
-        self._ends: dict[str, End] = {}
         self._changed: dict[str, int] = {}
         self._earlier: tuple[Entry, ...] = ()
         self._before: Message | None = None
+        # What was made of these messages last, and with which focus.
+        self._made: tuple[frozenset[str], Ledger] | None = None
 
     def take_all(self, messages: Sequence[Message], indices: Sequence[int], check: Callable[[], None]) -> None:
         """Folds messages with these indices. `check` is called before each; its exception ends the work."""
@@ -65,25 +59,30 @@ class Fold:
             self._take_user(message, index)
         elif message.role is Role.ASSISTANT:
             self._take_agent(message, index)
-        self._before, self.end = message, index + 1
+        self._before, self.end, self._made = message, index + 1, None
         self.ids.append(message.id)
 
-    def ledger(self, focus: Collection[str] = ()) -> Ledger:
+    def ledger(self, focus: frozenset[str] = frozenset()) -> Ledger:
         """Returns the ledger of the messages so far. Words of the agent that have a word of `focus` (in lower case) are
         in it, however old."""
+        if self._made is None or self._made[0] != focus:
+            self._made = focus, self._entries(focus)
+        return self._made[1]
+
+    def _entries(self, focus: frozenset[str]) -> Ledger:
         said = self._said.entries()
         return Ledger(
             end=self.end,
             said=said,
             tasks=tuple(_aged(self._tasks.entries(), [entry.index for entry in said])),
-            problems=self._work.problems(),
-            checks=self._work.checks(),
-            commits=self._work.commits(),
-            files=self._work.files(),
-            jobs=self._jobs(),
+            problems=self._checks.problems(),
+            checks=self._checks.checks(),
+            commits=self._commits.entries(),
+            files=self._files.entries(),
+            jobs=self._jobs.entries(self._calls.values()),
             words=self._words.entries(self._changed, focus),
             earlier=tuple(still_standing(self._earlier, self._changed)),
-            branch=self._work.branch(),
+            branch=self._commits.branch,
         )
 
     def _take_agent(self, message: Message, index: int) -> None:
@@ -117,8 +116,8 @@ class Fold:
             return
         for block in message.content:
             if isinstance(block, TextBlock):
-                for name, end in ends_noted(block.text, index):
-                    self._take_end(name, end, block.text)
+                for ended in self._jobs.take_note(block.text, index):
+                    self._take_work(ended)
         if typed := self._said.take_typed(message, index):
             self._words.take_answer(typed, index)
 
@@ -133,46 +132,17 @@ class Fold:
         self._said.take_call(call)
         self._tasks.take(call)
         self._take_work(call)
-        if ended := end_asked(call):
-            self._take_end(*ended, call.result)
+        if ended := self._jobs.take(call):
+            self._take_work(ended)
         if plain(call.name) in _PLANS:
             self._words.take_answer("did not approve it" if call.failed else "approved it", call.result_index)
-        if _may_begin(call):
-            self._begun.append(call)
-            if call.command and (begun := begun_by(call)):
-                self._background[begun.name] = call
 
     def _take_work(self, call: ToolCall) -> None:
-        for word in changed_words(self._work.take(call)):
+        for word in changed_words(self._files.take(call)):
             self._changed[word] = call.index
-
-    def _take_end(self, name: str, end: End, said: str) -> None:
-        """Takes the end of work in the background: of a command, as if its call had shown it."""
-        self._ends[name] = end
-        call = self._background.pop(name, None)
-        if call and end.failed is not None:
-            result = end.output or said
-            self._take_work(replace(call, result=result, result_index=end.index, failed=end.failed or None))
-
-    def _jobs(self) -> tuple[Entry, ...]:
-        """Returns the work in the background. Of what was begun again under the same name only the last is running."""
-        waiting = [joined_call(use, at, None, -1) for use, at in self._calls.values()]
-        calls = [*self._begun, *(call for call in waiting if _may_begin(call))]
-        begun = begun_in(calls, self._ends)
-        last = {one.what: one.index for one in begun}
-        return tuple(
-            Entry(
-                kind=Kind.JOB,
-                life=Life.RUNNING if one.ended < 0 else Life.ENDED,
-                index=one.index if one.ended < 0 else one.ended,
-                text=one.what,
-                name="" if one.name == "?" else one.name,
-                # A command can be run again; what a sub-agent answered cannot be had again.
-                beside=one.kind.value if one.ended < 0 else one.result if one.kind is BegunKind.SUB_AGENT else "",
-            )
-            for one in begun
-            if one.ended >= 0 or one.index == last[one.what]
-        )
+        if call.command:
+            self._checks.take(call)
+            self._commits.take(call)
 
 
 def _aged(tasks: tuple[Entry, ...], prompts: list[int]) -> Iterator[Entry]:
@@ -188,20 +158,6 @@ def _aged(tasks: tuple[Entry, ...], prompts: list[int]) -> Iterator[Entry]:
         told = f"no task was updated in the {since} prompts since"
         is_old = since >= _TOO_MANY
         yield replace(task, life=Life.EARLIER, beside=f"{task.life}; {told}") if is_old else replace(task, beside=told)
-
-
-def _may_begin(call: ToolCall) -> bool:
-    """Returns whether a call may begin, ask for or end work that continues by itself."""
-    name = plain(call.name.rsplit("__", 1)[-1])
-    return any(
-        word in name
-        for word in ("task", "agent", "output", "kill", "wait", "stdin", "shell", "bash", "exec", "delegate")
-    ) and (
-        bool(call.input.get("run_in_background"))
-        or not call.command
-        or "ID" in call.result[:1_000]
-        or "session" in call.result[:1_000]
-    )
 
 
 def fold(messages: Iterable[Message], cwd: str = "") -> Ledger:

@@ -12,47 +12,28 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.ledger.agent_words import GAP, with_gaps
-from ullage.ledger.carried import NOT_BRIEF, Context, has_words, parts_of, words_of
+from ullage.ledger.carried import NOT_BRIEF, Context
 from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life, failed_command
-from ullage.ledger.remembering import len_of, remembering
+from ullage.ledger.prose import FAILS, FENCE, GAP, WHOLE, cleaned, ends_of, one_gap, shortened, shown, with_gaps
+from ullage.ledger.words import parts_of, words_of
 from ullage.model.message import number_of
-from ullage.redaction.clean import clean
 from ullage.redaction.quoting import QUOTE
+from ullage.redaction.remembering import remembering
 
-# Characters of the user's words that are shown whole. Of longer ones the beginning, what is asked last, and lines with
-# names between are shown, in so many characters.
-_WHOLE, _CUT_TO = 1_200, 1_000
-# Characters of it that are shown where the page has room for more, the most that have it; and where another message
-# would have none.
-_LONGER, _SHORTEST = (4_000, 2_400, _WHOLE), 240
+# Characters of the user's words that are shown where the page has room for more, the most that have it; and where
+# another message would have none.
+_LONGER, _SHORTEST = (4_000, 2_400, WHOLE), 240
 # Numbers of messages of the user that a page names because they have no room on it.
 _MOST_MISSING = 20
-# Characters of the beginning and of the end, which are quoted without a gap, and of a line between them.
-_EDGE, _BETWEEN = 400, 260
 # Characters of one line of anything else, of a problem that was mended, and of a paragraph of the agent's.
 _LINE, _MENDED, _PARAGRAPH = 300, 200, 500
 # Characters of a job's result that a page shows, and of how many jobs.
 _RESULT, _MOST_RESULTS = 500, 3
 # A page has at most so many mended problems. The agent's last words are shown in full.
 _MOST_MENDED, _LAST_WORDS = 6, 1_400
-# Characters at each end of a text that are read.
-_MOST_CLEANED = 12_000
-# Lines of a program's output that say what failed.
-_FAILS = re.compile(
-    r"\b(?:FAIL(?:ED|URE)?|[Ff]ailed|[Ee]rror|ERROR|[A-Z]\w*(?:Error|Exception)|panic(?:ked)?|Traceback)\b|[✗✖×]"
-)
 # Lines around the answer of a sub-agent.
 _FRAME = re.compile(r"\[Tool: |-{3,}")
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _CODE = re.compile(r"`([^`]+)`")
-# Where a text may be cut: between lines, or else sentences, or else words.
-_BREAKS = (re.compile(r"\n+"), re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])"), re.compile(r"\s+"))
-_NAME = re.compile(r"[`/_]|\w\.\w|\d|[a-z][A-Z]")
-# Words without which a line from the middle of a text says nothing, such as the label of an item of a list.
-_LEAST_WORDS = 3
-
-
 # How task tools and checklists write the states of tasks that are not done.
 _STATES = {
     Life.OPEN: ("pending", "[ ]", "open", "todo", "to do", "not started"),
@@ -194,23 +175,21 @@ def _unsaid(entry: Entry, context: Context) -> Entry | None:
     if all(part.startswith("```") or context.says(part) for part in parts_of(entry.text)):
         return None
     text = cleaned(entry.text)
-    if len(text) <= _WHOLE:
+    if len(text) <= WHOLE:
         return entry
-    first, between, last = _ends(text)
+    first, between, last = ends_of(text)
     parts = parts_of(between)
     missing = [part for part in parts if not context.says(part)]
     if missing == parts:
         return entry
-    return replace(
-        entry, text="\n".join([first, *_one_gap([part if part in missing else GAP for part in parts]), last])
-    )
+    return replace(entry, text="\n".join([first, *with_gaps(parts, missing), last]))
 
 
 def _untold(entry: Entry, context: Context) -> Entry | None:
     """Returns the paragraphs of the agent's words that a context does not say."""
     parts = entry.text.split("\n\n")
     lacking = [part for part in parts if not context.says_all(part)]
-    return replace(entry, text=with_gaps(parts, lacking)) if lacking else None
+    return replace(entry, text="\n\n".join(with_gaps(parts, lacking))) if lacking else None
 
 
 def _is_told(entry: Entry, context: Context) -> bool:
@@ -342,9 +321,9 @@ def _lengthen(chosen: Sequence[list[tuple[Entry, str]]], left: int, size: Callab
     for rows in chosen:
         for at, (entry, row) in sorted(enumerate(rows), key=lambda one: -one[1][0].index):
             text = cleaned(entry.text) if entry.kind is Kind.SAID else ""
-            if len(text) <= len(row) or (_FAILS.search(text) and len(row) > 2 * _SHORTEST):
+            if len(text) <= len(row) or (FAILS.search(text) and len(row) > 2 * _SHORTEST):
                 continue
-            for longest in _LONGER if not _FAILS.search(text) else (_WHOLE,):
+            for longest in _LONGER if not FAILS.search(text) else (WHOLE,):
                 longer = _longer(entry, style, longest)
                 if 0 < size(longer) - size(row) <= left:
                     left -= size(longer) - size(row)
@@ -452,7 +431,7 @@ def _otherwise(entry: Entry) -> str:
     return f"  ≠ the summary says: {_line(entry.against)}"
 
 
-def _lines(entry: Entry, cwd: str, longest: int = _WHOLE) -> list[str]:  # noqa: C901, PLR0911 - a table of kinds
+def _lines(entry: Entry, cwd: str, longest: int = WHOLE) -> list[str]:  # noqa: C901, PLR0911 - a table of kinds
     number = f"#{number_of(entry.index)} "
     text = _line(entry.text)
     match entry.kind:
@@ -465,7 +444,7 @@ def _lines(entry: Entry, cwd: str, longest: int = _WHOLE) -> list[str]:  # noqa:
             state = "" if entry.life is Life.EARLIER else f"[{entry.life.value}] "
             return [f"{number}{state}{named}{text}{old}"]
         case Kind.PROBLEM:
-            text = _short(text, _MENDED) if entry.life is Life.MENDED else text
+            text = shortened(text, _MENDED) if entry.life is Life.MENDED else text
             mend = f" → {_line(entry.beside)}" if entry.beside else ""
             return [f"{number}{text}{mend}{_changed(entry, cwd, 'not tried again since a change of ')}"]
         case Kind.CHECK:
@@ -492,82 +471,17 @@ def _lines(entry: Entry, cwd: str, longest: int = _WHOLE) -> list[str]:  # noqa:
             ]
 
 
-def shown(text: str, longest: int = _WHOLE) -> str:
-    """Returns the user's words as a page shows them: whole up to so many characters, or of longer ones the beginning,
-    what is asked last, and between them lines with names and lines that say what failed. Where a page has room for
-    more than the usual, other lines are shown, too. What is left out is marked by `[…]`."""
-    if len(text) <= longest:
-        return text
-    first, between, last = _ends(text, min(_EDGE, longest // 2))
-    lines = [part for line in between.splitlines() if line.strip() for part in _bounded(line)]
-    room = longest - (_WHOLE - _CUT_TO) - len(first) - len(last)
-    taken: set[int] = set()
-    for without_failure, without_name, at in sorted(
-        (not _FAILS.search(line), not _NAME.search(line), at)
-        for at, line in enumerate(lines)
-        if has_words(line, _LEAST_WORDS) or _FAILS.search(line)
-    ):
-        if len(lines[at]) <= room and not (longest == _WHOLE and without_failure and without_name):
-            room -= len(lines[at])
-            taken.add(at)
-    chosen = [line if at in taken else GAP for at, line in enumerate(lines)]
-    return "\n".join([first, *_one_gap(chosen), last])
-
-
-def _ends(text: str, edge: int = _EDGE) -> tuple[str, str, str]:
-    """Returns the beginning of a long text, what comes between, and its end. Beginning and end have at most `edge`
-    characters, and are of whole lines or sentences if one ends there, or else of whole words."""
-    first, last, half = text[:edge], text[-edge:], edge // 2
-    end, begin = len(first), 0
-    for pattern in _BREAKS:
-        if found := [place for place in pattern.finditer(first) if place.start() >= half]:
-            end = found[-1].start()
-            break
-    for pattern in _BREAKS:
-        if found := [place for place in pattern.finditer(last) if place.end() <= half]:
-            begin = found[0].end()
-            break
-    return first[:end], text[end : len(text) - len(last) + begin], last[begin:]
-
-
-def _bounded(line: str) -> list[str]:
-    """Returns a line as its sentences if it is long, each cut to the length of a line."""
-    if len(line) <= _BETWEEN:
-        return [line.rstrip()]
-    return [_short(part, _BETWEEN) for part in parts_of(line)] or [_short(line, _BETWEEN)]
-
-
 def _block(number: str, text: str) -> list[str]:
     lines = [line for line in text.splitlines() if line.strip()]
-    if GAP in lines or len([line for line in lines if _FENCE.match(line)]) % 2:
+    if GAP in lines or len([line for line in lines if FENCE.match(line)]) % 2:
         # A fence without its other end would make code of all that follows.
-        lines = [line for line in lines if not _FENCE.match(line)]
-    shown = _one_gap(lines or [""])
+        lines = [line for line in lines if not FENCE.match(line)]
+    shown = one_gap(lines or [""])
     return [f"{number}{shown[0]}", *shown[1:]]
 
 
-def _one_gap(lines: Sequence[str]) -> list[str]:
-    """Returns the lines with one mark for what was left out where several follow one another."""
-    return [line for line, before in zip(lines, ["", *lines], strict=False) if not line == before == GAP]
-
-
 def _line(text: str) -> str:
-    return _short(" ".join(cleaned(text).split()), _LINE)
-
-
-@remembering(2_000_000, len_of)
-def cleaned(text: str) -> str:
-    """Returns a text without secrets and imitations; of a very long one, the beginning and the end. A text is cleaned
-    before it is cut, because half a secret can't be recognized as one."""
-    if len(text) > 2 * _MOST_CLEANED:
-        # Between two words, where no secret is cut.
-        first, last = text[:_MOST_CLEANED], text[-_MOST_CLEANED:]
-        text = f"{' '.join(first.rsplit(maxsplit=1)[:1])}\n{GAP}\n{' '.join(last.split(maxsplit=1)[1:])}"
-    return clean(text)
-
-
-def _short(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+    return shortened(" ".join(cleaned(text).split()), _LINE)
 
 
 def _result(entry: Entry) -> str:
@@ -579,7 +493,7 @@ def _result(entry: Entry) -> str:
         shown.insert(0, lines.pop())
     before = [GAP] if lines else []
     if not shown and lines:
-        shown = [_ends(lines[-1])[2]]
+        shown = [ends_of(lines[-1])[2]]
     return "\n".join([*before, *shown])
 
 
@@ -588,7 +502,7 @@ def _paragraphs(entry: Entry) -> str:
     came of the turn. Of words without an answer, which are the newest, there are more."""
     room = _PARAGRAPH if entry.beside else _LAST_WORDS
     parts = entry.text.removesuffix(f"\n\n{GAP}").split("\n\n")
-    shown = [_short(parts.pop(), room)]
+    shown = [shortened(parts.pop(), room)]
     while parts and sum(map(len, shown)) + len(parts[-1]) <= room:
         shown.insert(0, parts.pop())
     if parts and shown[0] != GAP:

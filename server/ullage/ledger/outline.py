@@ -9,13 +9,13 @@ import re
 from msgspec import Struct
 
 from ullage.ledger.ledger_entry import Entry, Kind, Life
+from ullage.ledger.prose import FENCE, ends_with_colon
 from ullage.redaction.clean import clean
 
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*)$")
 # A title of a numbered section, as agents write them in a summary: `3. Files and Code Sections:`, `**Files**:`.
 _TITLE = re.compile(r"^(?:\d{1,2}\.[ \t]+\S.*|\*\*[^*]+\*\*:?[ \t]*)$")
 _ITEM = re.compile(r"^([ \t]*)(?:[-*+•]|\d{1,2}[.)])[ \t]+(\S.*)$")
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)")
 # Before the summary itself, some agents write down what they thought while they wrote it.
 _SUMMARY = re.compile(r"(?:^|\n)(?:</analysis>\s*)?(?:<summary>|Summary:)[ \t]*\n?", re.IGNORECASE)
 # What Claude Code puts after a summary: how to go on, and where the whole is.
@@ -38,7 +38,7 @@ def lines_of(summary: str) -> list[Line]:
     above: list[tuple[int, int]] = []
     fenced = False
     for raw in said.splitlines():
-        if _FENCE.match(raw):
+        if FENCE.match(raw):
             fenced = not fenced
             continue
         if fenced or not raw.strip():
@@ -65,11 +65,7 @@ def outline_of(summary: str, index: int) -> tuple[Entry, ...]:
             beside="\n".join(lines[place].text for place in line.parents),
         )
         for at, line in enumerate(lines)
-        if not (
-            line.text.endswith((":", "：", ":**"))
-            or _HEADING.match(line.text)
-            or (at in parents and _TITLE.match(line.text))
-        )
+        if not (ends_with_colon(line.text) or _HEADING.match(line.text) or (at in parents and _TITLE.match(line.text)))
     )
 
 
@@ -83,6 +79,6 @@ def _depth(raw: str, above: list[tuple[int, int]]) -> int:
         return 10
     if _ITEM.match(raw):
         return 20 + indent
-    if not indent and raw.rstrip().endswith((":", "：")):
+    if not indent and ends_with_colon(raw):
         return 15
     return max(20 + indent, above[-1][0] + 1 if above and above[-1][0] < 20 else 20 + indent)

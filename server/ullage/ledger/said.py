@@ -15,16 +15,14 @@ from ullage.agents.inserted import is_summary, linked, typed_texts
 from ullage.agents.outcomes import said_in_refusal
 from ullage.agents.tools import plain, strings_in, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
+from ullage.ledger.prose import on_one_line
 from ullage.model.json_values import JsonObject, as_list, as_object
 from ullage.model.message import Message
-from ullage.redaction.clean import clean
 
 # Characters. A reply that is no longer may need the question before it.
 _REPLY = 80
 # Characters of a question, and of all options that a reply may have chosen from.
 _QUESTION, _OPTIONS = 300, 400
-# Characters that are kept of the beginning of a text. It is cleaned before it is cut.
-_READ = 4_000
 # A line that offers an option: `2.`, `B)`, `**Option 1:**`, `Variante A -`, each with its text.
 _OPTION = re.compile(
     r"^[ \t>*#-]{0,8}(?:\*\*)?(?:[^\W\d_]{1,12}[ \t])?([1-9]\d?|[A-Ha-h])(?:\*\*)?[.):：、]{1,2}(?:\*\*)?[ \t]*(\S.*)$",
@@ -117,7 +115,7 @@ def answered_by(reply: str, asked: str) -> str:
     options = {label.upper(): text.replace("**", "").strip() for label, text in _OPTION.findall(asked)}
     chosen = [label for label in labels if label in options]
     if chosen:
-        return "; ".join(f"{label} = {_cut(options[label], _QUESTION)}" for label in chosen)
+        return "; ".join(f"{label} = {on_one_line(options[label], _QUESTION)}" for label in chosen)
     if len(reply) > _REPLY:
         return ""
     end = max((sign.end() for sign in _ASKS.finditer(asked)), default=0)
@@ -125,8 +123,8 @@ def answered_by(reply: str, asked: str) -> str:
         return ""
     begin = max((sign.end() for sign in _ENDS.finditer(asked[: end - 1])), default=0)
     offered = " / ".join(f"{label}. {text}" for label, text in options.items())
-    question = _cut(asked[begin:end].strip(" *#>-\t"), _QUESTION)
-    return f"{question} ({_cut(offered, _OPTIONS)})" if offered else question
+    question = on_one_line(asked[begin:end].strip(" *#>-\t"), _QUESTION)
+    return f"{question} ({on_one_line(offered, _OPTIONS)})" if offered else question
 
 
 def _labels(reply: str) -> list[str]:
@@ -170,13 +168,8 @@ def json_or_none(text: str) -> JsonObject:
 
 def _about(call: ToolCall) -> str:
     about = call.path or call.command
-    return f" `{_cut(about.splitlines()[0], 100)}`" if about else ""
+    return f" `{on_one_line(about.splitlines()[0], 100)}`" if about else ""
 
 
 def _plain_words(text: str) -> str:
     return " ".join(text.split()).casefold()
-
-
-def _cut(text: str, longest: int) -> str:
-    line = " ".join(clean(text[:_READ]).split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -244,8 +244,9 @@ def is_sealed(block: Block) -> bool:
 def is_provider_summary(block: Block) -> bool:
     """Returns whether the block is a provider's own compaction, which stands for all that was said before it.
     Anthropic's blocks and OpenAI's items have the same name."""
-    own = None if isinstance(block, CompactionBlock) else block.provided
-    return own is not None and own.whole and own.fields.get("type") == "compaction"
+    if isinstance(block, CompactionBlock) or block.provided is None:
+        return False
+    return block.provided.whole and block.provided.fields.get("type") == "compaction"
 
 
 def join_texts(blocks: Iterable[Block]) -> str:

@@ -6,6 +6,12 @@ The steps are imported when the first text comes. Their patterns take a twentiet
 from collections.abc import Callable
 from functools import cache
 
+from ullage.redaction.remembering import memory_of, remembering
+
+# Bytes of the texts whose redaction is remembered: a message is read for a summary, judged and quoted. The largest
+# windows hold two million tokens, 8 MB of English, and at least half stays.
+_REMEMBERED = 16_000_000
+
 Step = Callable[[str], str]
 
 
@@ -17,6 +23,7 @@ def clean(text: str) -> str:
     return redact(_neutralise()(text))
 
 
+@remembering(_REMEMBERED, memory_of)
 def redact(text: str) -> str:
     """Returns `text` with `[redacted]` for keys, tokens, passwords and private keys. Is idempotent."""
     return _redact()(text)

@@ -38,10 +38,11 @@ from ullage.model.events import CompactionEdit, DuplicateReadsEdit, Edit, EditTr
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings
 from ullage.policy.budget import ContextBudget, target_for
+from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide
 from ullage.service.conversation.conversation import Conversation, Planned
 from ullage.transcript.fold import Transcript
-from ullage.transcript.view import kept, leading, pinned_ids
+from ullage.transcript.view import kept, leading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -182,15 +183,15 @@ def _large_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
 
 
 def _system_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
-    return _any(shorten(view, terms.usable, terms.new_stamp(), pinned_ids(view.messages, terms.transcript.pinned)))
+    return _any(shorten(view, terms.usable, terms.new_stamp(), view.pinned(terms.transcript.pinned)))
 
 
 def firm_in(view: CountedView, transcript: Transcript, usable: int) -> Firm:
     """Returns what is kept whole in a view: system messages, pinned messages, what the user typed in the newest
     message, and the first user message if all of it leaves 30 % of `usable`."""
-    pinned = pinned_ids(view.messages, transcript.pinned)
+    pinned = view.pinned(transcript.pinned)
     ids = pinned | system_ids(view.messages)
-    tokens = view.held(transcript.pinned) + view.size(ids - pinned)
+    tokens = view.held(pinned) + view.size(ids - pinned)
     if view.newest is not None and view.newest.id == transcript.first_user_id:
         return Firm(ids=ids, tokens=tokens)
     first = {transcript.first_user_id or ""} - ids
@@ -312,7 +313,8 @@ def manual_limits(used: int, budget: ContextBudget | None, staying: Firm) -> Com
 def pinned_in(view: CountedView, pinned: Collection[str]) -> Firm:
     """Returns what is kept whole in every context: pinned messages (by their ids), and what the user typed in the
     newest message. The tokens are without those that every context has."""
-    return Firm(ids=pinned_ids(view.messages, pinned), tokens=view.held(pinned) - view.fixed)
+    ids = view.pinned(pinned)
+    return Firm(ids=ids, tokens=view.held(ids) - view.fixed)
 
 
 def keep_old(target: int) -> int:
@@ -349,12 +351,11 @@ async def plan_within(  # noqa: PLR0913 (each is a term of the plan)
         view = view.after(cut)
     limits = replace(limits, target=min(limits.target, used - 1))
     pinned, first_user_id = frozenset(transcript.pinned), transcript.first_user_id
-    reader = conversation.workspace.reader
 
     def choose(check: "Check") -> CompactionPlan | None:
-        from ullage.summary.reader import Judge  # noqa: PLC0415  (30 ms to import)
+        from ullage.summary.reader import is_worth_keeping  # noqa: PLC0415  (30 ms to import)
 
-        return plan_compaction(view, limits, pinned, first_user_id, partial(Judge, reader, check))
+        return plan_compaction(view, limits, pinned, first_user_id, partial(is_worth_keeping, check))
 
     planned = await plan_in_thread(conversation, view, choose, trigger)
     if planned is None:
@@ -388,10 +389,9 @@ async def plan_in_thread(
     )
 
 
-def finish(conversation: Conversation, planned: Planned, summary: Summary) -> CompactionEdit:
+def finish(planned: Planned, summary: Summary) -> CompactionEdit:
     """Returns the compaction's edit from a plan and a summary, without secrets and private text."""
-    text = conversation.workspace.reader.redact(summary.text)
-    safe = hide(replace(summary, text=text, brought_back=planned.brought_back), planned.private)
+    safe = hide(replace(summary, text=redact(summary.text), brought_back=planned.brought_back), planned.private)
     return finish_compaction(planned.plan, planned.view, planned.stamp, safe, planned.number)
 
 

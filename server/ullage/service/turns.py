@@ -315,7 +315,8 @@ async def _answer(turn: Turn) -> PartialAnswer:
     except ContextTooLong:
         conversation = turn.conversation
         await conversation.work.wait(Ask.ANSWER)
-        budget, held = conversation.budget, conversation.projection.counted_view().held(conversation.transcript.pinned)
+        budget, view = conversation.budget, conversation.projection.counted_view()
+        held = view.held(view.pinned(conversation.transcript.pinned))
         half = (held + conversation.used) // 2
         limit = half if budget is None else min(target_for(budget, held), half)
         if edits_to_fit(conversation, limit) is None:

@@ -8,6 +8,7 @@ import posixpath
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -48,6 +49,7 @@ _FILES = next(
     section.heading for section in SECTIONS if section.has(Entry(kind=Kind.FILE, life=Life.READ, index=0, text=""))
 )
 _FILES_BELOW = "Files"
+_Files = tuple[FileArtifact, ...]
 _NUMBER = re.compile(r"#(\d{1,9}) ")
 _NUMBERED = re.compile(r"(?:^|, )([^,]+?) \(#(\d{1,9})\)(?:, ((?:adds|removes|uses|takes out) .*))?")
 
@@ -91,20 +93,19 @@ def compose(
         carried = [entry for entry in carried if entry.kind is Kind.EARLIER and not entry.name]
     known = standing(ledger)
     entries = [*carried, *left_by_tail(request, known)]
+    listed = _listed(request, ledger, carried)
     room = request.max_tokens - _cost(request, "", (), counter)
     while True:
         check()
         text = write_page(entries, max(0, room), counter.count, cwd=request.cwd, style=LISTED).text or NOTHING_FITS
-        over = _cost(request, text, (), counter) - request.max_tokens
-        if over <= 0 or text == NOTHING_FITS:
+        files = _most(listed, partial(_fits, request, text, counter))
+        if files is not None or text == NOTHING_FITS:
             break
         # The whole may have some tokens more than its parts.
-        room = min(room, counter.count(text)) - over
-    listed = _listed(request, ledger, carried)
-    many = _most(len(listed), lambda many: _cost(request, text, listed[:many], counter) <= request.max_tokens)
+        room = min(room, counter.count(text)) - (_cost(request, text, (), counter) - request.max_tokens)
     sections = text.split("\n\n")
     pieces = (*(f"{one}\n\n" for one in sections[:-1]), sections[-1])
-    return Composition(pieces=pieces, ledger=ArtifactLedger(files=listed[:many]), known=known)
+    return Composition(pieces=pieces, ledger=ArtifactLedger(files=files or ()), known=known)
 
 
 def list_files(request: SummaryRequest, counter: TokenCounter, reader: Reader | None = None) -> ArtifactLedger:
@@ -112,11 +113,10 @@ def list_files(request: SummaryRequest, counter: TokenCounter, reader: Reader | 
     tokens."""
     ledger = read_ledger(request, reader or Reader())
     listed = _listed(request, ledger, list(carried_on(request, ledger)))
-    many = _most(
-        len(listed),
-        lambda many: counter.count(render_ledger(ArtifactLedger(files=listed[:many]))) <= request.max_tokens,
+    fitting = _most(
+        listed, lambda files: counter.count(render_ledger(ArtifactLedger(files=files))) <= request.max_tokens
     )
-    return ArtifactLedger(files=listed[:many])
+    return ArtifactLedger(files=fitting or ())
 
 
 def above_page(text: str) -> str:
@@ -246,7 +246,7 @@ def _lines_of_page(text: str) -> Iterator[tuple[str, str]]:
             yield "", line
 
 
-def _listed(request: SummaryRequest, ledger: Ledger, carried: Sequence[Entry]) -> tuple[FileArtifact, ...]:
+def _listed(request: SummaryRequest, ledger: Ledger, carried: Sequence[Entry]) -> _Files:
     """Returns the files of the project that a ledger has, and those carried on: changed ones first, the newest first,
     and the newest of those that were only read."""
     files = [*ledger.files, *(entry for entry in carried if entry.kind is Kind.FILE)]
@@ -261,12 +261,19 @@ def _listed(request: SummaryRequest, ledger: Ledger, carried: Sequence[Entry]) -
     )
 
 
-def _most(many: int, fits: Callable[[int], bool]) -> int:
-    """Returns how many of `many` things fit at most, if fewer fit whenever more do."""
-    return many if fits(many) else bisect_right(range(1, many + 1), False, key=lambda number: not fits(number))
+def _most(files: _Files, fits: Callable[[_Files], bool]) -> _Files | None:
+    """Returns as many of the files as fit, if fewer fit whenever more do. Returns None if not even none fit."""
+    if fits(files):
+        return files
+    many = bisect_right(range(len(files)), False, key=lambda number: not fits(files[:number]))
+    return files[: many - 1] if many else None
 
 
-def _cost(request: SummaryRequest, text: str, files: tuple[FileArtifact, ...], counter: TokenCounter) -> int:
+def _fits(request: SummaryRequest, text: str, counter: TokenCounter, files: _Files) -> bool:
+    return _cost(request, text, files, counter) <= request.max_tokens
+
+
+def _cost(request: SummaryRequest, text: str, files: _Files, counter: TokenCounter) -> int:
     """Returns the tokens of the marker with this summary and these files, as the model will be sent it."""
     block = CompactionBlock(
         compaction_number=request.previous.compaction_number + 1 if request.previous else 1,

@@ -1,14 +1,12 @@
 """Reads conversations for summaries, and remembers what it has read, for all sessions of a process; says which old
 messages are worth keeping word for word."""
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from ullage.agents.results import fenced_command
 from ullage.ledger.folding import Fold
 from ullage.ledger.ledger_entry import Ledger
 from ullage.ledger.ledger_page import prepare, standing
-from ullage.ledger.remembering import remembering
 from ullage.ledger.said import typed_text
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message, ToolResultBlock, ToolUseBlock, text_and_resources
@@ -23,20 +21,15 @@ def go_on() -> None:
     """Does nothing, so the work continues: the check for work that is never abandoned."""
 
 
-# Bytes of text, at least half of which stay: the largest windows hold two million tokens, 8 MB of English.
-ROOM = 16_000_000
-# Bytes of what remembers a text, in addition to the text.
-_ENTRY = 150
 # Conversations whose folds are remembered.
 _MOST_FOLDS = 16
 
 
 class Reader:
-    """Remembers texts without their secrets, up to `room` bytes of text, and the ledgers of the last conversations, so
-    that another message costs what it has in it. May be used from any thread."""
+    """Remembers the ledgers of the last conversations, so that another message costs what it has in it. Any thread may
+    use it."""
 
-    def __init__(self, room: int = ROOM) -> None:
-        self.redact = remembering(room, _memory_of)(redact)
+    def __init__(self) -> None:
         self._folds: dict[str, Fold] = {}
 
     def ledger(  # noqa: PLR0913 - what is folded, and what is asked of it
@@ -83,30 +76,14 @@ class Reader:
             self._folds.pop(oldest, None)
 
 
-def _memory_of(text: str) -> int:
-    # A text outside of Latin takes two to four bytes a character.
-    return sys.getsizeof(text) + _ENTRY
-
-
-class Judge:
-    """Scores old messages for `edits.compaction`. Worth keeping verbatim are the user's own words, which cannot be had
-    again. A message with a secret may not be kept, because only a summary redacts the secret."""
-
-    def __init__(self, reader: Reader, check: Check, messages: Sequence[Message], _: range) -> None:
-        self._reader = reader
-        self._check = check
-        self._messages = messages
-
-    def worth(self, group: range) -> float:
-        """Returns 1 if the user typed one of the messages at the indices `group`, else 0."""
-        self._check()
-        return float(any(_is_prompt(self._messages, place) for place in group))
-
-    def may_stay(self, group: range) -> bool:
-        """Returns whether the messages at the indices `group` hold no secret. Reads their text, tool inputs and tool
-        results."""
-        self._check()
-        return not any(_holds_secret(self._reader, self._messages[place]) for place in group)
+def is_worth_keeping(check: Check, messages: Sequence[Message], group: range) -> bool:
+    """Returns whether messages that must stay together, by their indices, are worth keeping verbatim: the user typed
+    one of them, which cannot be had again, and none has a secret, which only a summary redacts. Read are their texts,
+    tool inputs and tool results. `check` is called before."""
+    check()
+    return any(_is_prompt(messages, place) for place in group) and not any(
+        _holds_secret(messages[place]) for place in group
+    )
 
 
 def _is_prompt(messages: Sequence[Message], place: int) -> bool:
@@ -116,9 +93,9 @@ def _is_prompt(messages: Sequence[Message], place: int) -> bool:
     return place == 0 or not fenced_command(messages, place - 1)
 
 
-def _holds_secret(reader: Reader, message: Message) -> bool:
+def _holds_secret(message: Message) -> bool:
     text = "\n".join(_texts(message))
-    return reader.redact(text) != text
+    return redact(text) != text
 
 
 def _texts(message: Message) -> Iterator[str]:

@@ -370,33 +370,27 @@ def kept(
 ) -> tuple[str, ...]:
     """Returns the ids, in order, of system messages, of pinned messages, and of all messages that must stay together
     with a pinned one. `together` are the messages' groups, if the caller has them."""
+    pinned = pinned_ids(messages, pinned, together)
+    return tuple([one.id for one in messages if one.role is Role.SYSTEM or one.id in pinned])
+
+
+def pinned_ids(
+    messages: Sequence[Message], pinned: Collection[str], together: Sequence[range] | None = None
+) -> frozenset[str]:
+    """Returns the ids of pinned messages and of all messages that must stay together with a pinned one. `together` are
+    the messages' groups, if the caller has them."""
     pinned = _with_summary(messages, pinned)
-    if not pinned:
-        return tuple(message.id for message in messages if message.role is Role.SYSTEM)
-    return tuple(messages[i].id for group in together or groups(messages) for i in _staying(messages, group, pinned))
-
-
-def _staying(messages: Sequence[Message], group: range, pinned: Collection[str]) -> Sequence[int]:
-    if any(messages[i].id in pinned for i in group):
-        return group
-    return [i for i in group if messages[i].role is Role.SYSTEM]
-
-
-def pinned_ids(messages: Sequence[Message], pinned: Collection[str]) -> frozenset[str]:
-    """Returns the ids of pinned messages and of all messages that must stay together with a pinned one."""
-    pinned = _with_summary(messages, pinned)
-    if not pinned:
+    places = {i for i, message in enumerate(messages) if message.id in pinned} if pinned else set[int]()
+    if not places:
         return frozenset()
-    together = (group for group in groups(messages) if any(messages[i].id in pinned for i in group))
-    return frozenset(messages[i].id for group in together for i in group)
+    joined = (group for group in together or groups(messages) if not places.isdisjoint(group))
+    return frozenset([messages[i].id for group in joined for i in group])
 
 
 def _with_summary(messages: Sequence[Message], pinned: Collection[str]) -> Collection[str]:
     """Returns the ids of pinned messages and of the newest that has a provider's own summary of what was before it."""
-    for message in reversed(messages):
-        if any(map(is_provider_summary, message.content)):
-            return {*pinned, message.id}
-    return pinned
+    newest = [message.id for message in messages for block in message.content if is_provider_summary(block)][-1:]
+    return {*pinned, *newest} if newest else pinned
 
 
 def without_oldest(messages: Sequence[Message], stays: Collection[str], count: int) -> tuple[Message, ...]:

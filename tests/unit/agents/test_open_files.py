@@ -2,8 +2,9 @@
 
 import pytest
 
-from support.conversations import agent, call, places, user
-from ullage.agents.calls import ToolCall, open_file, tool_calls, touches_of
+from support.calls import tool_calls
+from support.conversations import agent, call, user
+from ullage.agents.calls import ToolCall, open_file, touches_of
 from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Life
 from ullage.model.message import FileAction, Message
@@ -17,7 +18,7 @@ def fenced(command: str, output: str) -> tuple[Message, Message]:
 
 
 def only_call(messages: tuple[Message, Message]) -> ToolCall:
-    (found,) = tool_calls(messages, places(messages))
+    (found,) = tool_calls(messages)
     return found
 
 

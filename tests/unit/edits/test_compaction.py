@@ -11,8 +11,8 @@ MESSAGES = (
 )
 
 
-def is_prompt(message: Message, _: int) -> float:
-    return float(message.role is Role.USER)
+def is_prompt(message: Message, _: int) -> bool:
+    return message.role is Role.USER
 
 
 def kept(old: int, forbidden: frozenset[str] = frozenset()) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ def test_a_head_that_is_worth_keeping_whole_is_compacted_all_the_same() -> None:
     messages: tuple[Message, ...] = MESSAGES[:7]
     view = counted(*messages)
     limits = CompactionLimits(target=view.used, keep_tail=80, keep_old=10_000)
-    plan = plan_compaction(view, limits, (), "first", judging(lambda _, __: 1.0))
+    plan = plan_compaction(view, limits, (), "first", judging(lambda _, __: True))
     assert plan is not None
     assert plan.messages_archived > 0
 

@@ -6,10 +6,11 @@ from random import Random
 import pytest
 
 from support.build import assistant, user
-from ullage.ledger.carried import Context, parts_of
+from ullage.ledger.carried import Context
 from ullage.ledger.contradiction import otherwise, without_contradictions
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.ledger.ledger_page import lacking
+from ullage.ledger.words import parts_of
 from ullage.model.message import Message
 
 # What users type: rules, decisions, tasks and answers, short, in 26 languages.

@@ -14,8 +14,9 @@ from ullage.ledger.carried import Context
 from ullage.ledger.contradiction import marked
 from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Entry, Kind, Life
-from ullage.ledger.ledger_page import LISTED, QUOTED, lacking, shown, standing, write_page
+from ullage.ledger.ledger_page import LISTED, QUOTED, lacking, standing, write_page
 from ullage.ledger.outline import lines_of, outline_of
+from ullage.ledger.prose import shown
 
 CWD = "/home/me/shop"
 

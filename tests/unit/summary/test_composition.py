@@ -9,7 +9,7 @@ from support.counting import LengthCounter
 from ullage.ledger.ledger_page import SECTIONS
 from ullage.model.message import ArtifactLedger, CompactionBlock, FileAction, Message, read_marker, render_marker
 from ullage.summary.composition import NOTHING_FITS, Composition, compose
-from ullage.summary.reader import Judge, Reader, go_on
+from ullage.summary.reader import Reader, go_on, is_worth_keeping
 from ullage.summary.summary_request import SummaryRequest
 
 COUNTER = LengthCounter()
@@ -285,8 +285,7 @@ def test_of_a_conversation_that_was_read_ahead_no_line_is_read_for_secrets_again
     def fail(text: str) -> str:
         raise AssertionError(text)
 
-    monkeypatch.setattr("ullage.ledger.ledger_page.clean", fail)
-    monkeypatch.setattr("ullage.ledger.agent_words.clean", fail)
+    monkeypatch.setattr("ullage.redaction.clean._redact", lambda: fail)
     assert "`YamlLoader`" in compose(requested(messages, conversation="s1"), COUNTER, reader).summary
 
 
@@ -390,41 +389,36 @@ MESSAGES = (
 TAIL = range(6, 7)
 
 
-def judge(messages: tuple[Message, ...], tail: range) -> Judge:
-    return Judge(Reader(), go_on, messages, tail)
-
-
 def test_only_the_users_words_are_worth_keeping() -> None:
-    assert judge(MESSAGES, TAIL).worth(range(5, 6)) == 1
-    assert judge(MESSAGES, TAIL).worth(range(1, 3)) == judge(MESSAGES, TAIL).worth(range(6, 7)) == 0
+    assert is_worth_keeping(go_on, MESSAGES, range(5, 6))
+    assert not is_worth_keeping(go_on, MESSAGES, range(1, 3))
+    assert not is_worth_keeping(go_on, MESSAGES, range(6, 7))
 
 
 def test_what_a_program_put_into_the_users_mouth_is_worth_nothing() -> None:
     inserted = (user("<local-command-stdout>ok</local-command-stdout>"), *bash("ls", "x"))
-    assert judge(inserted, range(1, 3)).worth(range(1)) == 0
+    assert not is_worth_keeping(go_on, inserted, range(1))
 
 
 def test_what_holds_a_secret_may_not_stay() -> None:
     messages = (user("Deploy with password = 'Qz8kmqIEak47x'."), user("Deploy."), agent("Done."))
-    assert not judge(messages, range(2, 3)).may_stay(range(2))
-    assert judge(messages, range(2, 3)).may_stay(range(1, 2))
+    assert not is_worth_keeping(go_on, messages, range(2))
+    assert is_worth_keeping(go_on, messages, range(1, 2))
 
 
 def test_output_that_comes_as_a_users_message_is_no_prompt() -> None:
     fenced = (agent("```bash\nls\n```"), user("<returncode>0</returncode>\n<output>\na\n</output>"), agent("Done."))
-    assert judge(fenced, range(2, 3)).worth(range(1, 2)) == 0
+    assert not is_worth_keeping(go_on, fenced, range(1, 2))
 
 
 def test_a_check_ends_the_judging_of_whatever_is_judged_next() -> None:
     def give_up() -> None:
         raise InterruptedError
 
-    judge = Judge(Reader(), give_up, MESSAGES, TAIL)
-    for ask in (judge.worth, judge.may_stay):
-        with pytest.raises(InterruptedError):
-            ask(range(1))
+    with pytest.raises(InterruptedError):
+        is_worth_keeping(give_up, MESSAGES, range(1))
 
 
 def test_half_a_surrogate_pair_in_a_tool_call_is_read_like_any_text() -> None:
     messages = (user("Go."), *call("Read", {"file_path": "src/\ud800.py"}, "drain_spool", call_id="a"), agent("Done."))
-    assert judge(messages, range(3, 4)).may_stay(range(1, 3))
+    assert is_worth_keeping(go_on, messages, range(3))

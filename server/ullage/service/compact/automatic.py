@@ -79,7 +79,6 @@ from ullage.service.plan import (
 )
 from ullage.service.ports.models import Ports
 from ullage.service.summaries.by_model import read_ahead, tail_for, write_ahead
-from ullage.transcript.view import pinned_ids
 
 _log = logging.getLogger(__name__)
 _CLEARING = (Action.CLEAR, Action.CLEAR_TOOL_USES)
@@ -420,7 +419,7 @@ def _planned(
     view = conversation.projection.counted_view()
     # The tracker's figure may exceed the count of the view. Edits must then make the count smaller, too.
     most = usable if conversation.used <= usable else min(usable, view.used - 1)
-    if view.held(conversation.transcript.pinned) > most:
+    if view.held(view.pinned(conversation.transcript.pinned)) > most:
         return None
     made = climb(rungs, view, _terms(conversation, min(limit, most), most, results))
     return made if view.used - sum(edit.tokens_saved for _, edit in made) <= most else None
@@ -472,7 +471,7 @@ def biggest_part(conversation: Conversation) -> tuple[str, int]:
 
 
 def _must_stay(conversation: Conversation, view: CountedView) -> Sequence[tuple[str, int]]:
-    pinned = pinned_ids(view.messages, conversation.transcript.pinned)
+    pinned = view.pinned(conversation.transcript.pinned)
     numbers = [number_of(item.index) for item in view.items if item.message.id in pinned]
     newest = next((number_of(item.index) for item in view.items if item.message is view.newest), 0)
     pins = view.size(pinned)
@@ -480,6 +479,6 @@ def _must_stay(conversation: Conversation, view: CountedView) -> Sequence[tuple[
         ("what the tools and the hidden prompt take", view.fixed),
         ("the system prompt", view.size(system_ids(view.messages) - pinned)),
         (words.pinned_messages(numbers), pins),
-        (f"the user's newest message ({newest})", view.held(conversation.transcript.pinned) - view.fixed - pins),
+        (f"the user's newest message ({newest})", view.held(pinned) - view.fixed - pins),
     )
     return sorted((part for part in parts if part[1]), key=lambda part: -part[1])

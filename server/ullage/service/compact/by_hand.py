@@ -12,7 +12,14 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.edits.compaction import MARKER_MIN, CompactionLimits, Summary, find_stretch, plan_stretch
+from ullage.edits.compaction import (
+    MARKER_MIN,
+    CompactionLimits,
+    Summary,
+    find_stretch,
+    finish_compaction,
+    plan_stretch,
+)
 from ullage.edits.counted import CountedView
 from ullage.edits.shorten import shorten
 from ullage.model import words
@@ -94,7 +101,7 @@ async def preview(conversation: Conversation, request: ManualRequest) -> Preview
     planned, asked = await brief(conversation, planned, request.focus, PreCompactHook(dry_run=True))
     summary = await write_with_fallbacks(conversation, planned, asked, request.focus)
     _keep(conversation, Previewed(planned=planned, summary=summary))
-    edit = finish(conversation, planned, summary)
+    edit = finish(planned, summary)
     return Preview(
         id=planned.stamp.id,
         summary=summary,
@@ -121,11 +128,12 @@ def commit(conversation: Conversation, preview_id: str, text: str | None) -> App
     summary = previewed.summary
     if text is not None:
         summary = Summary(text=text, ledger=summary.ledger, summarizer="edited")
-        _require_smaller(conversation, previewed.planned, summary)
+        _require_smaller(previewed.planned, summary)
     planned = previewed.planned
     # The edit is made now, however long the user has read the preview.
     stamp = replace(planned.stamp, timestamp=conversation.workspace.ports.clock.now())
-    done = apply(conversation, replace(planned, stamp=stamp), summary)
+    planned = replace(planned, stamp=stamp)
+    done = apply(conversation, planned, finish(planned, summary))
     del previews[preview_id]
     return done
 
@@ -180,9 +188,9 @@ def _keep(conversation: Conversation, previewed: Previewed) -> None:
     guards.previews = {one.planned.stamp.id: one for one in kept}
 
 
-def _require_smaller(conversation: Conversation, planned: Planned, summary: Summary) -> None:
+def _require_smaller(planned: Planned, summary: Summary) -> None:
     """Raises `InvalidRequest` if the compaction would not make the context smaller."""
-    grown = -finish(conversation, planned, summary).tokens_saved
+    grown = -finish(planned, summary).tokens_saved
     if grown >= 0:
         raise InvalidRequest(f"the edited summary counts {grown:,} tokens more than what it replaces; shorten it")
 
@@ -230,7 +238,8 @@ class _Fitting(Struct, frozen=True, kw_only=True):
 
 
 class _Candidate(Struct, frozen=True, kw_only=True):
-    """A compaction that could be applied, with its summary, after which the context would have `after` tokens."""
+    """A compaction that could be applied, with its summary as it was written, after which the context would have
+    `after` tokens."""
 
     attempt: _Attempt
     planned: Planned
@@ -260,12 +269,15 @@ async def fit_budget(conversation: Conversation, budget: int, focus: str = "") -
     if isinstance(best, ShortenEdit):
         conversation.record(ContextEdited(edit=best))
         return None
-    after = conversation.imagine(*edits_of(conversation, best.planned, best.summary)) if best else conversation
+    edit = finish(best.planned, best.summary) if best else None
+    if best and edit and compaction_block(edit).context_size_after <= budget:
+        return apply(conversation, best.planned, edit).edit
+    after = conversation.imagine(*edits_of(best.planned, edit)) if best and edit else conversation
     cuts = edits_to_fit(after, budget) if after.used > budget else ()
     if cuts is None or (after.imagine(*cuts) if cuts else after).used > budget:
         raise _too_small(after, budget)
-    if best is not None:
-        return apply(conversation, best.planned, best.summary, cuts).edit
+    if best and edit:
+        return apply(conversation, best.planned, edit, cuts).edit
     conversation.record(*cuts)
     return None
 
@@ -355,7 +367,9 @@ async def _try(fitting: _Fitting, attempt: _Attempt) -> _Candidate | None:
     planned = replace(planned, plan=replace(planned.plan, summary_tokens=planned.plan.room))
     request = await summary_request(conversation, planned, focus)
     summary = await write_with_fallbacks(conversation, planned, request, focus)
-    after = compaction_block(finish(conversation, planned, summary)).context_size_after
+    # Only what is applied is looked through for secrets and private text.
+    edit = finish_compaction(planned.plan, planned.view, planned.stamp, summary, planned.number)
+    after = compaction_block(edit).context_size_after
     return _Candidate(attempt=attempt, planned=planned, summary=summary, after=after)
 
 

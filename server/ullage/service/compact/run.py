@@ -296,7 +296,7 @@ async def compact(
         try:
             planned, request = await brief(conversation, planned, attempt.focus, hook)
             summary = await write_summary(conversation, planned, request, progress, attempt)
-            edit = _apply(conversation, planned, summary, progress.completed)
+            edit = _apply(conversation, planned, finish(planned, summary), progress.completed)
         except asyncio.CancelledError:
             progress.ended(CompactionStatus.CANCELLED)
             raise
@@ -308,17 +308,17 @@ async def compact(
 
 
 def apply(
-    conversation: Conversation, planned: Planned, summary: Summary, further: Sequence[ContextEdited] = ()
+    conversation: Conversation, planned: Planned, edit: CompactionEdit, further: Sequence[ContextEdited] = ()
 ) -> AppliedCompaction:
-    """Applies a compaction whose summary is already written, and publishes the result. `further` are edits that are
-    recorded with it, in one transaction. Raises `PreviewExpired` if the context was edited since the plan was made."""
+    """Applies a compaction that is already made, and publishes the result. `further` are edits that are recorded with
+    it, in one transaction. Raises `PreviewExpired` if the context was edited since the plan was made."""
     progress = CompactionProgress(conversation, planned)
 
     def done(edit: CompactionEdit) -> None:
         progress.begun()
         progress.completed(edit)
 
-    edit = _apply(conversation, planned, summary, done, further)
+    edit = _apply(conversation, planned, edit, done, further)
     _complete(conversation, edit, conversation.workspace.ports.clock.now())
     return AppliedCompaction(edit=edit, planned=planned)
 
@@ -344,9 +344,8 @@ def require_own_context(conversation: Conversation) -> None:
         )
 
 
-def edits_of(conversation: Conversation, planned: Planned, summary: Summary) -> tuple[ContextEdited, ...]:
-    """Returns the edits of a planned compaction with its summary: its cuts, and last the compaction's own."""
-    edit = finish(conversation, planned, summary)
+def edits_of(planned: Planned, edit: CompactionEdit) -> tuple[ContextEdited, ...]:
+    """Returns the edits of a planned compaction: its cuts, and last the compaction's own."""
     # The cuts are listed as edits of their own, with the tokens that they save.
     edit = replace(edit, tokens_saved=edit.tokens_saved - sum(cut.tokens_saved for cut in planned.cuts))
     return tuple(ContextEdited(edit=one) for one in (*planned.cuts, edit))
@@ -355,15 +354,15 @@ def edits_of(conversation: Conversation, planned: Planned, summary: Summary) -> 
 def _apply(
     conversation: Conversation,
     planned: Planned,
-    summary: Summary,
+    made: CompactionEdit,
     done: Callable[[CompactionEdit], object],
     further: Sequence[ContextEdited] = (),
 ) -> CompactionEdit:
-    """Records a planned compaction with its summary and returns its edit. `done` is called before the new usage is
-    published. Raises `PreviewExpired` if the context was edited since the plan was made."""
+    """Records a planned compaction and returns its edit. `done` is called before the new usage is published. Raises
+    `PreviewExpired` if the context was edited since the plan was made."""
     if conversation.edits_seen != planned.edits_seen:
         raise PreviewExpired("the context was edited since this compaction was planned; plan it again")
-    edits = edits_of(conversation, planned, summary)
+    edits = edits_of(planned, made)
     edit = edits[-1].edit
     assert isinstance(edit, CompactionEdit)
     with conversation.one_change():

@@ -307,8 +307,8 @@ class Projection:
 
     def tokens_of(self, items: Sequence[Item]) -> list[int]:
         """Returns the calibrated counts of items of the view, rounded up, in the same order."""
-        scale = self.tracker.calibration.scale
-        return [ceil(scale(self.counts[item.message.id].total)) for item in items]
+        ratio = self.tracker.calibration.ratio
+        return [ceil(self.counts[item.message.id].total * ratio) for item in items]
 
     def _break_down(self, message: Message) -> Breakdown:
         """Returns a message's local count by kind. Messages must be passed in order, because a result of the memory

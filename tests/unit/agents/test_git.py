@@ -4,14 +4,15 @@ from functools import reduce
 
 import pytest
 
-from support.conversations import bash, places
-from ullage.agents.calls import ToolCall, tool_calls
-from ullage.agents.shell_purpose import Commit, branch_shown, commits_after
+from support.calls import tool_calls
+from support.conversations import bash
+from ullage.agents.calls import ToolCall
+from ullage.agents.git import Commit, branch_shown, commits_after
 from ullage.model.message import Message
 
 
 def calls(*messages: Message) -> list[ToolCall]:
-    return tool_calls(messages, places(messages))
+    return tool_calls(messages)
 
 
 def commits_in(made: list[ToolCall]) -> list[Commit]:
@@ -37,9 +38,30 @@ def test_a_refused_commit_is_none() -> None:
     assert commits_in(calls(*made)) == []
 
 
-def test_a_quiet_commit_has_the_subject_of_its_command() -> None:
-    made = bash("git commit -q -m 'fix: close files'", "")
-    assert [commit.subject for commit in commits_in(calls(*made))] == ["fix: close files"]
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("git commit -q -m 'fix: close files'", ""),
+        ('git commit -qam "fix: close files\n\nThey leaked."', ""),
+        ("git commit --message 'fix: close files' | tail -1", " 1 file changed"),
+        ("git commit -q -F - <<'EOF'\nfix: close files\n\nThey leaked.\nEOF", ""),
+        ("git commit -qm \"$(cat <<'EOF'\nfix: close files\nEOF\n)\"", ""),
+    ],
+)
+def test_a_quiet_commit_has_the_subject_of_its_command(command: str, output: str) -> None:
+    assert [commit.subject for commit in commits_in(calls(*bash(command, output)))] == ["fix: close files"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo git commit -m 'fix: close files'",
+        "cat > go.sh <<'EOF'\ngit commit -qm 'fix: close files'\nEOF",
+        "grep -rn 'git commit' docs",
+    ],
+)
+def test_a_command_that_only_names_a_commit_makes_none(command: str) -> None:
+    assert commits_in(calls(*bash(command, ""))) == []
 
 
 @pytest.mark.parametrize(
@@ -55,6 +77,10 @@ def test_a_quiet_commit_has_the_subject_of_its_command() -> None:
         ("git reset -q HEAD~1 && git commit -m three", ["one", "three"]),
         ("git commit --amend -m three", ["one", "three"]),
         ("git add -A && git commit -m three", ["one", "two", "three"]),
+        ("git commit -m three && git reset --hard HEAD~1", ["one", "two"]),
+        ("git -c user.name=Ada -C ../shop commit -m three", ["one", "two", "three"]),
+        ("if git diff --quiet; then :; else git commit -m three; fi", ["one", "two", "three"]),
+        ("GIT_EDITOR=true timeout 60 git commit --amend -m three", ["one", "three"]),
     ],
 )
 def test_a_commit_that_was_undone_or_amended_does_not_count(command: str, left: list[str]) -> None:
