@@ -109,6 +109,7 @@ def in_turn(names: Iterable[str], locales: Sequence[dict[str, str]]) -> pytest.M
     return pytest.mark.parametrize(("name", "env"), list(zip(names, cycle(locales), strict=False)))
 
 
+@pytest.mark.no_cover
 @in_turn((name for name in NAMES if name != "doctor"), LOCALES)
 def test_json_is_utf8_whatever_the_locale(name: str, env: dict[str, str], commands: dict[str, list[str]]) -> None:
     ended = ullage_bytes(*commands[name], env=env)
@@ -126,6 +127,7 @@ def test_an_export_is_utf8_whatever_the_locale(env: dict[str, str], stored: tupl
     assert WORD in ended.out.decode("utf-8")
 
 
+@pytest.mark.no_cover
 @in_turn((name for name in NAMES if name not in ("here", "import", "doctor")), LOCALES[::-1])
 def test_text_is_printed_in_any_locale(name: str, env: dict[str, str], commands: dict[str, list[str]]) -> None:
     words = [word for word in commands[name] if word not in ("--json", "--messages")]
