@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Never
 
 import pytest
+from coverage import Coverage
 from hypothesis import HealthCheck, settings
 
 from run_tests import in_stretches
@@ -17,13 +18,15 @@ from support.postgres_server import PostgresServer, running_server
 # same server as other tests of programs do, many times. Laws, recordings, hostile texts and races repeat what the other
 # tests have reached, and tracing takes twice as long as what it traces.
 UNMEASURED = (
-    *("properties/*.py", "test_*recorded*.py", "test_real_transcripts.py", "test_transcripts_on_the_command_line.py"),
-    *("test_last_answers.py", "test_settled_logs.py", "test_figures_without_an_import.py", "test_agent_loops.py"),
-    *("test_hostile_texts.py", "test_memory_races.py", "test_killed_catching_up.py", "test_proxy_frames.py"),
+    *("properties/*.py", "editors/*.py", "test_*recorded*.py", "test_real_transcripts.py"),
+    *("test_transcripts_on_the_command_line.py", "test_last_answers.py", "test_settled_logs.py"),
+    *("test_figures_without_an_import.py", "test_agent_loops.py", "test_hostile_texts.py"),
+    *("test_memory_races.py", "test_killed_catching_up.py", "test_proxy_frames.py"),
     *("test_vscode.py", "test_nvim*.py", "test_*_in_nvim.py", "test_toad.py", "test_editor_examples.py"),
     *("test_real_agents.py", "test_agents_*.py", "test_followed_agents.py", "test_proxied_agents_*.py"),
     *("test_adapters.py", "test_*_clients.py", "test_typescript_client.py", "test_*_survives_sigkill.py"),
     *("test_every_transcript_everywhere.py", "test_transcripts_over_lsp.py", "test_long_conversations.py"),
+    *("test_mcp_answers.py", "test_continued_behind_the_proxy.py"),
 )
 # Folders of tests that start programs.
 _PROGRAMS = ("e2e", "editors")
@@ -68,6 +71,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--long"):
         config.option.all = True
     watch_databases()
+    # In a process of pytest-xdist coverage begins at its start, with pytest-cov, and for the tests. What began before
+    # these would trace where a test is not traced.
+    while hasattr(config, "workerinput") and (begun := Coverage.current()):
+        begun.stop()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

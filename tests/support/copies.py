@@ -86,6 +86,8 @@ def _serve(module: str, door: socket.socket, end: int) -> None:
     sys.path.append(_TESTS)
     run: Callable[[Sequence[str]], None] = import_module(module).prepare()
     sys.path.remove(_TESTS)
+    # Coverage asks for it when it begins. The first time in a process takes longer than a short command.
+    import_module("inspect").stack()
     gc.freeze()
     # Nobody waits for the processes that watch copies.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -135,7 +137,9 @@ def _become(told: bytes, files: Sequence[int]) -> list[str]:
     os.environ.clear()
     os.environ.update(environment)
     if "COVERAGE_PROCESS_CONFIG" in environment:
-        import_module("coverage").process_startup()
+        measured = import_module("coverage").process_startup()
+        # Else it would look for the package's files that never ran, as pytest-cov does for all processes.
+        measured._inorout.source_pkgs.clear()
     return arguments
 
 
