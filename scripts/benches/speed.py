@@ -32,7 +32,7 @@ from ullage.service.compact.by_hand import ManualRequest, compact_by_hand, fit_b
 from ullage.service.conversation import projection
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.summaries.by_model import conversation_key
+from ullage.service.summaries.write import conversation_key
 from ullage.summary.reader import Reader, go_on
 from ullage.tokens.counter import forget_pieces, get_counter
 from ullage.tokens.vocabulary import load_encoding

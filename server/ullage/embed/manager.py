@@ -75,7 +75,7 @@ from ullage.service.compact.automatic import require_fit, shrink, warn_if_due
 from ullage.service.conversation.conversation import Checkpoint, Conversation, transcript_page
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.summaries.by_model import read_ahead
+from ullage.service.summaries.write import read_ahead
 from ullage.transcript.fold import EditInfo
 
 _log = logging.getLogger(__name__)

@@ -36,7 +36,7 @@ from ullage.service import sessions
 from ullage.service.archive import undo
 from ullage.service.compact.automatic import require_fit, shrink, warn_if_due
 from ullage.service.conversation.conversation import Checkpoint, Conversation, edits_in_force
-from ullage.service.summaries.by_model import read_ahead
+from ullage.service.summaries.write import read_ahead
 
 # 80 bits: two different messages of a session do not get the same id.
 _ID_DIGITS = 20

@@ -21,7 +21,7 @@ from ullage.model.json_values import JsonObject
 from ullage.service import sessions
 from ullage.service.compact.automatic import require_fit, shrink, warn_if_due
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.summaries.by_model import read_ahead
+from ullage.service.summaries.write import read_ahead
 
 _FRAMEWORK = "openai-agents"
 

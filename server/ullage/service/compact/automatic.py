@@ -78,7 +78,7 @@ from ullage.service.plan import (
     system_ids,
 )
 from ullage.service.ports.models import Ports
-from ullage.service.summaries.by_model import read_ahead, tail_for, write_ahead
+from ullage.service.summaries.write import read_ahead, tail_for, write_ahead
 
 _log = logging.getLogger(__name__)
 _CLEARING = (Action.CLEAR, Action.CLEAR_TOOL_USES)

@@ -53,7 +53,7 @@ from ullage.service.plan import (
     plan_in_thread,
     plan_within,
 )
-from ullage.service.summaries.by_model import summary_request
+from ullage.service.summaries.write import summary_request
 
 # Each preview holds a summary and a view. Without this limit a client that never commits would fill the memory.
 _MOST_PREVIEWS = 16

@@ -65,7 +65,8 @@ from ullage.service.conversation.usage import require_not_kept
 from ullage.service.conversation.work import Job
 from ullage.service.plan import SUMMARIES, Attempt, finish
 from ullage.service.ports.models import CommandOutcome, ProjectFile
-from ullage.service.summaries.by_model import SummaryProgress, summary_request, write_summary, writes_by_model
+from ullage.service.summaries.by_model import writes_by_model
+from ullage.service.summaries.write import SummaryProgress, summary_request, write_summary
 from ullage.summary.summary_request import SummaryRequest
 
 _VETO_STATUS = 2
