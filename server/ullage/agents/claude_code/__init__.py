@@ -52,7 +52,7 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
     """
     cowork = f"{machine.settings}/Claude/local-agent-mode-sessions/*/*"
     desktop = (f"{cowork}/local_*/.claude", f"{cowork}/agent/local_*/.claude")
-    places = [f"{home}/projects/*" for home in (_home(machine), f"{machine.home}/.config/claude", *desktop)]
+    places = [f"{home}/projects/*" for home in (_home(machine), machine.folder("", ".config/claude"), *desktop)]
     return tuple(f"{place}/{files}" for place in places for files in ("*.jsonl", _SUB_AGENTS))
 
 
