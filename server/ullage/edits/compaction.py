@@ -133,7 +133,7 @@ def plan_compaction(
         return None
     markers = {i: block for i in range(cut) if (block := messages[i].compaction)}
     # A summary that came with a program's messages stands for messages that this conversation has never had.
-    given = sum(block.messages_archived - 1 for i, block in markers.items() if i in going and block.summarizer == GIVEN)
+    given = {i: block.messages_archived for i, block in markers.items() if i in going and block.summarizer == GIVEN}
     without = view.used - sum(view.tokens[i] for i in archived)
     room = min(limits.target, view.used - 1) - without
     if room < MARKER_MIN:
@@ -150,7 +150,7 @@ def plan_compaction(
         old_tokens=old_tokens,
         summary_tokens=min(room, limits.summary),
         room=room,
-        messages_archived=sum(not view.items[i].inserted for i in archived) + given,
+        messages_archived=sum(given.get(i, not view.items[i].inserted) for i in archived),
     )
 
 
