@@ -8,9 +8,8 @@ while the program runs (`ullage acp --login`).
 
 import os
 import time
-from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from types import ModuleType
 
 from ullage.model import words
 from ullage.model.errors import SdkMissing
@@ -103,9 +102,11 @@ def kept_key(variable: str) -> str:
     return key
 
 
-def _keyring() -> Any:
+def _keyring() -> ModuleType:
     # Its backends take long to import, and most users have the variable.
-    return import_module("keyring")
+    import keyring  # noqa: PLC0415
+
+    return keyring
 
 
 def forget_keys() -> None:
