@@ -45,7 +45,7 @@ from ullage.model.settings import (
 )
 from ullage.model.updates import CompactionStatus, CompactionUpdate, Update, UsageUpdate
 from ullage.model.usage import FollowedRow, Keeper, LiveSessions
-from ullage.policy.budget import is_due
+from ullage.policy.budget import is_warning_due
 from ullage.providers.registry import ProviderRegistry, embed
 from ullage.service.archive.naming import Listed, list_found
 from ullage.service.archive.search import recall
@@ -350,7 +350,7 @@ def _needs_nothing(conversation: Conversation) -> bool:
         return False
     if budget is None:
         return True
-    is_quiet = not is_due(conversation.projection.alarm, conversation.used_for_warnings, budget)
+    is_quiet = not is_warning_due(conversation.projection.alarm, conversation.used_for_warnings, budget)
     return is_quiet and conversation.used < budget.compact_at
 
 

@@ -12,8 +12,8 @@ many small calls, then a few large ones. Their range is that of a log-normal dis
 from the recent calls, mixed with what calls of coding agents usually add. Fitted on 34 of 69 recorded compactions of
 Claude Code (the last 40 calls before each), 90 % of the true numbers lay in the range; on the other 35, 92 %.
 
-After each change `service/compact/automatic.py` asks `is_due`, which warns, and `decide`. It makes room by the rungs
-of `service/plan.py`; what needs a summary is done in `service/compact/run.py`.
+After each change `service/compact/automatic.py` asks `is_warning_due`, which warns, and `decide`. It makes room by the
+rungs of `service/plan.py`; what needs a summary is done in `service/compact/run.py`.
 
 The circuit breaker stops automatic compaction after three failures in a row, or three refills in a row: the context
 reaches the threshold again within three answers after a compaction. The limit is three because other products settled
@@ -167,7 +167,7 @@ def used_for_warnings(used: int, reported: int | None) -> int:
     return used if reported is None else min(used, int(reported * (1 + _ABOVE_REPORT)))
 
 
-def is_due(alarm: Alarm, used: int, budget: ContextBudget) -> bool:
+def is_warning_due(alarm: Alarm, used: int, budget: ContextBudget) -> bool:
     """Returns whether to warn now: `used` reaches the threshold, and the alarm has not warned of it yet."""
     return alarm.again_below is None and used >= budget.warn_at
 
@@ -194,7 +194,7 @@ def level(used: int, budget: ContextBudget | None) -> Level:
 
 # Calls of the mean growth, and the share of the threshold: the larger of both is the distance of the warning. Of 23
 # recorded compactions of Claude Code 22 were warned of at least one call ahead. The other one came after a result of
-# 35,000 tokens, and the count alone doesn't warn (`alarm.used_for_warnings`).
+# 35,000 tokens, and the count alone doesn't warn (`used_for_warnings`).
 _CALLS, _SHARE = 5, 0.05
 
 

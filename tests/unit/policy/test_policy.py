@@ -17,7 +17,7 @@ from ullage.policy.budget import (
     after_warning,
     calls_left,
     decide,
-    is_due,
+    is_warning_due,
     level,
     make_budget,
     mean_growth,
@@ -78,7 +78,7 @@ def test_one_warning_on_the_way_up_and_another_only_after_a_real_drop() -> None:
     alarm = Alarm()
     for used in (100_000, 144_000, 150_000, 143_999, 144_001, 140_000, 144_000):
         alarm = after_update(alarm, used)
-        if is_due(alarm, used, BUDGET):
+        if is_warning_due(alarm, used, BUDGET):
             alarm = after_warning(used, BUDGET)
             warned.append(used)
     assert warned == [144_000, 144_000]

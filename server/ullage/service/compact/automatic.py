@@ -51,7 +51,7 @@ from ullage.policy.budget import (
     after_turn,
     after_warning,
     decide,
-    is_due,
+    is_warning_due,
     result_tokens,
     why,
     worth_clearing,
@@ -260,7 +260,7 @@ def warn_if_due(conversation: Conversation) -> None:
     """Publishes and records a warning if one is due. For programs that make room themselves. If the store refuses, that
     is logged, and the warning comes with the next message."""
     budget = conversation.budget
-    if budget is not None and is_due(conversation.projection.alarm, conversation.used_for_warnings, budget):
+    if budget is not None and is_warning_due(conversation.projection.alarm, conversation.used_for_warnings, budget):
         with beside_the_log():
             _warn(conversation, budget, quietly=False, on_request=True)
 
@@ -278,7 +278,7 @@ def warn_or_wait(conversation: Conversation, budget: ContextBudget, due: Action)
     if (
         is_known
         and not _awaits_report(conversation)
-        and is_due(conversation.projection.alarm, conversation.used_for_warnings, budget)
+        and is_warning_due(conversation.projection.alarm, conversation.used_for_warnings, budget)
     ):
         # The user needs no warning of a compaction that begins now or that now waits for approval.
         _warn(conversation, budget, quietly=waits or due is Action.COMPACT)
