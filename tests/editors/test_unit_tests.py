@@ -10,8 +10,7 @@ from typing import Never
 
 import pytest
 
-from support.editors import EDITORS, NEOVIMS, has_neovim_plugins, neovim, neovim_environment
-from support.started_program import program_in
+from support.editors import EDITORS, NEOVIMS, SERVER, has_neovim_plugins, neovim, neovim_environment
 
 VITEST = EDITORS / "vscode" / "node_modules" / ".bin" / "vitest"
 LUA = EDITORS / "nvim" / "tests"
@@ -33,10 +32,10 @@ def nvim(request: pytest.FixtureRequest, lacking: Callable[[str], Never]) -> str
     return str(program)
 
 
-def test_the_vs_code_extension(tmp_path: Path, lacking: Callable[[str], Never]) -> None:
+def test_the_vs_code_extension(lacking: Callable[[str], Never]) -> None:
     if not VITEST.exists():
         lacking("vitest of editors/vscode (npm ci)")
-    run(str(VITEST), "run", env={**os.environ, "ULLAGE_PROGRAM": str(program_in(tmp_path))})
+    run(str(VITEST), "run", env={**os.environ, "ULLAGE_PROGRAM": str(SERVER)})
 
 
 # These start no server.

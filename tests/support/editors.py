@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 from benches.neovim import PLUGINS, RIGS, environment
-from support.started_program import program_in
 
 ROOT = Path(__file__).resolve().parents[2]
 EDITORS = ROOT / "editors"
@@ -20,7 +19,7 @@ NEOVIMS = ("0.11", "0.12")
 
 def neovim_environment(home: Path) -> dict[str, str]:
     """Returns the environment of the plugin's Lua tests: own folders, this checkout's server, mini.test and lualine."""
-    return environment(home, program_in(home))
+    return environment(home, SERVER)
 
 
 def has_neovim_plugins() -> bool:

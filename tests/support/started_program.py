@@ -105,18 +105,6 @@ def stand_in(*arguments: str) -> list[str]:
     return copies.command(_address(""), *arguments)
 
 
-def program_in(folder: Path) -> Path:
-    """Makes a program in the folder that does what `ullage` does, for those who start one by its path."""
-    program = folder / "bin" / "ullage"
-    if sys.platform != "linux":
-        return Path(sys.executable).with_name("ullage")
-    program.parent.mkdir(parents=True, exist_ok=True)
-    words = f"sys.argv[1:1] = [{_address('')!r}]\nrunpy.run_path({copies.__file__!r}, run_name='__main__')\n"
-    program.write_text(f"#!{sys.executable} -IS\nimport runpy, sys\n{words}", encoding="utf-8")
-    program.chmod(0o755)
-    return program
-
-
 def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(_READ_AT_START) and name != _UTF8}
 
