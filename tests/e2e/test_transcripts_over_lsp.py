@@ -42,7 +42,7 @@ def append_params(session_id: str, event: Event) -> Json | None:
             return {"sessionId": session_id, "messages": [msgspec.to_builtins(message)]}
         case ToolsDeclared(tools=tools):
             return {"sessionId": session_id, "tools": msgspec.to_builtins(tools)}
-        case UsageReported(usage=usage):
+        case UsageReported(usage=usage) if usage.total:
             return {"sessionId": session_id, "usage": msgspec.to_builtins(usage)}
         case _:
             return None

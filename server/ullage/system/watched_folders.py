@@ -113,9 +113,10 @@ class WatchedFolders:
         roots = {_Root(path, os.path.realpath(path), is_deep) for path, is_deep in folders.items()}
         told = {root for root in roots if _is_told_of(root)}
         wanted = {one for one in told if not any(_is_below(one, other) for other in told)}
-        for root in {*self._gone, *self._watches.keys() - wanted} & self._watches.keys():
+        with self._lock:
+            gone, self._gone = self._gone, set()
+        for root in {*gone, *self._watches.keys() - wanted} & self._watches.keys():
             self._observer.unschedule(self._watches.pop(root))
-        self._gone.clear()
         self._patterns, self._missing = tuple(one.split("/") for one in patterns), missing
         self._fits.cache_clear()
         self._covers.cache_clear()
@@ -184,7 +185,8 @@ class WatchedFolders:
         is_own = not names.isdisjoint(self._own)
         # A folder that is moved, or one that was missed, has files about which no event comes.
         leaves = event.is_directory and event.event_type in ("moved", "deleted")
-        self._gone |= {root for root in list(self._watches) if root.real in told} if leaves else set()
+        with self._lock:
+            self._gone |= {root for root in list(self._watches) if root.real in told} if leaves else set()
         is_anywhere = (leaves and any(map(self._has_files, names))) or any(map(self._is_missed, names))
         files = {name.removesuffix(_WRITE_AHEAD) for name in names if not event.is_directory}
         files = {name for name in files if self._fits(name)}
