@@ -11,7 +11,7 @@ from ullage.agents.table import AGENTS, agent_of_format
 from ullage.model.events import CompactionCause
 from ullage.model.settings import ContextSettings
 from ullage.model.usage import RemarkKind
-from ullage.policy.budget import Alarm, after_update, after_warning, is_due, make_budget, warns_at
+from ullage.policy.budget import Alarm, after_update, after_warning, is_warning_due, make_budget, warns_at
 from ullage.policy.evidence import RECENT_CALLS, Compacted, Evidence
 from ullage.policy.threshold import ABOVE, Finding, find_threshold
 
@@ -116,7 +116,7 @@ def test_an_approach_is_warned_of_once(steps: list[int]) -> None:
             break
         now = replace(budget, warn_at=warns_at(167_000, grown, 148_000), compact_at=167_000)
         alarm = after_update(alarm, used)
-        if is_due(alarm, used, now):
+        if is_warning_due(alarm, used, now):
             warned += 1
             alarm = after_warning(used, now)
     assert warned <= 1
