@@ -144,6 +144,7 @@ async def _make_room(session: ProxiedSession) -> None:
     has ended.
     """
     record = await session.record()
+    session.left_at = record.used
     try:
         if own := compacting_command(session):
             await _begin_native(session, EditTrigger.AUTOMATIC)
@@ -157,8 +158,7 @@ async def _make_room(session: ProxiedSession) -> None:
         if session.state is State.LOST:
             raise
         send_text(session, words.compaction_failed(str(error)) + "\n\n")
-    finally:
-        session.left_at = record.used
+    session.left_at = record.used
 
 
 async def _begin_native(session: ProxiedSession, trigger: EditTrigger) -> None:
