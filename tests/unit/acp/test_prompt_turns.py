@@ -289,8 +289,7 @@ async def test_authenticating_is_over_once_a_model_answers(scripted: Scripted) -
 
 
 async def test_a_full_context_warns_compacts_and_goes_on(scripted: Scripted, tmp_path: Path) -> None:
-    # A word is an update of its own.
-    rig = scripted("say: " + "A-long-answer-about-the-parser. " * 60 + "\nagain:")
+    rig = scripted("say: " + "A long answer about the parser. " * 60 + "\nagain:")
     provider = {"kind": "scripted", "file": str(tmp_path / "script.txt"), "models": [MODEL]}
     small = {"model": MODEL, "models": {MODEL: {"window": 4_000}}, "providers": {"script": provider}}
     await rig.initialize(settings=small)

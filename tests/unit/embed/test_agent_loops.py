@@ -25,7 +25,7 @@ anthropic = pytest.importorskip("anthropic")
 openai = pytest.importorskip("openai")
 
 Json = dict[str, Any]
-SHORT, LONG, WINDOW, ANSWER = 10, 200, 3_000, 300
+SHORT, LONG, WINDOW, ANSWER = 20, 200, 6_000, 300
 MODEL = "test-model"
 PROVIDERS = {"anthropic": "anthropic", "openai_chat": "openai", "openai": "openai-responses"}
 CACHED: Json = {"cache_control": {"type": "ephemeral"}}
