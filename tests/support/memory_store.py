@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.agents.inserted import is_by_agent
+from ullage.agents.inserted import speaker_of
 from ullage.model.errors import Conflict, InvalidRequest, SessionNotFound
 from ullage.model.events import (
     AgentAttached,
@@ -272,7 +272,7 @@ class MemoryStore:
                     session_id=session_id,
                     message_id=message.id,
                     index=index,
-                    role="agent" if is_by_agent(message) else message.speaker,
+                    role=speaker_of(message),
                     score=score,
                     snippet=make_snippet(without_bare_numbers(text, query), query),
                     fits=_fits(text, query),

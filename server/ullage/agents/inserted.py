@@ -113,6 +113,12 @@ def is_by_agent(message: Message) -> bool:
     return bool(texts) and not any(map(_says, texts))
 
 
+def speaker_of(message: Message) -> str:
+    """Returns who a message is from, as users read it: `agent` if the agent's program wrote it, `tool` if it has only
+    results of tools, else its role."""
+    return "agent" if is_by_agent(message) else message.speaker
+
+
 def typed_texts(message: Message) -> list[str]:
     """Returns the texts of a message that the user may have typed, without what agents and editors inserted. A summary
     with which an agent continues is among them. Empty if the agent's program wrote the message."""

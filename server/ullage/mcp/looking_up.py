@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from ullage.agents.discovery import is_in
+from ullage.agents.inserted import speaker_of
 from ullage.api.protocol import context_text, usage_result
 from ullage.jsonrpc.envelope import INVALID_PARAMS, RpcError
 from ullage.lost import LONGEST
@@ -328,7 +329,7 @@ def _shown_id(own: Conversation, session_id: str) -> str:
 
 def _head(entry: Entry, session: str) -> str:
     where = "archived" if entry.archived else "in the context"
-    return f"{cut(reference_of(entry.index, session), 200)} {entry.message.speaker}, {where}"
+    return f"{cut(reference_of(entry.index, session), 200)} {speaker_of(entry.message)}, {where}"
 
 
 # Bytes of the line that says whose a passage is, and from which conversation: others have chosen its words.
@@ -535,7 +536,7 @@ async def _biggest(own: Conversation) -> Iterator[str]:
     page = await view_page(own, 0, None)
     return (
         cut(
-            f"- {'a summary' if entry.inserted else reference_of(entry.index)} {entry.message.speaker}: "
+            f"- {'a summary' if entry.inserted else reference_of(entry.index)} {speaker_of(entry.message)}: "
             f"{entry.tokens:,} tokens",
             _EVIDENCE,
         )

@@ -16,6 +16,7 @@ from rich.live import Live
 
 from support.systems import needs_modes
 from support.usages import make_usage
+from ullage.agents.inserted import speaker_of
 from ullage.cli.commands.demo import compacted_line, compacting_line, status_line
 from ullage.cli.commands.messages import Openings
 from ullage.cli.commands.search import IndexingShown
@@ -364,6 +365,8 @@ def test_a_message_with_results_alone_is_the_tools_and_one_with_the_users_words_
     assert result("12 passed").speaker == "tool"
     words = TextBlock(text="And now?")
     assert said(*result("12 passed").content, words).speaker == said(words).speaker == said().speaker == "user"
+    reminder = said(TextBlock(text="<system-reminder>Be brief.</system-reminder>"))
+    assert [speaker_of(one) for one in (result("12 passed"), reminder, said(words))] == ["tool", "agent", "user"]
 
 
 # `ullage search` says how much is left while it waits for the index

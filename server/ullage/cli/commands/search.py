@@ -12,6 +12,7 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import asdict, replace
 from rich.text import Text
 
+from ullage.agents.inserted import speaker_of
 from ullage.app.catalogue import ReadingAll
 from ullage.app.compose import open_workspace
 from ullage.app.team_sending import open_archive
@@ -304,7 +305,7 @@ def _message(entry: Entry, session_id: str) -> MessageReport:
 
 def _head(entry: Entry) -> Text:
     state = ", archived" if entry.archived else ""
-    return Text(f"#{number_of(entry.index)} {entry.message.speaker} {entry.message.id}{state}", "dim")
+    return Text(f"#{number_of(entry.index)} {speaker_of(entry.message)} {entry.message.id}{state}", "dim")
 
 
 def hit_lines(hits: Sequence[SearchHit], workspace: Workspace, screen: Screen) -> Iterator[Text]:

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ullage.agents.inserted import is_by_agent
+from ullage.agents.inserted import is_by_agent, speaker_of
 from ullage.model.message import Message, ToolResultBlock
 from ullage.service.ports.store import ChunkId, Passage, SearchHit
 from ullage.store.search.query import (
@@ -544,7 +544,7 @@ def _passage(query: Query, scored: _Scored) -> Passage:
         session_id=candidate.session_id,
         message_id=message.id,
         index=candidate.number - 1,
-        role="agent" if is_by_agent(message) else message.speaker,
+        role=speaker_of(message),
         score=scored.score,
         snippet=make_snippet(without_bare_numbers(text[start:stop], query), query),
         fits=candidate.held.gathered >= _fitting(len(query.stems)),
