@@ -9,8 +9,9 @@ import re
 from collections.abc import Sequence
 
 from ullage.agents.agent import Agent, Inserted, Sessions
-from ullage.agents.machine import Machine, first_line
+from ullage.agents.machine import Machine
 from ullage.agents.record_reader import PieceRecordReader
+from ullage.agents.titles import first_line
 from ullage.formats.parsing import Document, as_timestamp, parse_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import incremental

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from ullage.agents.agent import Agent, Facts, Inserted, Sessions, common_facts, side_of
-from ullage.agents.machine import Machine, first_line, last_text
+from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Given,
     OwnContext,
@@ -31,6 +31,7 @@ from ullage.agents.own_context import (
 )
 from ullage.agents.own_prompt import Exists, OwnPrompt
 from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
+from ullage.agents.titles import first_line, last_text
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks

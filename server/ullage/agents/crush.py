@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Facts, Sessions, common_facts
-from ullage.agents.machine import Machine, last_text
+from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Given,
     OwnContext,
@@ -34,6 +34,7 @@ from ullage.agents.own_context import (
 )
 from ullage.agents.own_prompt import Exists, OwnPrompt, chosen_paths, in_repository
 from ullage.agents.record_reader import RecordReader, usage_in
+from ullage.agents.titles import last_text
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_image_url

@@ -19,7 +19,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Facts, Sessions, common_facts
-from ullage.agents.machine import Machine, first_prompt, last_text
+from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Given,
     OwnContext,
@@ -34,6 +34,7 @@ from ullage.agents.own_context import (
     version_of,
 )
 from ullage.agents.record_reader import PieceRecordReader, RecordReader
+from ullage.agents.titles import first_prompt, last_text
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_blocks

@@ -15,8 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Facts, Sessions, common_facts
-from ullage.agents.machine import Machine, first_prompt
+from ullage.agents.machine import Machine
 from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
+from ullage.agents.titles import first_prompt
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_blocks, read_parts

@@ -29,9 +29,10 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import AcpAgent, Agent, Facts, Inserted, Sessions, common_facts
 from ullage.agents.inserted import by_program
-from ullage.agents.machine import Machine, first_prompt, last_text
+from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, before_end, inner, number, switch
 from ullage.agents.record_reader import RecordReader, usage_beside
+from ullage.agents.titles import first_prompt, last_text
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
 from ullage.formats.parsing import Document, as_count, as_timestamp, to_json
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder

@@ -40,7 +40,7 @@ from ullage.agents.agent import (
     side_of,
     token_count,
 )
-from ullage.agents.machine import Machine, first_prompt
+from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Given,
     OwnContext,
@@ -56,6 +56,7 @@ from ullage.agents.own_context import (
 )
 from ullage.agents.own_prompt import Exists, OwnPrompt, chosen_names, folders_up
 from ullage.agents.record_reader import RecordReader, conversation_records, is_side, may_be_another
+from ullage.agents.titles import first_prompt
 from ullage.agents.wiring import GuideForm, HookPlace, HooksOff, SettingsFile, Wiring
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place

@@ -26,7 +26,7 @@ from ullage.agents.codex import early_log, rollout
 from ullage.agents.codex.rollout import INSERTED, is_context, text_of
 from ullage.agents.codex.segments import companions, references
 from ullage.agents.codex.session_writer import WRITER
-from ullage.agents.machine import Machine, first_prompt, last_text
+from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Given,
     OwnContext,
@@ -39,6 +39,7 @@ from ullage.agents.own_context import (
     number,
     version_of,
 )
+from ullage.agents.titles import first_prompt, last_text
 from ullage.agents.wiring import Approval, HookInFile, HookPlace, SettingsFile, Wiring
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.tokens.families import inner_names
