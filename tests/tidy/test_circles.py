@@ -12,9 +12,6 @@ import pytest
 from structure import imports_by_module
 
 SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
-# Agents' readers leave out what any agent inserts, which the table of all agents collects from their folders. So the
-# table is read on first use, and only here may a file reach it from those under it.
-TABLE = "ullage.agents.table"
 # Packages whose folders and files build on each other in one direction.
 LAYERED = (
     *("acp", "api", "app", "edits", "ledger", "lsp", "memory", "model", "policy", "providers", "proxy", "redaction"),
@@ -41,11 +38,7 @@ def room_of(module: str) -> str:
 
 
 def test_no_files_import_each_other_in_a_circle(imports: dict[str, set[str]]) -> None:
-    but_by_table = {
-        module: {name for name in names if name != TABLE or not module.startswith("ullage.agents.")}
-        for module, names in imports.items()
-    }
-    assert circle(but_by_table) == []
+    assert circle(imports) == []
 
 
 @pytest.mark.parametrize("package", LAYERED)

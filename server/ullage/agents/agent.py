@@ -231,23 +231,6 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
     whole_window: Callable[[int], int] = _same
 
 
-class Inserted(Struct, frozen=True, kw_only=True):
-    """What an agent inserts into the user's messages. Tags and patterns are regular expressions.
-
-    - `summary_openings`: the first words of the message with which the agent continues after its own compaction.
-    - `not_typed`: patterns for the beginning of a text that the user has not typed.
-    - `appended`: patterns for what the agent puts after what the user typed, up to the end of the text.
-    - `tags`: names of tags around inserted text.
-    - `typed_tags`: names of tags around what the user typed.
-    """
-
-    summary_openings: tuple[str, ...] = ()
-    not_typed: tuple[str, ...] = ()
-    appended: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    typed_tags: tuple[str, ...] = ()
-
-
 class Sessions(Struct, frozen=True, kw_only=True):
     """Where an agent keeps its conversations, and how they are titled in a list.
 
@@ -331,7 +314,6 @@ class Agent(Struct, frozen=True, kw_only=True):
     own_settings: OwnSettings | None = None
     takes_focus: bool = False
     acp: AcpAgent = AcpAgent()
-    inserted: Inserted = Inserted()
     wiring: Wiring | None = None
 
 

@@ -8,7 +8,7 @@ model are the tools that ran. A `CHECKPOINT` is a compaction. No file holds the 
 import re
 from collections.abc import Sequence
 
-from ullage.agents.agent import Agent, Inserted, Sessions
+from ullage.agents.agent import Agent, Sessions
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import PieceRecordReader
 from ullage.agents.titles import first_line
@@ -107,9 +107,4 @@ AGENT = Agent(
     name="Antigravity",
     formats=(FORMAT,),
     sessions=Sessions(patterns=_patterns, title_of=_title_of),
-    inserted=Inserted(
-        not_typed=(r"The following is a <SYSTEM_MESSAGE> not actually sent by the user",),
-        tags=("USER_SETTINGS_CHANGE",),
-        typed_tags=("USER_REQUEST",),
-    ),
 )

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from ullage.agents.agent import Agent, Facts, Inserted, Sessions, common_facts, side_of
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, side_of
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Given,
@@ -454,7 +454,6 @@ AGENT = Agent(
     own_context=OwnContext(window=_window, threshold=share(0.81)),
     own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,
-    inserted=Inserted(tags=("environment_details", "hook_context"), typed_tags=("user_input",)),
 )
 
 

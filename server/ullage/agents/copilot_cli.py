@@ -11,7 +11,7 @@ One log has several conversations: the main one, and one for each sub-agent. The
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ullage.agents.agent import Agent, Facts, Inserted, Processes, Sessions, common_facts, running_in_name
+from ullage.agents.agent import Agent, Facts, Processes, Sessions, common_facts, running_in_name
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, number, share
 from ullage.agents.record_reader import RecordReader, usage_in
@@ -369,5 +369,4 @@ AGENT = Agent(
     # Of the most tokens of a prompt, which it reports as its window; measured by trial with 1.0.102.
     own_context=OwnContext(threshold=share(0.8)),
     own_settings=OwnSettings(files=lambda _: (), read=_read_settings, known=frozenset(), prefix="COPILOT"),
-    inserted=Inserted(tags=("current_datetime", "system_reminder")),
 )

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Inserted, Sessions, common_facts, side_of
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, side_of
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import PieceRecordReader
 from ullage.agents.titles import first_prompt, last_text
@@ -342,7 +342,6 @@ AGENT = Agent(
     formats=(STORE_FORMAT, FORMAT),
     companions=_companions,
     tables=TABLES,
-    inserted=Inserted(tags=("user_info",)),
     sessions=Sessions(
         patterns=_patterns,
         title_of=_title_of,

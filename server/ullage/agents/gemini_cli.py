@@ -36,7 +36,6 @@ from ullage.agents.agent import (
     AcpAgent,
     Agent,
     Facts,
-    Inserted,
     Occupancy,
     Retention,
     Sessions,
@@ -622,6 +621,5 @@ AGENT = Agent(
     own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,
     acp=ACP,
-    inserted=Inserted(tags=("session_context", "hook_context")),
     wiring=WIRING,
 )

@@ -1,6 +1,6 @@
 """Separates the text that agents insert into the user's messages from the text that the user typed.
 
-The patterns are those of all agents of the table.
+A text may come from any of the programs below, whichever agent has the conversation.
 """
 
 import re
@@ -14,16 +14,6 @@ from ullage.model.message import Message, Provided, ResourceBlock, Role, TextBlo
 
 # Characters. A longer text in tags is not recognised; the bound keeps the search fast on large messages.
 _LONGEST = 20_000
-# What programs that run an agent without a user answer in the user's place: mini-swe-agent if a message has not exactly
-# one command or no call, trae-agent if it has no call or nothing was changed, and OpenHands for a model without tool
-# calls.
-_BY_HARNESS = (
-    r"Please always provide EXACTLY ONE action in triple backticks",
-    r"Please continue with the next step, or if the task is complete or you need clarification, use the ",
-    r"Tool call error:\s+<error>",
-    r"ERROR! Your Patch is empty\.",
-    r"EXECUTION RESULT of \[",
-)
 # OpenHands' frame around what was typed, for a model without tool calls.
 _FRAME = re.compile(
     r"\AHere's a running example of how to perform a task with the provided tools\..*?"
@@ -40,6 +30,105 @@ _COMMAND = re.compile(
 )
 
 
+class Inserted(Struct, frozen=True, kw_only=True):
+    """What a program inserts into the user's messages. Tags and patterns are regular expressions.
+
+    - `summary_openings`: the first words of the message with which an agent continues after its own compaction.
+    - `not_typed`: patterns for the beginning of a text that the user has not typed.
+    - `appended`: patterns for what is put after what the user typed, up to the end of the text.
+    - `tags`: names of tags around inserted text.
+    - `typed_tags`: names of tags around what the user typed.
+    """
+
+    summary_openings: tuple[str, ...] = ()
+    not_typed: tuple[str, ...] = ()
+    appended: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    typed_tags: tuple[str, ...] = ()
+
+
+# What Claude Code inserts into the user's messages: reminders, its own commands and their output, an IDE's selection.
+CLAUDE_CODE = Inserted(
+    summary_openings=("This session is being continued from a previous conversation",),
+    not_typed=(
+        r"<(?:local-command|command-(?:name|message|args)|(?:task|agent)-notification|ide_\w+)",
+        r"<(?:bash-(?:input|stdout|stderr)|system-reminder)",
+        r"\[Request interrupted",
+        r"Caveat: The messages below were generated",
+        # The text of a skill, which Claude Code sends as a message of its own.
+        r"Base directory for this skill: ",
+        r"(?:[A-Z]\w+ hook feedback|Operation stopped by hook):",
+        # What was typed to compact by hand, as 2.1.318 writes it before it compacts.
+        r"/compact(?:\s[^\n]*)?\s*\Z",
+        # The answer to `/context` where there is no terminal.
+        r"## Context Usage\s+\*\*Model:",
+    ),
+    # After a plan that the user approved to be carried out in a new context.
+    appended=(r"If you need specific details from before exiting plan mode\b",),
+    tags=(r"ide_\w+", "system-reminder"),
+)
+CODEX = Inserted(
+    summary_openings=("Another language model started to solve this problem and produced a summary",),
+    not_typed=(r"# AGENTS\.md instructions for ",),
+    tags=(
+        *("environment_context", "turn_aborted", "user_shell_command", "skill", "subagent_notification", "user_action"),
+        *("hook_prompt", "goal_context", "user_instructions", "INSTRUCTIONS"),
+    ),
+)
+PI_COMPACTED = "The conversation history before this point was compacted into the following summary:"
+PI_CAME_BACK = "The following is a summary of a branch that this conversation came back from:"
+# In place of a message that pi sends no more.
+PI_LEFT_OUT = "[pi left a message out of the context here.]"
+# Commands of pi. It runs them without a message; one that was sent before it was complete is a message of the log.
+_PI_COMMANDS = "changelog clear compact copy export fork hotkeys login model name new queue resume session theme tree"
+_PI_BEGINNINGS = "|".join(name[:end] for name in _PI_COMMANDS.split() for end in range(1, len(name)))
+_PI = Inserted(
+    summary_openings=(PI_COMPACTED, PI_CAME_BACK),
+    not_typed=(
+        r"Ran `[^`]{1,4000}`\n(?:```\n|\(no output\))",
+        re.escape(PI_LEFT_OUT),
+        rf"/(?:{_PI_BEGINNINGS})?\s*\Z",
+    ),
+)
+_INSERTED = (
+    CLAUDE_CODE,
+    CODEX,
+    _PI,
+    # Antigravity
+    Inserted(
+        not_typed=(r"The following is a <SYSTEM_MESSAGE> not actually sent by the user",),
+        tags=("USER_SETTINGS_CHANGE",),
+        typed_tags=("USER_REQUEST",),
+    ),
+    # Cline
+    Inserted(tags=("environment_details", "hook_context"), typed_tags=("user_input",)),
+    # Copilot CLI
+    Inserted(tags=("current_datetime", "system_reminder")),
+    # Cursor
+    Inserted(tags=("user_info",)),
+    # Gemini CLI
+    Inserted(tags=("session_context", "hook_context")),
+    # Kimi Code
+    Inserted(tags=("git-context", "system-reminder")),
+    # opencode
+    Inserted(not_typed=(r"Continue if you have next steps, or stop and ask for clarification if you",)),
+    # Qwen Code
+    Inserted(not_typed=(r"<qwen:user-prompt-submit-context>",), tags=("qwen:user-prompt-submit-context",)),
+    # What programs that run an agent without a user answer in the user's place: mini-swe-agent if a message has not
+    # exactly one command or no call, trae-agent if it has no call or nothing was changed, and OpenHands for a model
+    # without tool calls.
+    Inserted(
+        not_typed=(
+            r"Please always provide EXACTLY ONE action in triple backticks",
+            r"Please continue with the next step, or if the task is complete or you need clarification, use the ",
+            r"Tool call error:\s+<error>",
+            r"ERROR! Your Patch is empty\.",
+            r"EXECUTION RESULT of \[",
+        )
+    ),
+)
+
+
 class _Patterns(Struct, frozen=True, kw_only=True):
     summary_openings: tuple[str, ...]
     not_typed: re.Pattern[str]
@@ -50,16 +139,12 @@ class _Patterns(Struct, frozen=True, kw_only=True):
 
 @cache
 def _patterns() -> _Patterns:
-    # Imported for the first text: the readers of all agents are a tenth of a server's start.
-    from ullage.agents.table import AGENTS  # noqa: PLC0415
-
-    known = tuple(agent.inserted for agent in AGENTS)
-    not_typed = "|".join([*(pattern for one in known for pattern in one.not_typed), *_BY_HARNESS])
-    appended = "|".join(pattern for one in known for pattern in one.appended)
-    tags = "|".join(tag for one in known for tag in one.tags)
-    typed_tags = "|".join(tag for one in known for tag in one.typed_tags)
+    not_typed = "|".join(pattern for one in _INSERTED for pattern in one.not_typed)
+    appended = "|".join(pattern for one in _INSERTED for pattern in one.appended)
+    tags = "|".join(tag for one in _INSERTED for tag in one.tags)
+    typed_tags = "|".join(tag for one in _INSERTED for tag in one.typed_tags)
     return _Patterns(
-        summary_openings=tuple(opening for one in known for opening in one.summary_openings),
+        summary_openings=tuple(opening for one in _INSERTED for opening in one.summary_openings),
         not_typed=re.compile(rf"\s*(?:{not_typed})"),
         appended=re.compile(rf"\n\s*(?:{appended})(?s:.*)"),
         # After a word and a space, in the middle of a sentence, the user typed it.

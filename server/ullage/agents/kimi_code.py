@@ -20,7 +20,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Inserted, Sessions, common_facts, side_of
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, side_of
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Rule, Setup, Texts, number
 from ullage.agents.record_reader import RecordReader, usage_beside
@@ -430,5 +430,4 @@ AGENT = Agent(
     ),
     own_context=OWN_CONTEXT,
     own_settings=SETTINGS,
-    inserted=Inserted(tags=("git-context", "system-reminder")),
 )

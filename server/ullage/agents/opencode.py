@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import AcpAgent, Agent, Facts, Inserted, Sessions, common_facts
+from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts
 from ullage.agents.machine import Machine
 from ullage.agents.opencode_sessions import FORMAT, TABLES, given_title
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, inner, less_output, number, switch
@@ -198,7 +198,6 @@ AGENT = Agent(
     own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,
     # What it says in the user's place after its own compaction.
-    inserted=Inserted(not_typed=(r"Continue if you have next steps, or stop and ask for clarification if you",)),
     acp=AcpAgent(name="OpenCode", compact_command="compact", offers_command=False),
     wiring=WIRING,
 )

@@ -18,7 +18,6 @@ pi puts summaries, and commands that the user ran, into the user's messages. The
 its record has their parts.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -27,8 +26,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import AcpAgent, Agent, Facts, Inserted, Sessions, common_facts
-from ullage.agents.inserted import by_program
+from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts
+from ullage.agents.inserted import PI_CAME_BACK, PI_COMPACTED, PI_LEFT_OUT, by_program
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, before_end, inner, number, switch
 from ullage.agents.record_reader import RecordReader, usage_beside
@@ -52,26 +51,10 @@ from ullage.model.message import (
 
 NAME = "pi"
 
-_COMPACTED = "The conversation history before this point was compacted into the following summary:"
-_CAME_BACK = "The following is a summary of a branch that this conversation came back from:"
-# In place of a message that pi sends no more.
-_LEFT_OUT = "[pi left a message out of the context here.]"
-# Commands of pi. It runs them without a message; one that was sent before it was complete is a message of the log.
-_COMMANDS = "changelog clear compact copy export fork hotkeys login model name new queue resume session theme tree"
-_BEGINNINGS = "|".join(name[:end] for name in _COMMANDS.split() for end in range(1, len(name)))
-INSERTED = Inserted(
-    summary_openings=(_COMPACTED, _CAME_BACK),
-    not_typed=(
-        r"Ran `[^`]{1,4000}`\n(?:```\n|\(no output\))",
-        re.escape(_LEFT_OUT),
-        rf"/(?:{_BEGINNINGS})?\s*\Z",
-    ),
-)
-
 
 def _branch_text(summary: str) -> str:
     """Returns the text of the summary of a branch that the conversation left."""
-    return f"{_CAME_BACK}\n\n<summary>\n{summary}</summary>"
+    return f"{PI_CAME_BACK}\n\n<summary>\n{summary}</summary>"
 
 
 def _command_text(command: str, output: str, status: int, *, cancelled: bool) -> str:
@@ -87,7 +70,7 @@ _EDITS = {"compaction", "context_edit"}
 # How pi writes the summaries that have a role of their own.
 _SUMMARIES: dict[str, Callable[[str], str]] = {
     "branchSummary": _branch_text,
-    "compactionSummary": lambda summary: f"{_COMPACTED}\n\n<summary>\n{summary}\n</summary>",
+    "compactionSummary": lambda summary: f"{PI_COMPACTED}\n\n<summary>\n{summary}\n</summary>",
 }
 # The fields of a usage: new input, output, read from the cache, written to it.
 _COUNTS = ("input", "output", "cacheRead", "cacheWrite")
@@ -230,7 +213,7 @@ class PiReader(RecordReader):
             return
         replacement = edit.get("replacement")
         if replacement is None:
-            self._builder.exchange(target.message_id, Role.USER, [TextBlock(text=_LEFT_OUT)], timestamp)
+            self._builder.exchange(target.message_id, Role.USER, [TextBlock(text=PI_LEFT_OUT)], timestamp)
             return
         content = _read_content(as_object(replacement).get("content"))
         if target.call_id:
@@ -445,6 +428,5 @@ AGENT = Agent(
     own_settings=SETTINGS,
     acp=AcpAgent(compact_command="compact"),
     takes_focus=True,
-    inserted=INSERTED,
     wiring=WIRING,
 )

@@ -32,7 +32,6 @@ from ullage.agents.agent import (
     AcpAgent,
     Agent,
     Facts,
-    Inserted,
     Occupancy,
     Sessions,
     common_facts,
@@ -560,11 +559,6 @@ WIRING = Wiring(
     guide=GuideForm(characters=4_000, is_answer=True),
 )
 
-INSERTED = Inserted(
-    not_typed=(r"<qwen:user-prompt-submit-context>",),
-    tags=("qwen:user-prompt-submit-context",),
-)
-
 AGENT = Agent(
     name="Qwen Code",
     short="Qwen",
@@ -575,6 +569,5 @@ AGENT = Agent(
     own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,
     acp=ACP,
-    inserted=INSERTED,
     wiring=WIRING,
 )

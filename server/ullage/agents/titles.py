@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from itertools import islice
 
+from ullage.agents.inserted import is_typed, without_inserted
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 
 # Characters of a prompt in which its first lines are looked for.
@@ -35,9 +36,6 @@ def first_prompt(contents: Iterable[object]) -> str:
 
     A content is text, an object with a `text`, or a list of such objects. What programs insert is left out.
     """
-    # Imported on use: it imports the table of agents, whose folders import this module.
-    from ullage.agents.inserted import is_typed, without_inserted  # noqa: PLC0415
-
     command = ""
     for content in contents:
         parts = [as_text(part.get("text")) for part in as_objects(content)]

@@ -32,7 +32,6 @@ from ullage.agents.agent import (
     side_of,
 )
 from ullage.agents.claude_code.compaction import OWN_CONTEXT, SETTINGS
-from ullage.agents.claude_code.entries import INSERTED
 from ullage.agents.claude_code.reader import FORMAT, MARKS
 from ullage.agents.claude_code.session_writer import WRITER
 from ullage.agents.machine import Machine
@@ -257,6 +256,5 @@ AGENT = Agent(
     own_settings=SETTINGS,
     takes_focus=True,
     acp=ACP,
-    inserted=INSERTED,
     wiring=WIRING,
 )

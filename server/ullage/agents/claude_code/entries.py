@@ -15,7 +15,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.agents.agent import Inserted
 from ullage.formats.parsing import Line, as_count, as_timestamp, convert_passes, convert_usage, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
@@ -99,26 +98,6 @@ def entry_of(line: Line) -> Entry | None:
     )
 
 
-# What Claude Code inserts into the user's messages: reminders, its own commands and their output, an IDE's selection.
-INSERTED = Inserted(
-    summary_openings=("This session is being continued from a previous conversation",),
-    not_typed=(
-        r"<(?:local-command|command-(?:name|message|args)|(?:task|agent)-notification|ide_\w+)",
-        r"<(?:bash-(?:input|stdout|stderr)|system-reminder)",
-        r"\[Request interrupted",
-        r"Caveat: The messages below were generated",
-        # The text of a skill, which Claude Code sends as a message of its own.
-        r"Base directory for this skill: ",
-        r"(?:[A-Z]\w+ hook feedback|Operation stopped by hook):",
-        # What was typed to compact by hand, as 2.1.318 writes it before it compacts.
-        r"/compact(?:\s[^\n]*)?\s*\Z",
-        # The answer to `/context` where there is no terminal.
-        r"## Context Usage\s+\*\*Model:",
-    ),
-    # After a plan that the user approved to be carried out in a new context.
-    appended=(r"If you need specific details from before exiting plan mode\b",),
-    tags=(r"ide_\w+", "system-reminder"),
-)
 # What Claude Code lists before the first answer, and again in each session that has no record of the list: its model,
 # tools that it offers by name alone, its agents and its skills. Seen with 2.1.316.
 _NAMES = r"[A-Za-z]\w*(?:\n[A-Za-z]\w*)*"

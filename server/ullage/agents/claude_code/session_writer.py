@@ -14,8 +14,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.claude_code.entries import INSERTED, is_listed_again
-from ullage.agents.inserted import is_by_program
+from ullage.agents.claude_code.entries import is_listed_again
+from ullage.agents.inserted import CLAUDE_CODE, is_by_program
 from ullage.agents.machine import Machine
 from ullage.agents.new_session import (
     NewSession,
@@ -36,7 +36,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]")
 _LONGEST_NAME = 200
 # What marks a line of the user that the program wrote: a skill's text, a caveat.
 _BY_PROGRAM = Provided(format=FORMAT, fields={"isMeta": True})
-_NOT_TYPED = re.compile("|".join(INSERTED.not_typed))
+_NOT_TYPED = re.compile("|".join(CLAUDE_CODE.not_typed))
 
 
 class _Line(Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts
 from ullage.agents.codex import early_log, rollout
-from ullage.agents.codex.rollout import INSERTED, is_context, text_of
+from ullage.agents.codex.rollout import is_context, text_of
 from ullage.agents.codex.segments import companions, references
 from ullage.agents.codex.session_writer import WRITER
 from ullage.agents.machine import Machine
@@ -260,6 +260,5 @@ AGENT = Agent(
     own_settings=SETTINGS,
     writer=WRITER,
     acp=ACP,
-    inserted=INSERTED,
     wiring=WIRING,
 )

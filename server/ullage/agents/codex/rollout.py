@@ -29,8 +29,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import Inserted
 from ullage.agents.codex.segments import CopiedBeginning, records
+from ullage.agents.inserted import CODEX
 from ullage.agents.titles import first_prompt, is_lone_command
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
@@ -52,16 +52,7 @@ from ullage.model.usage import RateLimit, Usage
 
 NAME = "codex-rollout"
 
-_TAGS = (
-    *("environment_context", "turn_aborted", "user_shell_command", "skill", "subagent_notification", "user_action"),
-    *("hook_prompt", "goal_context", "user_instructions", "INSTRUCTIONS"),
-)
-INSERTED = Inserted(
-    summary_openings=("Another language model started to solve this problem and produced a summary",),
-    not_typed=(r"# AGENTS\.md instructions for ",),
-    tags=_TAGS,
-)
-_CONTEXT = re.compile(rf"\s*(?:<(?:{'|'.join(_TAGS)})\b|{'|'.join(INSERTED.not_typed)})")
+_CONTEXT = re.compile(rf"\s*(?:<(?:{'|'.join(CODEX.tags)})\b|{'|'.join(CODEX.not_typed)})")
 # What Codex puts before the conversation, again at every resume.
 _AGAIN = re.compile(r"\s*(?:<(?:environment_context|user_instructions)\b|# AGENTS\.md instructions)")
 
@@ -73,7 +64,7 @@ def is_added_again(text: str) -> bool:
 
 def is_context(text: str) -> bool:
     """Returns whether Codex itself wrote a message with the user's role, judged by how its text begins."""
-    return _CONTEXT.match(text) is not None or text.startswith(INSERTED.summary_openings)
+    return _CONTEXT.match(text) is not None or text.startswith(CODEX.summary_openings)
 
 
 # What is not part of the conversation. The names are those of Codex's own types (openai/codex, `codex-rs/protocol`).
