@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, Protocol, cast
 from unicodedata import normalize
 
@@ -144,9 +144,13 @@ def places(text: str, wanted: re.Pattern[str] | None = None) -> Iterator[Place]:
 
 def index_tokens(text: str) -> frozenset[str]:
     """Returns the tokens by which the index finds a text: its whole names, and the stems of all its words."""
-    found = [read_name(token) for token in set(_TOKEN.findall(fold(text)))]
-    wholes = {whole for name in found for whole in name.wholes}
-    return frozenset(wholes | {stem(part) for name in found for part in name.parts})
+    return frozenset(chain.from_iterable(map(_tokens_of, set(_TOKEN.findall(fold(text))))))
+
+
+@lru_cache(maxsize=_CACHED)
+def _tokens_of(token: str) -> tuple[str, ...]:
+    name = read_name(token)
+    return *name.wholes, *map(stem, name.parts)
 
 
 def fold(text: str) -> str:
