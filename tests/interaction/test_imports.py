@@ -27,7 +27,7 @@ from ullage.model.events import (
 )
 from ullage.model.message import CompactionBlock, Message, Role, TextBlock
 from ullage.service.archive.undo import history
-from ullage.service.sessions import import_transcript, missing_events
+from ullage.service.sessions import ImportOutcome, import_or_continue, import_transcript, missing_events
 from ullage.system.growing_files import read_transcript_file
 
 TALK = [
@@ -122,6 +122,35 @@ def test_a_fork_that_repeats_its_parent_is_a_conversation_of_its_own() -> None:
     assert missing_events(log("parent", 2), log("fork", 3)) is None
     assert missing_events(log("parent", 2), log("parent", 3)) == tuple(log("", 3)[3:])
     assert missing_events([*log("parent", 2), *log("resumed", 0)], log("resumed", 3)) == tuple(log("", 3)[3:])
+
+
+class CountedStore(MemoryStore):
+    """A store that counts the records of the logs that are read from it."""
+
+    decoded = 0
+
+    def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
+        records = super().read(session_id, start, stop)
+        self.decoded += len(records)
+        return records
+
+
+async def test_a_conversation_that_was_forked_often_is_imported_without_reading_its_other_forks() -> None:
+    def fork(number: int) -> ImportedTranscript:
+        said = (Message(id=f"m{place}", role=Role.USER, content=()) for place in range(50))
+        events = (MessageAppended(message=message) for message in said)
+        return ImportedTranscript(
+            format="f", events=(ConversationImported(format="f", origin_id=f"fork {number}"), *events)
+        )
+
+    store = CountedStore()
+    workspace = build_test_client(store=store).workspace
+    outcomes = {(await import_or_continue(workspace, fork(number), "/w")).outcome for number in range(20)}
+    assert outcomes == {ImportOutcome.NEW, ImportOutcome.DIVERGED}
+    read = store.decoded
+    again = await import_or_continue(workspace, fork(3), "/w")
+    assert (again.outcome, len(store.list())) == (ImportOutcome.UNCHANGED, 20)
+    assert read == 0 < store.decoded < 60
 
 
 @pytest.mark.parametrize("order", [("base.jsonl", "segment.jsonl"), ("segment.jsonl", "base.jsonl")])

@@ -111,6 +111,12 @@ class MemoryStore:
         edits = ContextEdited | EditReverted
         return tuple(record for record in self._all_records(session_id) if isinstance(record.event, edits))
 
+    def read_imports(self, session_id: str) -> tuple[Record, ...]:
+        self._require(session_id)
+        return tuple(
+            record for record in self._all_records(session_id) if isinstance(record.event, ConversationImported)
+        )
+
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
         log = self._require(session_id)
         if position not in range(len(self._all_records(session_id))):

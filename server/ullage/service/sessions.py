@@ -452,19 +452,24 @@ async def import_or_continue(
     edits that the agent has made and no others, so a copy that was edited or continued here stays the user's, and
     another session is made. If `held_back`, nothing is published before `Conversation.publish`.
     """
-    known = _sessions_of(workspace.ports.store, transcript.events)
-    for session_id in known:
-        more = missing_from(workspace.ports.store, session_id, 0, transcript.events)
-        if more is not None and (not path or _is_unchanged(workspace.open(session_id), transcript.events)):
+    store, events = workspace.ports.store, transcript.events
+    alike = _sessions_with_first(store, events)
+    for session_id in alike:
+        # A conversation that was forked a hundred times has a hundred sessions that begin alike: most are not read.
+        imports = [record.event for record in store.read_imports(session_id)]
+        if _are_apart(imports, events) or not _begins_alike(store, session_id, events):
+            continue
+        more = missing_from(store, session_id, 0, events)
+        if more is not None and (not path or _is_unchanged(workspace.open(session_id), events)):
             conversation = workspace.open(session_id)
             if held_back:
                 conversation.hold_back()
             return await continue_import(conversation, more, transcript.model, path)
+    diverged_from = next((session_id for session_id in alike if _begins_alike(store, session_id, events)), None)
     conversation = await import_transcript(workspace, transcript, cwd, path, held_back=held_back)
+    outcome = ImportOutcome.NEW if diverged_from is None else ImportOutcome.DIVERGED
     added = conversation.transcript.messages
-    if not known:
-        return Imported(conversation=conversation, outcome=ImportOutcome.NEW, added=added)
-    return Imported(conversation=conversation, outcome=ImportOutcome.DIVERGED, added=added, diverged_from=known[0])
+    return Imported(conversation=conversation, outcome=outcome, added=added, diverged_from=diverged_from)
 
 
 async def import_transcript(
@@ -573,8 +578,7 @@ def missing_events(stored: Sequence[Event], read: Sequence[Event]) -> tuple[Even
     messages that both have. Returns None if the messages of one are not the first messages of the other, or if their
     program gave the conversations different ids or parents (one is a fork or a part of the other). Edits made in the
     session do not matter, because they change no message."""
-    origins, other_origins = _origins(stored), _origins(read)
-    if origins and other_origins and not origins & other_origins:
+    if _are_apart(stored, read):
         return None
     known, found = list(_messages(stored)), list(_messages(read))
     shared = min(len(known), len(found))
@@ -654,15 +658,16 @@ async def _counted_in(conversation: Conversation, more: Sequence[Event], model: 
     return await counted(conversation.projection, more)
 
 
-def _sessions_of(store: SessionStore, events: Sequence[Event]) -> list[str]:
-    """Returns the sessions that begin with the first four messages of these events, last created first."""
-    first = list(islice(_messages(events), _RECOGNIZED_BY))
-    found: list[str] = []
-    for session_id in store.sessions_with(first[0].id) if first else ():
-        stored = _messages([record.event for record in store.read_messages(session_id, 0, _RECOGNIZED_BY)])
-        if all(one == other for one, other in zip(stored, first, strict=False)):
-            found.append(session_id)
-    return found
+def _sessions_with_first(store: SessionStore, events: Sequence[Event]) -> Sequence[str]:
+    """Returns the sessions that have the first message of these events, last created first."""
+    first = next(_messages(events), None)
+    return store.sessions_with(first.id) if first else ()
+
+
+def _begins_alike(store: SessionStore, session_id: str, events: Sequence[Event]) -> bool:
+    """Returns whether a session begins with the first four messages of these events."""
+    stored = _messages([record.event for record in store.read_messages(session_id, 0, _RECOGNIZED_BY)])
+    return all(one == other for one, other in zip(stored, islice(_messages(events), _RECOGNIZED_BY), strict=False))
 
 
 def _is_unchanged(conversation: Conversation, read: Sequence[Event]) -> bool:
@@ -688,6 +693,12 @@ def _kept_at(path: str, events: Sequence[Event]) -> tuple[Event, ...]:
 
 def _messages(events: Sequence[Event]) -> Iterator[Message]:
     return (event.message for event in events if isinstance(event, MessageAppended))
+
+
+def _are_apart(stored: Sequence[Event], read: Sequence[Event]) -> bool:
+    """Returns whether the conversations of which these are events got different ids or parents from their program."""
+    origins, other_origins = _origins(stored), _origins(read)
+    return bool(origins and other_origins and not origins & other_origins)
 
 
 def _origins(events: Sequence[Event]) -> set[tuple[str, str]]:

@@ -27,6 +27,7 @@ from ullage.store.tables.session_table import (
     find_index,
     find_tail,
     read_edits,
+    read_imports,
     read_messages,
     read_records,
     unpacked,
@@ -152,6 +153,11 @@ class TableStore(ABC):
         with self.reading() as connection:
             session_table.require_session(connection, session_id)
             return read_edits(connection, session_id)
+
+    def read_imports(self, session_id: str) -> tuple[Record, ...]:
+        with self.reading() as connection:
+            session_table.require_session(connection, session_id)
+            return read_imports(connection, session_id)
 
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
         with self._writing(session_id) as connection:

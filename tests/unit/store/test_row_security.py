@@ -104,7 +104,7 @@ def ids(store: PostgresStore) -> Sequence[str]:
 def test_no_other_user_reads_or_finds_a_session(anna: PostgresStore, boris: PostgresStore) -> None:
     assert ids(anna) == ["a"]
     assert ids(boris) == []
-    for read in (boris.open, boris.read, boris.info, boris.read_edits, boris.read_apart):
+    for read in (boris.open, boris.read, boris.info, boris.read_edits, boris.read_imports, boris.read_apart):
         with pytest.raises(SessionNotFound):
             read("a")
     assert [hit.session_id for hit in anna.search("walnut")] == ["a"]

@@ -9,7 +9,7 @@ import pytest
 
 from support.logs import conversation, events, fork, message, records
 from ullage.model.errors import ConcurrentAppend, Conflict, InvalidRequest, SessionNotFound
-from ullage.model.events import ContextEdited, EditReverted, ModelChanged, ShortenEdit
+from ullage.model.events import ContextEdited, ConversationImported, EditReverted, ModelChanged, ShortenEdit
 from ullage.service.ports.agent_files import Source
 from ullage.service.ports.store import SessionStore
 from ullage.store.originals.sqlite_originals import Blocks, SqliteOriginals
@@ -175,6 +175,18 @@ def test_edits_and_their_reverts_are_read_alone_across_a_fork(store: SessionStor
     assert store.read_edits("fork") == parent[2:3] + branch[1:2]
     with pytest.raises(SessionNotFound):
         store.read_edits("nobody")
+
+
+def test_what_says_from_where_a_session_was_imported_is_read_alone_across_a_fork(store: SessionStore) -> None:
+    first, second = (ConversationImported(format="f", origin_id=origin) for origin in ("one", "resumed"))
+    parent = conversation("one") + records(first, message("m1"), start=2)
+    branch = fork("parent", 3, message("f0"), second)
+    store.create("parent", parent)
+    store.create("fork", branch)
+    assert store.read_imports("parent") == parent[2:3]
+    assert store.read_imports("fork") == parent[2:3] + branch[2:]
+    with pytest.raises(SessionNotFound):
+        store.read_imports("nobody")
 
 
 # Removing conversations from the archive frees their room, and takes nothing that another one needs

@@ -172,6 +172,11 @@ class SessionStore(Protocol):
         """Returns the records that make, undo or redo an edit, inherited ones included, oldest first."""
         ...
 
+    def read_imports(self, session_id: str) -> tuple[Record, ...]:
+        """Returns the records of imports (`ConversationImported`), inherited ones included, oldest first. No other
+        record is decoded."""
+        ...
+
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
         """Saves a snapshot of the log up to and including `position`. A newer snapshot replaces an older one; an
         older one is ignored. Raises `InvalidRequest` if the session has no such position."""

@@ -425,6 +425,7 @@ class OfflineStore:
     find_index = _asks(TableStore.find_index)
     read_messages = _asks(TableStore.read_messages)
     read_edits = _asks(TableStore.read_edits)
+    read_imports = _asks(TableStore.read_imports)
     info = _asks(TableStore.info)
     list = _asks(TableStore.list)
     find_ids = _asks(TableStore.find_ids)

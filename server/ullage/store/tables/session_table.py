@@ -207,6 +207,16 @@ def read_edits(connection: Connection, session_id: str) -> tuple[Record, ...]:
     )
 
 
+def read_imports(connection: Connection, session_id: str) -> tuple[Record, ...]:
+    """Returns the records that say from where a session was imported, inherited ones included, oldest first."""
+    return _read_by_index(
+        connection,
+        session_id,
+        f"WHERE session_id = ? AND position < ? AND event = '{event_name(ConversationImported)}' ORDER BY position",
+        (),
+    )
+
+
 def find_tail(connection: Connection, session_id: str, stop: int = NO_END) -> Tail:
     """Returns the last record before `stop`, also an inherited one, or `Tail()` if there is none."""
     for span in lineage(connection, session_id, stop):
