@@ -61,6 +61,8 @@ T['a row says how long its prompt is kept, and what the next one costs then'] = 
     'warm 10 min'
   )
   eq(said({ ['until'] = soon, source = 'seen' }), 'warm 10 min')
+  local running = read({ cache = 'none', nearness = 'compacting', calls_left = { 0, 1 } })
+  eq(rows.brief(running):match('compacting.*'), 'compacting…')
   eq(said({ ['until'] = past, source = 'promised', cold = 1.9 }), 'cold: $1.90')
   -- A provider that promises nothing may still have it.
   for _, cache in ipairs({ { ['until'] = past, source = 'seen', cold = 1.9 }, { cold = 1.9 }, 'warm' }) do

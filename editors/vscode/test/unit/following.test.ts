@@ -62,6 +62,7 @@ describe('following', () => {
     expect(text({ cache: null, idle: { at: NOW + 3_600_000, setting: 's' } })).toBe('◔ CC ~46% · compacts at 84%');
     expect(text({ cache: null, idle: { at: NOW + 300_000, setting: 's' } })).toMatch(/^◔ CC ~46% · idle: compacts at \d\d:\d\d$/);
     expect(text({ cache, live: false })).not.toContain('warm');
+    expect(text({ cache: null, nearness: 'compacting' })).toBe('◔ CC ~46% · compacting…');
   });
 
   test('the hover has the sums of the next prompt, why the last one was read again, and the setting that stops a compaction', () => {

@@ -32,7 +32,7 @@ M.UNFOLLOWED = 'not followed'
 ---@field cache? { until: integer, source: string, tokens: integer, warm?: number, cold?: number } the last prompt's
 ---@field moment? { at: integer, work: string, tokens: integer, cost?: number } now is a good one for a new session
 ---@field rate_limits { name: string, percent: integer, until?: integer }[] of the user's subscription
----@field nearness 'far'|'near'|'imminent' how near the agent's compaction is; `far` if that is not known
+---@field nearness 'far'|'near'|'imminent'|'compacting' how near the agent's compaction is; `far` if not known
 ---@field updated_at integer Unix milliseconds
 ---@field process_id? integer
 ---@field warnings string[] what the user should know, a sentence each
@@ -83,7 +83,7 @@ local function checked(given)
   row.warnings = only(given.warnings, function(warning) return type(warning) == 'string' end)
   row.live, row.updated_at, row.takes_focus = row.live or false, row.updated_at or 0, row.takes_focus or false
   row.unfollowed = false
-  row.nearness = (given.nearness == 'near' or given.nearness == 'imminent') and given.nearness or 'far'
+  row.nearness = vim.list_contains({ 'near', 'imminent', 'compacting' }, given.nearness) and given.nearness or 'far'
   -- A file that an older version writes has no short names.
   row.agent_short = row.agent_short ~= '' and row.agent_short or row.agent ~= '' and row.agent or '?'
   row.window = row.window ~= 0 and row.window or nil
@@ -125,9 +125,10 @@ function M.figure(row)
   return about .. (percent and ('%d %%'):format(percent) or words.short(row.used))
 end
 
----Returns `6+ calls left`, or nil if that is not known.
+---Returns `6+ calls left`, `compacting…`, or nil if that is not known.
 ---@param row ullage.Followed
 function M.distance(row)
+  if row.nearness == 'compacting' then return 'compacting…' end
   local range = row.calls_left
   return range and words.calls_left(range[1], range[2], row.compacts_at ~= nil) or nil
 end
