@@ -161,6 +161,9 @@ local function warm_and_cost(row)
   return cold and cold >= 0.005 and ('%s%s%s'):format(text, text == 'cold' and ': ' or ', then ', dollars(cold)) or text
 end
 
+-- US dollars that no user does anything about.
+local LITTLE = 0.05
+
 ---Returns until when the last prompt is kept and what the next one costs.
 local function next_prompt(cache)
   local is_warm, promised = now() < cache['until'], cache.source == 'promised'
@@ -168,8 +171,10 @@ local function next_prompt(cache)
     or promised and 'cold'
     or 'perhaps cold'
   if not (cache.warm and cache.cold) then return ('%s: %s tokens'):format(kept, words.short(cache.tokens or 0)) end
-  local costs = is_warm and { cache.warm, 'then', cache.cold } or { cache.cold, 'in place of', cache.warm }
-  return ('%s; the next prompt costs %s, %s %s'):format(kept, dollars(costs[1]), costs[2], dollars(costs[3]))
+  if cache.cold < LITTLE then return kept end
+  local warm, cold = dollars(cache.warm), dollars(cache.cold)
+  local costs = is_warm and '%s until then, %s after it' or '%s (%s while it is warm)'
+  return ('%s; the next prompt costs ' .. costs):format(kept, is_warm and warm or cold, is_warm and cold or warm)
 end
 
 ---Returns what a new session costs beside this one, and which piece of work has ended.
