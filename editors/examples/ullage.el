@@ -39,8 +39,9 @@ A refusal is an error with the server's text."
          (row (or own (car ullage--rows))))
     (setq ullage-mode-line
           (if (null row) ""
-            (propertize (format " %s %s" (plist-get row :agentShort)
-                                (ullage--figure (plist-get row :used) (plist-get row :window) (plist-get row :percent)))
+            (propertize (format " %s %s%s" (plist-get row :agentShort)
+                                (ullage--figure (plist-get row :used) (plist-get row :window) (plist-get row :percent))
+                                (if (equal (plist-get row :nearness) "compacting") ", compacting…" ""))
                         'help-echo (plist-get row :title)
                         'face (pcase (plist-get row :nearness)
                                 ("imminent" 'error) ("near" 'warning) (_ 'default)))))

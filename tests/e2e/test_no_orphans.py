@@ -63,13 +63,17 @@ class Left:
         return marked and state.split()[0] != "Z" and command != b"cat\0"
 
 
+def surroundings(folder: Path, mark: str) -> dict[str, str]:
+    home = {"HOME": str(folder), "XDG_DATA_HOME": str(folder / "data"), "ANTHROPIC_API_KEY": "none"}
+    return {**os.environ, **home, "ULLAGE_TEST_MARK": mark}
+
+
 @contextmanager
 def started(folder: Path, name: str, *, shares: bool = False) -> Generator[Left]:
     door, command = SERVERS[name]
     mark = uuid4().hex
-    home = {"HOME": str(folder), "XDG_DATA_HOME": str(folder / "data"), "ANTHROPIC_API_KEY": "none"}
     line = [_PYTHON, str(_EDITOR), door, str(int(shares)), *command]
-    environment = {**os.environ, **home, "ULLAGE_TEST_MARK": mark}
+    environment = surroundings(folder, mark)
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as editor:
         assert editor.stdout is not None
         left = Left(editor, int(editor.stdout.readline()), mark)
@@ -122,3 +126,21 @@ def test_no_process_is_left_of_a_server_that_is_killed(tmp_path: Path, name: str
     with started(tmp_path, name) as left:
         os.kill(left.server, signal.SIGKILL)
         wait_until(lambda: not left.processes())
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_no_agent_is_left_of_a_server_that_is_killed_as_soon_as_it_has_a_child(tmp_path: Path, number: int) -> None:
+    mark, deaf = uuid4().hex, [_PYTHON, "-c", "import threading; threading.Event().wait()"]
+    command = [*_PROGRAM, "acp", "--", *deaf]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=surroundings(tmp_path, mark)) as server:
+        children = Path(f"/proc/{server.pid}/task/{server.pid}/children")
+        # Without a pause: what is to be met takes milliseconds.
+        while server.poll() is None and not children.read_bytes():
+            pass
+        server.kill()
+    left = Left(server, server.pid, mark)
+    try:
+        wait_until(lambda: not left.processes())
+    finally:
+        for process in left.processes():
+            os.kill(process, signal.SIGKILL)

@@ -1,9 +1,11 @@
 """`ullage watch` as a real process: what agents write appears, once, whatever becomes of the watchers."""
 
+import json
 import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from support.claude_log import ClaudeLog
 from support.command_line import ullage
 from support.log_trees import to_bytes
 from support.panes import wait_until
@@ -69,6 +72,28 @@ def test_a_watcher_ends_with_its_reader_though_nothing_changes(
             watcher.wait(PATIENCE)
         finally:
             watcher.kill()
+
+
+def test_a_compaction_is_printed_when_a_hook_says_that_it_begins_and_when_the_agent_writes_that_it_has_ended(
+    tmp_path: Path,
+) -> None:
+    path, rows = log_in(tmp_path), Queue[dict[str, Any]]()
+    log = ClaudeLog(session=path.stem)
+    log.now = time.time_ns() // 1_000_000 - 180_000
+    path.write_bytes(log.ask("Why?").answer(9_000).data)
+    watcher = Watcher(tmp_path, rows)
+    try:
+        assert wait_for(rows, 2)["nearness"] == "far"
+        told = {"hook_event_name": "PreCompact", "session_id": path.stem, "transcript_path": str(path)}
+        ullage("hook", "claude-code", "--store", tmp_path / "store.db", stdin=json.dumps(told).encode())
+        while rows.get(timeout=PATIENCE)["nearness"] != "compacting":
+            pass
+        log.now += 180_000
+        path.write_bytes(log.compact(9_000).data)
+        while rows.get(timeout=PATIENCE)["nearness"] != "far":
+            pass
+    finally:
+        watcher.kill()
 
 
 def test_watchers_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:

@@ -54,10 +54,10 @@ async def test_a_fork_takes_the_place_of_the_conversation_that_no_longer_continu
     # Both continue.
     assert rows.shown() == {FIRST: (), FORK: ()}
     running = {("Claude Code", FORK): 7}
-    rows.tell(rows.live.know(running, BEGAN + 2 * QUIET))
+    rows.tell(rows.live.know(running, {}, BEGAN + 2 * QUIET))
     assert (rows.told, rows.shown()) == ([(FORK, (FIRST,))], {FORK: (FIRST,)})
     # It is gone on with, too.
-    rows.tell(rows.live.know({**running, ("Claude Code", FIRST): 8}, BEGAN + 2 * QUIET))
+    rows.tell(rows.live.know({**running, ("Claude Code", FIRST): 8}, {}, BEGAN + 2 * QUIET))
     assert sorted(rows.told) == [(FIRST, ()), (FORK, ())]
 
 

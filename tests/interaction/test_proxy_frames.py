@@ -27,6 +27,9 @@ _NO_MESSAGES = (
     '\ufeff{"jsonrpc":"2.0","method":"x"}\n',
     "\x1b[33m(node:1) Warning\x1b[0m\n",
     "null\n",
+    "\n",
+    "[]\n",
+    '["ready", 1]\n',
     "42\n",
     '"started"\n',
 )
@@ -48,17 +51,18 @@ async def test_nothing_that_either_side_says_is_changed_or_lost(tmp_path: Path, 
 
 
 def is_json(frame: bytes) -> bool:
-    """Whether an agent's line may reach a client: it begins as an object or an array, and is JSON; or it is empty. An
-    object has a field of a message."""
-    if not frame.strip():
-        return True
+    """Whether an agent's line may reach a client: it is an object that has a field of a message, or an array of
+    objects, as version 2 of the protocol has it."""
     try:
         msgspec.json.decode(frame, type=msgspec.Raw)
     except ValueError:
         return False
     except RecursionError:
         return True
-    return frame.strip()[:1] == b"[" or (frame.strip()[:1] == b"{" and not _is_other_object(frame))
+    if frame.strip()[:1] == b"[":
+        batch = json.loads(frame.decode(errors="replace"))
+        return bool(batch) and all(isinstance(one, dict) for one in batch)
+    return frame.strip()[:1] == b"{" and not _is_other_object(frame)
 
 
 def _is_other_object(frame: bytes) -> bool:

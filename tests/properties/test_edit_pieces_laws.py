@@ -1,10 +1,12 @@
 """What is taken for the same edit of two texts."""
 
 import json
+from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ullage.wire import plan
 from ullage.wire.json_files import add
 from ullage.wire.plan import Added, McpServer, edit_pieces
 
@@ -28,3 +30,10 @@ def test_a_server_that_is_added_is_the_same_edit_whatever_else_the_settings_say(
     assert pieces[0] == pieces[1]
     ((old, new),) = pieces[0]
     assert (old, "mcpServers" in new) == ("", True)
+
+
+@given(st.text("ab\n", max_size=40), st.text("ab\n", max_size=40), st.text("ab\n", max_size=40))
+def test_an_edit_of_a_long_text_is_that_of_a_short_one(same: str, one: str, other: str) -> None:
+    whole = edit_pieces(same + one + same, same + other + same)
+    with patch.object(plan, "_STEP", 3):
+        assert edit_pieces(same + one + same, same + other + same) == whole

@@ -54,6 +54,7 @@ def follower_ports(folder: Path, find: FindChanged, **others: Any) -> AgentPorts
         find=find,
         lease=FileLease(folder / "lease"),
         processes=dict,
+        compactions=dict,
         live=live,
         told=_no_window,
         read=SqliteReadFiles(store),

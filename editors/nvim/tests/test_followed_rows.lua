@@ -61,6 +61,8 @@ T['a row says how long its prompt is kept, and what the next one costs then'] = 
     'warm 10 min'
   )
   eq(said({ ['until'] = soon, source = 'seen' }), 'warm 10 min')
+  local running = read({ cache = 'none', nearness = 'compacting', calls_left = { 0, 1 } })
+  eq(rows.brief(running):match('compacting.*'), 'compacting…')
   eq(said({ ['until'] = past, source = 'promised', cold = 1.9 }), 'cold: $1.90')
   -- A provider that promises nothing may still have it.
   for _, cache in ipairs({ { ['until'] = past, source = 'seen', cold = 1.9 }, { cold = 1.9 }, 'warm' }) do
@@ -89,7 +91,7 @@ T['the clock of a conversation has the words of the terminal'] = function()
     ('Idle: Claude Code compacts by itself at %s because it idles ("idleCompaction": false in its settings stops that)'):format(
       time(known.idle.at)
     ),
-    ('Cache: warm until %s; the next prompt costs $0.21, then $1.90'):format(time(until_)),
+    ('Cache: warm until %s; the next prompt costs $0.21 until then, $1.90 after it'):format(time(until_)),
     'Limits: 5h 42%, 7d 80% of what your subscription allows',
     'Good moment: a new session begins with 14K in place of 310K; the next prompt costs $0.05 there, $0.21 here, in 9 min '
       .. '$1.90: “fix: rates” is committed and nothing is open',
@@ -97,7 +99,7 @@ T['the clock of a conversation has the words of the terminal'] = function()
   local cold = { ['until'] = at(-60), source = 'seen', tokens = 310000, warm = 0.21, cold = 1.9 }
   known = read({ used = 310000, cache = cold, moment = { at = 0, work = 'w', tokens = 14000 } })
   eq(rows.clock(known), {
-    'Cache: perhaps cold; the next prompt costs $1.90, in place of $0.21',
+    'Cache: perhaps cold; the next prompt costs $1.90 ($0.21 while it is warm)',
     'Good moment: a new session begins with 14K in place of 310K: “w” is committed and nothing is open',
   })
   eq(

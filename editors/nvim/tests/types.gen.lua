@@ -676,8 +676,8 @@
 ---@field summaryPrompt? string Further instructions for summaries of this model's conversations.
 ---@field context? table<string, any> Context settings of this model's conversations that differ, for example its strategies.
 
---- How near the compaction of a context is, or the end of the window where nothing compacts it. `imminent`: so few calls are left that a user who wants to act must act now; `near`: it is worth a look; `far`: neither.
----@alias ullage.Nearness "far"|"near"|"imminent"
+--- How near the compaction of a context is, or the end of the window where nothing compacts it. `imminent`: so few calls are left that a user who wants to act must act now; `near`: it is worth a look; `far`: neither; `compacting`: its agent has said that it compacts it, and has written nothing since.
+---@alias ullage.Nearness "far"|"near"|"imminent"|"compacting"
 
 --- Starts a session. All fields are optional. `system` is a text or content blocks, `tools` are those of the model's API, both are kept as given.
 ---@class (exact) ullage.NewSessionParams

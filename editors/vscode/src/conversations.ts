@@ -126,8 +126,9 @@ function alone(row: FollowedConversation, now: number): string {
   return [`${circle}${asLabel(row.agentShort)} ${shareOf(row)}`, ...more].filter(Boolean).join(' · ');
 }
 
-/** Returns where a conversation is compacted, as a share of its window; empty if that is not known. */
-export function placeOf({ compactsAt, window }: FollowedConversation): string {
+/** Returns where a conversation is compacted, as a share of its window, or that it is now; empty if that is not known. */
+export function placeOf({ compactsAt, window, nearness }: FollowedConversation): string {
+  if (nearness === 'compacting') return l10n.t('compacting…');
   return compactsAt !== null && window !== null ? l10n.t('compacts at {0}', inPercent(compactsAt, window)) : '';
 }
 
@@ -148,7 +149,8 @@ function labelOf(row: FollowedConversation): string {
   return l10n.t('{0}: {1} of {2} tokens, {3}', agent, full(used), full(window), compactsOf(row));
 }
 
-function compactsOf({ compactsAt, window }: FollowedConversation): string {
+function compactsOf({ compactsAt, window, nearness }: FollowedConversation): string {
+  if (nearness === 'compacting') return l10n.t('compacting…');
   if (compactsAt === null) return l10n.t('compacts at {0}', UNKNOWN);
   return window === null ? l10n.t('compacts at {0}', short(compactsAt)) : l10n.t('compacts at {0} ({1})', short(compactsAt), inPercent(compactsAt, window));
 }
@@ -319,10 +321,10 @@ function foundItem({ path, run, agent, title, updatedAt }: FoundTranscript, now:
   return item;
 }
 
-/** The colours of a fill: far from a compaction, near it, and with the next calls. */
+/** The colours of a fill: far from a compaction, near it, with the next calls, and while it runs. */
 const INKS = {
-  light: { far: '#616161', near: '#9a6700', imminent: '#c72e2e' },
-  dark: { far: '#c5c5c5', near: '#d7a51c', imminent: '#f48771' },
+  light: { far: '#616161', near: '#9a6700', imminent: '#c72e2e', compacting: '#616161' },
+  dark: { far: '#c5c5c5', near: '#d7a51c', imminent: '#f48771', compacting: '#c5c5c5' },
 } as const;
 
 /** Draws how full a context is: a circle that is filled clockwise, empty if that is not known. */

@@ -255,13 +255,13 @@ export class Warnings implements vscode.Disposable {
 
   /** Says once that now is a good moment to go on in a new session. */
   async #tellMoment(row: FollowedConversation & Pick<Clock, 'moment'>): Promise<void> {
-    const { moment, sessionId, live, used } = row;
+    const { moment, sessionId, live, used, cache } = row;
     // eslint-disable-next-line texts/untranslated -- a key
     const key = `${sessionId} moment ${moment?.at ?? 0}`;
     const known = this.#memory.get<string[]>(SHOWN, []);
     if (!moment || !live || used === null || this.#isQuiet() || known.includes(key)) return;
     void this.#memory.update(SHOWN, [...known, key].slice(-REMEMBERED));
-    const chosen = await vscode.window.showInformationMessage(asMessage(`${row.agent}: ${goodMoment(moment, used)}.`), CONTINUE, l10n.t('Let it'));
+    const chosen = await vscode.window.showInformationMessage(asMessage(`${row.agent}: ${goodMoment(moment, used, cache, Date.now())}.`), CONTINUE, l10n.t('Let it'));
     if (chosen === CONTINUE) await vscode.commands.executeCommand('ullage.continueSession', sessionId);
   }
 

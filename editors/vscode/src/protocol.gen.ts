@@ -1152,9 +1152,10 @@ export interface ModelSettings {
 
 /**
  * How near the compaction of a context is, or the end of the window where nothing compacts it. `imminent`: so few calls
- * are left that a user who wants to act must act now; `near`: it is worth a look; `far`: neither.
+ * are left that a user who wants to act must act now; `near`: it is worth a look; `far`: neither; `compacting`: its
+ * agent has said that it compacts it, and has written nothing since.
  */
-export type Nearness = "far" | "near" | "imminent";
+export type Nearness = "far" | "near" | "imminent" | "compacting";
 
 /**
  * Starts a session. All fields are optional. `system` is a text or content blocks, `tools` are those of the model's

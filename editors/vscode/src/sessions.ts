@@ -36,7 +36,7 @@ export interface UsageState {
   readonly at: number;
 }
 
-const LEVELS = { far: 'normal', near: 'warning', imminent: 'critical' } as const;
+const LEVELS = { far: 'normal', near: 'warning', imminent: 'critical', compacting: 'normal' } as const;
 
 /**
  * Returns a session's figures with those of its row, if its conversation is followed: the row comes with every change of the

@@ -122,6 +122,9 @@ export function warm(cache: PromptCache | null, now: number): string {
   return cache.source === 'promised' ? l10n.t('cold') : '';
 }
 
+/** US dollars and tokens that no user does anything about. */
+const [LITTLE, FEW_TOKENS] = [0.05, 1_000];
+
 /** Returns until when the last prompt is kept, and what the next one costs until then and after it. */
 export function nextPrompt({ until, source, tokens, warm: cheap, cold }: PromptCache, now: number): string {
   const isPromised = source === 'promised';
@@ -129,10 +132,11 @@ export function nextPrompt({ until, source, tokens, warm: cheap, cold }: PromptC
   const kept = isWarm
     ? isPromised ? l10n.t('warm until {0}', timeOfDay(until)) : l10n.t('warm at least until {0}', timeOfDay(until))
     : isPromised ? l10n.t('cold') : l10n.t('perhaps cold');
+  if (cold !== null && cold < LITTLE) return kept;
   if (cheap === null || cold === null) return l10n.t({ message: '{0}: {1} tokens', args: [kept, short(tokens)], comment: ['How long a prompt is kept, and how large it is: warm until 14:32: 45K tokens.'] });
   return isWarm
-    ? l10n.t('{0}; the next prompt costs {1}, then {2}', kept, dollars(cheap), dollars(cold))
-    : l10n.t('{0}; the next prompt costs {1} (warm: {2})', kept, dollars(cold), dollars(cheap));
+    ? l10n.t('{0}; the next prompt costs {1} until then, {2} after it', kept, dollars(cheap), dollars(cold))
+    : l10n.t('{0}; the next prompt costs {1} ({2} while it is warm)', kept, dollars(cold), dollars(cheap));
 }
 
 const MISSES: Readonly<Record<CacheMiss['cause'], string>> = {
@@ -146,9 +150,14 @@ const MISSES: Readonly<Record<CacheMiss['cause'], string>> = {
 /** What is known of the clock of a conversation. A row that an earlier version of the server has written lacks the last two. */
 export type Clock = Pick<FollowedConversation, 'idle' | 'cache'> & Partial<Pick<FollowedConversation, 'moment' | 'rateLimits'>>;
 
-/** Returns the words for a good moment. `used` are the tokens of the conversation as it is. */
-export function goodMoment({ work, tokens }: GoodMoment, used: number): string {
-  return l10n.t('a good moment for a new session, which begins with {1} in place of {2}: “{0}” is committed and nothing is open', oneLine(work), short(tokens), short(used));
+/** Returns what a new session costs beside one of `used` tokens, and which work has ended. */
+export function goodMoment({ work, tokens, cost }: GoodMoment, used: number, cache: PromptCache | null, now: number): string {
+  const begins = l10n.t('good moment: a new session begins with {0} in place of {1}', short(tokens), short(used));
+  const left = (cache?.until ?? 0) - now;
+  const here = left > 0 ? cache?.warm : cache?.cold;
+  const there = cost == null || here == null ? '' : l10n.t('; the next prompt costs {0} there, {1} here', dollars(cost), dollars(here));
+  const then = there && left > 0 && cache?.cold != null ? l10n.t(', in {0} min {1}', Math.max(1, Math.floor(left / 60_000)), dollars(cache.cold)) : '';
+  return `${begins}${there}${then}${l10n.t(': “{0}” is committed and nothing is open', oneLine(work))}`;
 }
 
 /** Returns how much is used of the limits whose times have not ended: `limits: 5h 42%, 7d 80%`. */
@@ -161,10 +170,10 @@ function limitsLine(limits: readonly RateLimit[], now: number): readonly string[
 export function clockLines({ idle, cache, moment, rateLimits = [] }: Clock, used: number | null, now: number): readonly string[] {
   const { miss = null } = cache ?? {};
   return [
-    ...(moment && used !== null ? [goodMoment(moment, used)] : []),
+    ...(moment && used !== null ? [goodMoment(moment, used, cache, now)] : []),
     ...(idle && idle.at > now ? [idles(idle)] : []),
     ...(cache ? [nextPrompt(cache, now)] : []),
-    ...(miss ? [l10n.t({ message: '{0} tokens had to be read again {1}', args: [short(miss.tokens), MISSES[miss.cause]], comment: ['What was not in the cache, and why: 45K tokens had to be read again after a pause.'] })] : []),
+    ...(miss && miss.tokens >= FEW_TOKENS ? [l10n.t({ message: '{0} tokens were last paid in full again {1}', args: [short(miss.tokens), MISSES[miss.cause]], comment: ['What was not in the cache, and why: 45K tokens were last paid in full again after a pause.'] })] : []),
     ...limitsLine(rateLimits, now),
   ];
 }

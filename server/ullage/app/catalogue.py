@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.agent import Facts
@@ -30,11 +31,12 @@ from ullage.agents.discovery import Discovery, Found, UnreadFile, Wanted, is_in,
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import detect_format, format_of
+from ullage.bounds import OWN_FILE, read_plain
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.formats.transcripts.format import Format, from_last_answer
 from ullage.host import this_system
-from ullage.host.side_files import LIVE, READER, beside
+from ullage.host.side_files import ARRIVALS, LIVE, READER, beside
 from ullage.model.errors import (
     InputError,
     InvalidRequest,
@@ -113,6 +115,35 @@ class LiveRowsShown:
 def running_agents() -> Mapping[tuple[str, str], int | None]:
     """Returns the agents' processes on this machine that say which conversations they have (`FindProcesses`)."""
     return find_processes(this_machine(), AGENTS)
+
+
+class _Arrival(Struct, frozen=True):
+    at: int
+    session: str
+    event: str
+
+
+class BegunCompactions:
+    """The compactions in the list of hooks next to the store that began and after which no hook of the conversation is
+    listed (`FindCompactions`). A hook that its agent runs without having something to ask for lists nothing."""
+
+    def __init__(self, store: Path) -> None:
+        self._path = beside(store, ARRIVALS)
+        self._seen: tuple[int, ...] = ()
+        self._begun: Mapping[str, int] = {}
+
+    def __call__(self) -> Mapping[str, int]:
+        with suppress(OSError):
+            found = self._path.stat()
+            if (seen := (found.st_mtime_ns, found.st_size)) != self._seen:
+                last = dict[str, _Arrival]()
+                for line in read_plain(self._path, OWN_FILE).splitlines():
+                    with suppress(msgspec.MsgspecError):
+                        one = msgspec.json.decode(line, type=_Arrival)
+                        last[one.session] = one
+                self._seen = seen
+                self._begun = {one.session: one.at for one in last.values() if one.event == "PreCompact"}
+        return self._begun
 
 
 def followed_now(place: StorePlace | None) -> Sequence[FollowedRow]:

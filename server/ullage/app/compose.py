@@ -25,7 +25,14 @@ from msgspec.structs import replace
 from ullage.agents.discovery import Discovery, Wanted, is_kept_for, kept_path, origin_in
 from ullage.agents.table import AGENTS, agent_called
 from ullage.agents.transcripts import read_document
-from ullage.app.catalogue import FollowedRows, LiveRowsShown, find_known, read_in_background, running_agents
+from ullage.app.catalogue import (
+    BegunCompactions,
+    FollowedRows,
+    LiveRowsShown,
+    find_known,
+    read_in_background,
+    running_agents,
+)
 from ullage.app.team_sending import TeamReading, TeamSender
 from ullage.app.telemetry import telemetry, traced
 from ullage.bounds import OWN_FILE, SETTINGS, read_plain, read_text
@@ -483,6 +490,7 @@ def make_follower(
         find=partial(changed_since, path),
         lease=lease,
         processes=running_agents,
+        compactions=BegunCompactions(path),
         live=live,
         told=told,
         read=SqliteReadFiles(path),

@@ -2,6 +2,7 @@
 that prints them with the width, the colours and the pager. Also writes files, asks the user, and shows progress on
 standard error. A terminal or encoding without Unicode gets plain ASCII; programs get UTF-8 in every locale."""
 
+import json
 import os
 import re
 import sys
@@ -542,7 +543,7 @@ def print_json(value: Any) -> None:
 
 def print_json_line(value: Any) -> None:
     """Prints one JSON object on one line."""
-    print_bytes(msgspec.json.encode(value) + b"\n")
+    print_bytes(escaped(msgspec.json.encode(value)) + b"\n")
 
 
 def print_bytes(data: bytes) -> None:
@@ -557,7 +558,21 @@ def print_bytes(data: bytes) -> None:
 
 def to_json(value: Any) -> bytes:
     """Returns a value as indented JSON in UTF-8, with a newline at the end."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+    return escaped(msgspec.json.format(msgspec.json.encode(value), indent=2)) + b"\n"
+
+
+# What JSON may have as it is, and a terminal obeys or nobody sees: controls, marks of direction, tags. Without the
+# joiners and selectors that emoji and scripts need.
+_UNSEEN = re.compile(
+    r"[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+
+def escaped(encoded: bytes) -> bytes:
+    """Returns JSON of the same value in which characters that could deceive who sees it are escapes."""
+    return (
+        encoded if encoded.isascii() else _UNSEEN.sub(lambda one: json.dumps(one[0])[1:-1], encoded.decode()).encode()
+    )
 
 
 @contextmanager

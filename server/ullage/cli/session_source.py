@@ -373,7 +373,7 @@ def _cells(row: FollowedRow, called: tuple[str, str], now: int, glyphs: Glyphs, 
         (full, style),
         bar(row.used or 0, row.window, row.compacts_at, _BAR_CELLS, glyphs) if row.window else "",
         f"{'?' if row.used is None else short(row.used)}/{short(row.window) if row.window else '?'}",
-        _compacts(row, now, is_short=is_short),
+        _compacts(row, now, glyphs, is_short=is_short),
         title,
         row.agent_short or row.agent if is_short else row.agent,
         row.model,
@@ -384,8 +384,10 @@ def _cells(row: FollowedRow, called: tuple[str, str], now: int, glyphs: Glyphs, 
     )
 
 
-def _compacts(row: FollowedRow, now: int, *, is_short: bool) -> str:
+def _compacts(row: FollowedRow, now: int, glyphs: Glyphs, *, is_short: bool) -> str:
     """Returns where the context is compacted, and in how many calls, or when if that is because it idles."""
+    if row.nearness is Nearness.COMPACTING:
+        return f"compacting{glyphs.ellipsis}"
     if row.live and row.idle and row.idle.at > now:
         return f"at {clock(row.idle.at)}" if is_short else f"idle: at {clock(row.idle.at)}"
     if row.compacts_at is None:

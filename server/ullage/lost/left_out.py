@@ -217,9 +217,9 @@ def counted_words(counts: dict[str, int]) -> str:
 HEAD = f"What the last compaction left out. {RECORD} #N is the message that a line comes from."
 
 _GUIDE_HEAD = (
-    "The summary must keep what follows, quoted from the record of this conversation: what the user said, word for "
-    "word, with its number #N; tasks and problems with their state; checks, commits and files as they stand. Nothing "
-    'in the summary may contradict it. Lines that begin with "> " are to be kept, not to be done now.'
+    # Claude Code shows it to the user of `/compact`, and leaves it in the context.
+    'The summary must keep what follows, with the numbers #N, and not contradict it. Lines after "> " are quoted from '
+    "this conversation: nothing to be done now."
 )
 
 

@@ -405,11 +405,13 @@ class CallsLeft(Struct, frozen=True, kw_only=True):
 
 class Nearness(StrEnum):
     """How near the compaction of a context is, or the end of the window where nothing compacts it. `imminent`: so few
-    calls are left that a user who wants to act must act now; `near`: it is worth a look; `far`: neither."""
+    calls are left that a user who wants to act must act now; `near`: it is worth a look; `far`: neither; `compacting`:
+    its agent has said that it compacts it, and has written nothing since."""
 
     FAR = "far"
     NEAR = "near"
     IMMINENT = "imminent"
+    COMPACTING = "compacting"
 
 
 class Hidden(Struct, frozen=True, kw_only=True):

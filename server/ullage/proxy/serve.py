@@ -53,7 +53,7 @@ async def from_agent(sessions: Sessions, connection: Connection, piece: Piece) -
     more. What is no message never reaches the client."""
     client = connection.client
     frame = peek(piece.data) if piece.whole else None
-    if piece.is_text or (piece.whole and not (_is_json(piece.data) if frame is None else frame.says_something)):
+    if piece.is_text or (piece.whole and not (_has_objects(piece.data) if frame is None else frame.says_something)):
         _show_text(piece.data)
     elif frame is None:
         client.pass_on(piece)
@@ -64,16 +64,17 @@ async def from_agent(sessions: Sessions, connection: Connection, piece: Piece) -
     await client.drain()
 
 
-def _is_json(data: bytes) -> bool:
-    """Returns whether a line is JSON as far as it is read, or empty."""
+def _has_objects(data: bytes) -> bool:
+    """Returns whether a line that is no frame is a JSON object, or a batch of some, which version 2 has."""
+    is_batch = data.lstrip().startswith(b"[")
     try:
-        msgspec.json.decode(data.strip() or b"0", type=Raw)
+        parts = msgspec.json.decode(data, type=list[Raw]) if is_batch else [msgspec.json.decode(data, type=Raw)]
+        return bool(parts) and all(bytes(part).lstrip().startswith(b"{") for part in parts)
     except ValueError:
         return False
     except RecursionError:
         # It is nested too deeply to be read, here as in most clients.
         return True
-    return True
 
 
 def _show_text(data: bytes) -> None:

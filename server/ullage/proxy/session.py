@@ -1,6 +1,7 @@
 """The proxied sessions, each with its messages, its record, its held prompts, and what its agent has reported."""
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any
 
@@ -26,6 +27,16 @@ _PATIENCE = 10.0
 # If a context is still full after a compaction, the next compaction waits until the context has grown by five per cent,
 # a turn or two. Otherwise a compaction that doesn't help would be tried before every prompt.
 _TRY_AGAIN = 1.05
+# The lists that agents have sent last. An agent sends each of its sessions the same, of tens of kilobytes.
+_sent: deque[list[Any]] = deque(maxlen=16)
+
+
+def _shared(new: list[Any]) -> list[Any]:
+    """Returns the list as it was sent before, if it was, so that it is in memory once."""
+    known = next((one for one in _sent if one == new), None)
+    if known is None:
+        _sent.append(new)
+    return new if known is None else known
 
 
 class AgentFacts:
@@ -85,7 +96,7 @@ class AgentFacts:
                 pass
 
     def _take_commands(self, said: dict[str, Any]) -> None:
-        self.commands, self.has_commands = as_list(said.get("availableCommands")), True
+        self.commands, self.has_commands = _shared(as_list(said.get("availableCommands"))), True
 
     def take_mode(self, mode: Any) -> None:
         """Stores the mode's id. Ignores a value that is not a string, or ""."""
@@ -94,7 +105,7 @@ class AgentFacts:
     def take_config(self, result: dict[str, Any]) -> None:
         """Stores the values of the config options in an agent's result or update. If one of them is the model, stores
         it as the model, unless the agent reports the model with its figures."""
-        self.options = as_list(result.get("configOptions")) or self.options
+        self.options = _shared(as_list(result.get("configOptions")) or self.options)
         for option in as_objects(result.get("configOptions")):
             self.config[as_text(option.get("id"))] = option.get("currentValue")
             if option.get("category") == "model" and not self.reports_model:

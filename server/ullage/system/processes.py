@@ -7,10 +7,10 @@ Signals: a child in a group of its own gets none of those that end Ullage. So th
 for each of SIGTERM, SIGHUP and SIGINT. It sends the children's groups SIGTERM, kills after a second those that are
 left, and then has the signal end Ullage as it would have without the handler. A handler that is there before is not
 replaced, except the one for SIGINT, which is called afterwards. Nothing can be done after SIGKILL. So each agent has a
-guard on POSIX, a shell that waits for the end of a pipe of Ullage's and then ends the agent's group. An agent that
-Ullage stops is asked in the same order: the end of its input, SIGTERM, SIGKILL. Two commands have a handler for it
-of their own: `ullage watch` (`cli/commands/watch.py`), to leave the terminal as it was, and a status line that runs
-another one (`cli/statusline/chained.py`), to end that one.
+guard on POSIX, a shell that waits for the end of a pipe of Ullage's and then ends the agent's group; the agent begins
+when the guard is there. An agent that Ullage stops is asked in the same order: the end of its input, SIGTERM, SIGKILL.
+Two commands have a handler for it of their own: `ullage watch` (`cli/commands/watch.py`), to leave the terminal as it
+was, and a status line that runs another one (`cli/statusline/chained.py`), to end that one.
 
 Two kinds of programs are started: an agent, with its streams and the last lines of its standard error, and a user's own
 program (a hook), limited in time and output, outside any project, and without our environment.
@@ -60,6 +60,9 @@ for signal in TERM KILL; do
     kill -s $signal -- "-$1" || exit
 done
 """
+_SHELL = "/bin/sh"
+# Becomes the agent after a line, and ends if no line comes. A shell reads no byte further from a pipe.
+_GATE = 'read -r line && exec "$@"'
 # The last lines of standard error that are kept to say why an agent ended, and the characters kept of each.
 _LAST_LINES, _LONGEST_LINE = 20, 400
 # Seconds to wait for the rest of standard error after the agent has ended. A child of the agent may keep the pipe open.
@@ -253,9 +256,12 @@ class AgentProcess(Struct, frozen=True, eq=False):
 
 async def start_agent(command: Sequence[str]) -> AgentProcess:
     """Starts an agent by its command line. Raises `InvalidRequest` if the program can't be started."""
+    # What the shell would not find either is started without it, for the system's own error.
+    is_guarded = bool(this_system.ending) and bool(shutil.which(_SHELL)) and bool(shutil.which(command[0]))
+    gate = (_SHELL, "-c", _GATE, command[0]) if is_guarded else ()
     (given, to_agent), (from_agent, written) = os.pipe(), os.pipe()
     try:
-        process = await start_with_us(*command, stdin=given, stdout=written, stderr=asyncio.subprocess.PIPE)
+        process = await start_with_us(*gate, *command, stdin=given, stdout=written, stderr=asyncio.subprocess.PIPE)
     except OSError as error:
         for descriptor in (to_agent, from_agent):
             os.close(descriptor)
@@ -263,10 +269,15 @@ async def start_agent(command: Sequence[str]) -> AgentProcess:
     finally:
         os.close(given)
         os.close(written)
+    guard = await _guarded(process) if is_guarded else None
+    if is_guarded:
+        # It may have been killed at once.
+        with suppress(OSError):
+            os.write(to_agent, b"\n")
     last_lines: deque[str] = deque(maxlen=_LAST_LINES)
     return AgentProcess(
         process=process,
-        guard=await _guarded(process),
+        guard=guard,
         source=await open_source(from_agent),
         sink=DescriptorWriter(to_agent),
         errors=asyncio.ensure_future(_copy_errors(process.stderr, last_lines)),
@@ -275,12 +286,10 @@ async def start_agent(command: Sequence[str]) -> AgentProcess:
 
 
 async def _guarded(process: asyncio.subprocess.Process) -> asyncio.subprocess.Process | None:
-    """Starts and returns a guard of the child's group. Returns None on Windows, or if there is no shell."""
-    if not this_system.ending:
-        return None
+    """Starts and returns a guard of the child's group. Returns None if that fails."""
     try:
         return await asyncio.create_subprocess_exec(
-            *("/bin/sh", "-c", _GUARD, "ullage-guard", str(process.pid)),
+            *(_SHELL, "-c", _GUARD, "ullage-guard", str(process.pid)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,

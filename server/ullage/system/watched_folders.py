@@ -22,7 +22,7 @@ from msgspec import Struct
 from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
 from ullage.bounds import LARGEST_VALUE, read_text
-from ullage.host.side_files import CATALOGUE
+from ullage.host.side_files import ARRIVALS, CATALOGUE
 from ullage.service.ports.agent_files import Changes
 from ullage.watch.candidates import fits, in_parts, patterns_of
 
@@ -62,7 +62,7 @@ class WatchedFolders:
         store = store.absolute()
         self._machine = machine
         self._agents = agents
-        self._own = frozenset(f"{store}{end}" for end in ("", "-wal", CATALOGUE, f"{CATALOGUE}-wal"))
+        self._own = frozenset(f"{store}{end}" for end in ("", "-wal", CATALOGUE, f"{CATALOGUE}-wal", ARRIVALS))
         self._folder, self._is_local = str(store.parent), is_local
         self._observer: BaseObserver | None = None
         self._wake: Callable[[], object] = bool

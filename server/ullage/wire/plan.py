@@ -151,6 +151,10 @@ class WiresAgents(Protocol):
         ...
 
 
+# Characters that are compared at once.
+_STEP = 65_536
+
+
 def edit_pieces(before: str, after: str) -> tuple[tuple[str, str], ...]:
     """Returns the pieces that an edit takes out and those that it puts in their places, in their order.
 
@@ -196,4 +200,7 @@ def _at_last_place(piece: str, rest: str) -> str:
 def _shared(one: str, other: str) -> int:
     """Returns how many characters two texts have in common at their beginnings."""
     most = min(len(one), len(other))
-    return bisect_left(range(most), True, key=lambda length: one[: length + 1] != other[: length + 1])
+    # A text of megabytes is compared once, and only where it differs again and again.
+    start = next((at for at in range(0, most, _STEP) if one[at : at + _STEP] != other[at : at + _STEP]), most)
+    here, there = one[start : min(most, start + _STEP)], other[start : min(most, start + _STEP)]
+    return start + bisect_left(range(len(here)), True, key=lambda length: here[: length + 1] != there[: length + 1])

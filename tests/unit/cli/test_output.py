@@ -1,13 +1,16 @@
 """Colours, prose and the pager follow the conventions of the terminal."""
 
+import json
 import os
 import stat
 import sys
+import unicodedata
 from argparse import Namespace
 from collections.abc import Mapping
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +34,7 @@ from ullage.cli.drawing import (
     agreed,
     choose_glyphs,
     clean,
+    escaped,
     table,
     working,
     wrap,
@@ -261,6 +265,22 @@ def test_wrapped_lines_fit_and_keep_every_word(text: str, width: int) -> None:
 
 def test_what_a_terminal_would_obey_is_escaped() -> None:
     assert visible("a\x1b[31m\x9b\u202e\r\n é 漢 \udc9b") == "a\\x1b[31m\\x9b\\u202e\\r\\n é 漢 \\udc9b"
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_json_for_programs_says_the_same_without_a_character_that_deceives(text: str) -> None:
+    encoded = msgspec.json.encode({"title": text})
+    assert json.loads(escaped(encoded)) == {"title": text}
+    seen = {unicodedata.bidirectional(one) for one in escaped(encoded).decode()}
+    assert not seen & {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+
+
+def test_marks_of_direction_controls_and_tags_are_escapes_and_emoji_are_whole() -> None:
+    tag = "\U000e0041"
+    encoded = escaped(msgspec.json.encode(f"a\u202eb\x9b1m\u200b{tag}"))
+    assert encoded == rb'"a\u202eb\u009b1m\u200b\udb40\udc41"'
+    emoji = "👩\u200d💻 ✔\ufe0f שלום"
+    assert escaped(msgspec.json.encode(emoji)).decode() == f'"{emoji}"'
 
 
 def test_an_error_obeys_no_name(capsys: pytest.CaptureFixture[str]) -> None:

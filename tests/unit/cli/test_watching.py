@@ -104,6 +104,13 @@ def test_the_calls_left_are_shown_while_the_conversation_is_live() -> None:
     assert "in" not in lines[3].split("167K")[1].split()[0]
 
 
+def test_a_compaction_that_runs_stands_in_place_of_where_it_will_be() -> None:
+    shown = board(row("a", 84, calls_left=(1, 1), nearness=Nearness.COMPACTING))
+    assert "  compacting…  " in drawn(shown)[1]
+    assert "167K" not in drawn(shown)[1]
+    assert "▲" not in drawn(shown)[1]
+
+
 def test_a_live_conversation_says_how_long_its_prompt_is_kept_in_120_columns() -> None:
     cache = PromptCache(
         until=NOW + 23 * 60_000, keeps=3_600_000, source=CacheSource.PROMISED, tokens=9, warm=0.1, cold=1.9

@@ -95,3 +95,13 @@ def test_an_empty_list_of_commands_is_a_list() -> None:
     facts.take_update({"sessionUpdate": "available_commands_update", "availableCommands": []})
     assert facts.has_commands
     assert facts.command_names == set()
+
+
+def test_what_an_agent_sends_each_of_its_sessions_is_kept_once() -> None:
+    one, other = AgentFacts(), AgentFacts()
+    for facts in (one, other):
+        facts.take_opened({"availableCommands": [{"name": "compact"}], "configOptions": [{"id": "mode"}]})
+    assert one.commands is other.commands
+    assert one.options is other.options
+    other.take_update({"sessionUpdate": "available_commands_update", "availableCommands": [{"name": "clear"}]})
+    assert (one.command_names, other.command_names) == ({"compact"}, {"clear"})

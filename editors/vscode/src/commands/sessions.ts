@@ -61,7 +61,7 @@ export const forget: Command = async (ullage, given) => {
 };
 
 function stays(agent: string, managedBy: UsageMeta['managedBy'], file: string | undefined): string {
-  if (file) return l10n.t('{0}’s own file stays as it is: {1}. Ullage reads it again when the conversation goes on.', agent || l10n.t('The agent'), file);
+  if (file) return l10n.t('{0}’s own file stays: {1}. If {0} goes on with it, Ullage reads all of it again, from message 1.', agent || l10n.t('The agent'), file);
   return managedBy === 'agent' ? l10n.t('What its agent has of it stays as it is.') : l10n.t('It is nowhere else.');
 }
 

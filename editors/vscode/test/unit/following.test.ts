@@ -62,15 +62,19 @@ describe('following', () => {
     expect(text({ cache: null, idle: { at: NOW + 3_600_000, setting: 's' } })).toBe('◔ CC ~46% · compacts at 84%');
     expect(text({ cache: null, idle: { at: NOW + 300_000, setting: 's' } })).toMatch(/^◔ CC ~46% · idle: compacts at \d\d:\d\d$/);
     expect(text({ cache, live: false })).not.toContain('warm');
+    expect(text({ cache: null, nearness: 'compacting' })).toBe('◔ CC ~46% · compacting…');
   });
 
   test('the hover has the sums of the next prompt, why the last one was read again, and the setting that stops a compaction', () => {
     const cache = { until: NOW + 23 * 60_000, keeps: 3_600_000, source: 'promised', tokens: 92_000, warm: 0.046, cold: 1.9, miss: { at: NOW, cause: 'idle', tokens: 45_000 } } as const;
     const hover = (row: Partial<FollowedConversation>): string => tooltipOf(choose([{ ...claude, ...row }], [PROJECT], undefined), (text) => text, NOW);
-    expect(hover({ cache })).toMatch(/warm until \d\d:\d\d; the next prompt costs \$0\.05, then \$1\.90/);
-    expect(hover({ cache })).toContain('45K tokens had to be read again after a pause');
-    expect(hover({ cache: { ...cache, until: NOW - 1 } })).toContain('cold; the next prompt costs $1.90 (warm: $0.05)');
+    expect(hover({ cache })).toMatch(/warm until \d\d:\d\d; the next prompt costs \$0\.05 until then, \$1\.90 after it/);
+    expect(hover({ cache })).toContain('45K tokens were last paid in full again after a pause');
+    expect(hover({ cache: { ...cache, until: NOW - 1 } })).toContain('cold; the next prompt costs $1.90 ($0.05 while it is warm)');
     expect(hover({ cache: { ...cache, source: 'seen' } })).toContain('warm at least until');
+    expect(hover({ cache: { ...cache, warm: 0.001, cold: 0.04, miss: { ...cache.miss, tokens: 900 } } })).not.toMatch(/costs|paid/);
+    const moment = { at: 1, work: 'fix: refunds', tokens: 14_000, cost: 0.05 };
+    expect(hover({ used: 310_000, cache: { ...cache, warm: 0.21 }, moment })).toContain('in place of 310K; the next prompt costs $0.05 there, $0.21 here, in 23 min $1.90: “fix: refunds”');
     expect(hover({ cache: { ...cache, warm: null } })).toMatch(/warm until \d\d:\d\d: 92K tokens/);
     expect(hover({ idle: { at: NOW + 60_000, setting: '"idleCompaction": false' } })).toContain('because it idles ("idleCompaction": false in its settings stops that)');
     for (const row of [{ idle: { at: NOW, setting: 's' } }, { idle: { at: NOW + 60_000, setting: 's' }, live: false }]) expect(hover(row)).not.toContain('idles');
@@ -94,7 +98,7 @@ describe('following', () => {
     const limits = [{ name: '5h', percent: 42, until: NOW + 1 }, { name: '7d', percent: 80, until: null }, { name: '1h', percent: 9, until: NOW - 1 }];
     expect(hover({ rateLimits: limits })).toContain('limits: 5h 42%, 7d 80%');
     for (const none of [{ rateLimits: undefined }, { rateLimits: [] }, { rateLimits: limits.slice(2) }]) expect(hover(none)).not.toContain('limits');
-    expect(hover({ used: 310_000, moment: { at: 1, work: 'fix: refunds', tokens: 14_000 } })).toContain('a good moment for a new session, which begins with 14K in place of 310K: “fix: refunds” is committed');
+    expect(hover({ used: 310_000, moment: { at: 1, work: 'fix: refunds', tokens: 14_000 } })).toContain('good moment: a new session begins with 14K in place of 310K: “fix: refunds” is committed and nothing is open');
   });
 
   test('a conversation that does not continue is named, and so is the one that the user has chosen to see', () => {
@@ -415,7 +419,7 @@ describe('following', () => {
     window.showInformationMessage.mockResolvedValueOnce('Continue in a New Session…');
     for (const at of [2, 2]) moment(at);
     moment(3, false);
-    expect(window.showInformationMessage.mock.calls.map(([text]) => text as string)).toEqual(['Claude Code: a good moment for a new session, which begins with 14K in place of 310K: “fix: refunds” is committed and nothing is open.']);
+    expect(window.showInformationMessage.mock.calls.map(([text]) => text as string)).toEqual(['Claude Code: good moment: a new session begins with 14K in place of 310K: “fix: refunds” is committed and nothing is open.']);
     await vi.waitFor(() => { expect(commands.executeCommand).toHaveBeenCalledWith('ullage.continueSession', claude.sessionId); }, PATIENCE);
     moment(4);
     expect(told()).toBe(2);

@@ -156,7 +156,7 @@ describe.skipIf(!hasServer)('with a real server', () => {
     question.mockResolvedValueOnce(undefined);
     await forget(ullage);
     expect(question.mock.lastCall?.[0]).toBe('Forget “fix-login”?');
-    expect(asked()).toMatch(/^Ullage removes all that it keeps of it: \d+ messages, .* This cannot be undone\.\n\nClaude Code’s own file stays as it is: .home.ada.x\.jsonl\. Ullage reads it again/);
+    expect(asked()).toMatch(/^Ullage removes all that it keeps of it: \d+ messages, .* This cannot be undone\.\n\nClaude Code’s own file stays: .home.ada.x\.jsonl\. If Claude Code goes on with it, Ullage reads all of it again, from message 1\.$/);
     expect(sessions.activeSessionId).toBe(sessionId);
     followed = undefined;
     question.mockResolvedValueOnce('Forget');

@@ -14,7 +14,7 @@ from rich.text import Text
 from ullage.agents.discovery import Wanted, kept_path
 from ullage.app.compose import open_originals, open_workspace
 from ullage.cli.arguments import StoreOptions, add_conversation, add_json, number, read_options
-from ullage.cli.drawing import STDOUT, Glyphs, Screen, fit, plural, print_bytes, write_output
+from ullage.cli.drawing import STDOUT, Glyphs, Screen, escaped, fit, plural, print_bytes, write_output
 from ullage.model.errors import InputError, NotFound, SessionNotFound
 from ullage.model.events import Event, MessageAppended, Record, ToolsDeclared
 from ullage.model.json_values import encode_json
@@ -156,7 +156,7 @@ def _list_events(workspace: Workspace, options: ExportOptions, screen: Screen) -
     one object per event. Raises `SessionNotFound`."""
     records = workspace.ports.store.read(find_session(workspace.ports.store, options.session))
     if options.json:
-        print_bytes(b"".join(encode_json(record) + b"\n" for record in records))
+        print_bytes(escaped(b"".join(encode_json(record) + b"\n" for record in records)))
     else:
         screen.print(_event_line(record, screen.glyphs) for record in records)
 

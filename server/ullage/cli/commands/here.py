@@ -47,7 +47,7 @@ from ullage.cli.session_source import (
     unread_lines,
 )
 from ullage.model.errors import UllageError
-from ullage.model.usage import FollowedRow
+from ullage.model.usage import FollowedRow, Nearness
 from ullage.model.words import good_moment, short
 from ullage.service.archive.naming import SubAgents
 from ullage.service.conversation.workspace import Workspace
@@ -265,6 +265,8 @@ def _due(row: ConversationRow, here: Here, now: int, names: ShortIds) -> str:
     """Returns how far the conversation that is nearest to its compaction is from it."""
     folder = "" if row.cwd == str(here.folder) else f" in {folder_of(row)}"
     place = f"{names(row.session_id)}, {row.agent}{folder}"
+    if row.nearness is Nearness.COMPACTING:
+        return f"{place}: it compacts now"
     if row.idle and row.idle.at > now:
         return f"{place}: at {clock(row.idle.at)}, because it idles"
     if not row.compacts_at:

@@ -365,7 +365,8 @@ class AgentFollower:
         if changes.is_own:
             self._drop_deleted()
             self._learn_windows()
-        if new - known or changes.is_ended or now >= self._processes_at:
+        is_begun = changes.is_own and self._ports.compactions() != self._live.compactions
+        if new - known or changes.is_ended or is_begun or now >= self._processes_at:
             await self._know_processes()
 
     async def _look_at_due(self) -> None:
@@ -509,10 +510,10 @@ class AgentFollower:
 
     async def _know_processes(self) -> None:
         watching, processes = self._ports.watching, await asyncio.to_thread(self._ports.processes)
-        self._tell(*self._live.know(processes, self._now()))
+        self._tell(*self._live.know(processes, self._ports.compactions(), self._now()))
         running = [process_id for process_id in processes.values() if process_id is not None]
         are_told = watching.is_complete and all([watching.tells_end_of(process_id) for process_id in running])
-        pause = self._live.until_quiet(self._now()) if are_told else _PROCESSES_EVERY
+        pause = self._live.until_over(self._now()) if are_told else _PROCESSES_EVERY
         self._processes_at = asyncio.get_running_loop().time() + pause
 
     def _drop_deleted(self) -> None:

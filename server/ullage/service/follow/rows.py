@@ -61,6 +61,8 @@ from ullage.transcript.fold import Transcript, project
 # Milliseconds without a change after which a conversation has ended, if its agent doesn't say whether it runs. A model
 # may take minutes for an answer, and a tool that it calls may take as long.
 QUIET = 900_000
+# Milliseconds that a compaction may take. A model writes the summary of a long conversation in a few minutes.
+_COMPACTS_FOR = 300_000
 
 
 def row_of(conversation: Conversation) -> FollowedRow:
@@ -147,7 +149,11 @@ class LiveRows:
         self._forked_from: dict[str, str] = {}
         # How near each one's compaction is, if it continues.
         self._nearness: dict[FoundFile, Nearness | None] = {}
+        # When its agent has last written a message, a report or an edit.
+        self._written: dict[FoundFile, int] = {}
         self._processes: Mapping[tuple[str, str], int | None] = {}
+        # What was known last of compactions that have begun (`FindCompactions`).
+        self.compactions: Mapping[str, int] = {}
         # Conversations whose agent has named their process.
         self._registered: set[tuple[str, str]] = set()
 
@@ -169,6 +175,8 @@ class LiveRows:
             path=str(found.path),
         )
         self._nearness[found] = nearness_of(ahead or conversation)
+        edits = (ahead or conversation).transcript.edits
+        self._written[found] = max([row.updated_at, *(edit.timestamp for edit in edits)])
         if not (found.is_side or row.parent) and conversation.id not in self._forked_from:
             self._relate(found, row, conversation)
         return self._keep({found: self._placed(found, row, now)})
@@ -188,19 +196,25 @@ class LiveRows:
             return []
         self.changed = True
         self._nearness.pop(found, None)
+        self._written.pop(found, None)
         shown = self._shown.pop(found, None)
         return [*([ended(shown)] if shown else []), *self._show(self._family_of(found))]
 
-    def know(self, processes: Mapping[tuple[str, str], int | None], now: int) -> list[FollowedRow]:
-        """Takes what agents say of their processes. Returns the rows that have changed."""
-        self._processes = processes
+    def know(
+        self, processes: Mapping[tuple[str, str], int | None], compactions: Mapping[str, int], now: int
+    ) -> list[FollowedRow]:
+        """Takes what agents say of their processes and of compactions. Returns the rows that have changed."""
+        self._processes, self.compactions = processes, compactions
         self._registered.update(processes)
         return self._keep({found: self._placed(found, row, now) for found, row in self._rows.items()})
 
-    def until_quiet(self, now: int) -> float:
-        """Returns the seconds until a conversation has ended because nothing was written; `inf` if none will."""
+    def until_over(self, now: int) -> float:
+        """Returns the seconds until a conversation, or its compaction, is over because nothing was written; `inf` if
+        none will."""
         lively = (row for row in self._rows.values() if row.live and row.process_id is None)
-        return min(((row.updated_at + QUIET - now + 1) / 1000 for row in lively), default=inf)
+        ends = [row.updated_at + QUIET for row in lively]
+        ends += [end for at in self.compactions.values() if (end := at + _COMPACTS_FOR) >= now]
+        return min(((end - now + 1) / 1000 for end in ends), default=inf)
 
     def snapshot(self, now: int, follower: int) -> LiveSessions:
         """Returns all rows, the last changed first, one for each session. `follower` is the id of this process."""
@@ -219,7 +233,11 @@ class LiveRows:
         process_id = next((known for key in keys if (known := self._processes.get(key)) is not None), None)
         recent = not keys & self._registered and now - row.updated_at < QUIET
         live = process_id is not None or recent
-        return replace(row, process_id=process_id, live=live, nearness=self._nearness[found] if live else None)
+        began = max(self.compactions.get(origin_id, 0) for _, origin_id in keys)
+        # What the agent writes next, it writes when the compaction has ended or failed.
+        is_compacting = live and self._written[found] <= began and now - began <= _COMPACTS_FOR
+        nearness = Nearness.COMPACTING if is_compacting else self._nearness[found] if live else None
+        return replace(row, process_id=process_id, live=live, nearness=nearness)
 
     def _keep(self, rows: Mapping[FoundFile, FollowedRow]) -> list[FollowedRow]:
         changed = {found: row for found, row in rows.items() if self._rows.get(found) != row}

@@ -162,7 +162,7 @@ class FindChanged(Protocol):
 
 class Changes(Struct, frozen=True, kw_only=True):
     """What has changed: the files at `paths`; `is_anywhere`, that other files may have come or gone; `is_own`, that the
-    store or the catalogue was written; `is_ended`, that a process has ended (`tells_end_of`)."""
+    store, the catalogue or the list of hooks was written; `is_ended`, that a process has ended (`tells_end_of`)."""
 
     paths: frozenset[str] = frozenset()
     is_anywhere: bool = False
@@ -220,6 +220,11 @@ class Lease(Protocol):
 # Returns the processes of agents that say which conversations they have, by the agent's name and its own id of the
 # conversation. A process is None if the agent says that it had the conversation and it has ended.
 FindProcesses = Callable[[], Mapping[tuple[str, str], int | None]]
+
+
+# Returns the compactions that agents have said to begin, and have said nothing after: by the agent's own id of the
+# conversation, when it began, in Unix milliseconds. Takes microseconds if nothing has changed.
+FindCompactions = Callable[[], Mapping[str, int]]
 
 
 class LiveFile(Protocol):
@@ -311,6 +316,7 @@ class AgentPorts(Struct, frozen=True, kw_only=True):
     find: FindChanged
     lease: Lease
     processes: FindProcesses
+    compactions: FindCompactions
     live: LiveFile
     told: ToldWindow
     read: ReadFiles

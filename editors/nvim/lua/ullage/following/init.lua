@@ -21,8 +21,8 @@ M.is_open = false
 ---@return ullage.Followed[]
 function M.all() return consent.with(live_file.rows) end
 
-local GROUPS = { far = 'UllageNormal', near = 'UllageWarn', imminent = 'UllageCritical' }
-local RANKS = { far = 1, near = 2, imminent = 3 }
+local GROUPS = { far = 'UllageNormal', near = 'UllageWarn', imminent = 'UllageCritical', compacting = 'UllageBusy' }
+local RANKS = { far = 1, compacting = 2, near = 3, imminent = 4 }
 -- Cells of a statusline for each agent in it, the most agents, and the cells that are left to what else is shown there.
 local CELLS, MOST, OTHERS = 40, 3, 30
 

@@ -32,7 +32,7 @@ M.UNFOLLOWED = 'not followed'
 ---@field cache? { until: integer, source: string, tokens: integer, warm?: number, cold?: number } the last prompt's
 ---@field moment? { at: integer, work: string, tokens: integer, cost?: number } now is a good one for a new session
 ---@field rate_limits { name: string, percent: integer, until?: integer }[] of the user's subscription
----@field nearness 'far'|'near'|'imminent' how near the agent's compaction is; `far` if that is not known
+---@field nearness 'far'|'near'|'imminent'|'compacting' how near the agent's compaction is; `far` if not known
 ---@field updated_at integer Unix milliseconds
 ---@field process_id? integer
 ---@field warnings string[] what the user should know, a sentence each
@@ -83,7 +83,7 @@ local function checked(given)
   row.warnings = only(given.warnings, function(warning) return type(warning) == 'string' end)
   row.live, row.updated_at, row.takes_focus = row.live or false, row.updated_at or 0, row.takes_focus or false
   row.unfollowed = false
-  row.nearness = (given.nearness == 'near' or given.nearness == 'imminent') and given.nearness or 'far'
+  row.nearness = vim.list_contains({ 'near', 'imminent', 'compacting' }, given.nearness) and given.nearness or 'far'
   -- A file that an older version writes has no short names.
   row.agent_short = row.agent_short ~= '' and row.agent_short or row.agent ~= '' and row.agent or '?'
   row.window = row.window ~= 0 and row.window or nil
@@ -125,9 +125,10 @@ function M.figure(row)
   return about .. (percent and ('%d %%'):format(percent) or words.short(row.used))
 end
 
----Returns `6+ calls left`, or nil if that is not known.
+---Returns `6+ calls left`, `compacting…`, or nil if that is not known.
 ---@param row ullage.Followed
 function M.distance(row)
+  if row.nearness == 'compacting' then return 'compacting…' end
   local range = row.calls_left
   return range and words.calls_left(range[1], range[2], row.compacts_at ~= nil) or nil
 end
@@ -160,6 +161,9 @@ local function warm_and_cost(row)
   return cold and cold >= 0.005 and ('%s%s%s'):format(text, text == 'cold' and ': ' or ', then ', dollars(cold)) or text
 end
 
+-- US dollars that no user does anything about.
+local LITTLE = 0.05
+
 ---Returns until when the last prompt is kept and what the next one costs.
 local function next_prompt(cache)
   local is_warm, promised = now() < cache['until'], cache.source == 'promised'
@@ -167,8 +171,10 @@ local function next_prompt(cache)
     or promised and 'cold'
     or 'perhaps cold'
   if not (cache.warm and cache.cold) then return ('%s: %s tokens'):format(kept, words.short(cache.tokens or 0)) end
-  local costs = is_warm and { cache.warm, 'then', cache.cold } or { cache.cold, 'in place of', cache.warm }
-  return ('%s; the next prompt costs %s, %s %s'):format(kept, dollars(costs[1]), costs[2], dollars(costs[3]))
+  if cache.cold < LITTLE then return kept end
+  local warm, cold = dollars(cache.warm), dollars(cache.cold)
+  local costs = is_warm and '%s until then, %s after it' or '%s (%s while it is warm)'
+  return ('%s; the next prompt costs ' .. costs):format(kept, is_warm and warm or cold, is_warm and cold or warm)
 end
 
 ---Returns what a new session costs beside this one, and which piece of work has ended.
