@@ -96,6 +96,24 @@ def test_a_compaction_is_printed_when_a_hook_says_that_it_begins_and_when_the_ag
         watcher.kill()
 
 
+def test_a_list_says_that_an_agent_compacts_until_it_writes_although_nobody_follows(tmp_path: Path) -> None:
+    path, store = log_in(tmp_path), tmp_path / "store.db"
+    log = ClaudeLog(session=path.stem)
+    log.now = time.time_ns() // 1_000_000 - 180_000
+    path.write_bytes(log.ask("Why?").answer(9_000).data)
+    home = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")}
+
+    def nearness() -> str | None:
+        (row,) = ullage("--store", store, "--json", env=home).json["elsewhere"]
+        return row["nearness"]
+
+    told = {"hook_event_name": "PreCompact", "session_id": path.stem, "transcript_path": str(path)}
+    ullage("hook", "claude-code", "--store", store, stdin=json.dumps(told).encode())
+    assert nearness() == "compacting"
+    path.write_bytes(log.compact(9_000).data)
+    assert nearness() is None
+
+
 def test_watchers_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
     random, rows = Random(7), Queue[dict[str, Any]]()
     path, lines = log_in(tmp_path), turns(KILLS * 3)

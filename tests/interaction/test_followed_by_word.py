@@ -1,6 +1,7 @@
 """Files are looked at when the operating system says that they have changed, and all of them if it was wrong."""
 
 import asyncio
+import gc
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,9 +11,10 @@ import pytest
 from support.claude_log import ClaudeLog
 from support.follower_ports import follower_ports
 from support.workspace import PATIENCE, build_test_client
+from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.model.events import SessionCreated
 from ullage.model.usage import FollowedRow
-from ullage.service.follow import agent_follower
+from ullage.service.follow import agent_follower, followed_file
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.ports.agent_files import Changes, FoundFile, Mark
 from ullage.service.sessions import new_session
@@ -166,3 +168,27 @@ async def test_a_conversation_that_is_over_is_closed_and_one_that_was_open_befor
         rig.write("two")
         rig.words.say(rig.path)
         assert (await rig.until(4)).session_id == followed
+
+
+async def test_what_has_read_a_file_that_rests_leaves_the_memory_and_the_file_is_read_on(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_follower, "_SETTLES", (0.001, 0.01))
+    for module in (agent_follower, followed_file):
+        monkeypatch.setattr(module, "ENDED", 0.01)
+
+    def readings() -> int:
+        gc.collect()
+        return sum(isinstance(one, TranscriptBuilder) for one in gc.get_objects())
+
+    others = readings()
+    rig.write("one")
+    async with rig.following():
+        for number, text in enumerate(("two", "three", "four"), 1):
+            await rig.until(2 * number)
+            async with asyncio.timeout(PATIENCE):
+                while readings() > others:
+                    await asyncio.sleep(0.01)
+            rig.write(text)
+            rig.words.say(rig.path)
+        await rig.until(8)

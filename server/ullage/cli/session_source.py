@@ -16,7 +16,15 @@ from rich.text import Text
 
 from ullage.agents import transcripts
 from ullage.agents.discovery import Found, UnreadFile, Wanted
-from ullage.app.catalogue import KnownConversations, StoredCopies, belongs, changed_at, families, running_agents
+from ullage.app.catalogue import (
+    BegunCompactions,
+    KnownConversations,
+    StoredCopies,
+    belongs,
+    changed_at,
+    families,
+    running_agents,
+)
 from ullage.app.compose import open_workspace, reading_settings, throwaway_workspace
 from ullage.bounds import LARGEST_TRANSCRIPT, read_most
 from ullage.cli.arguments import ReadingOptions
@@ -30,7 +38,7 @@ from ullage.service.archive.naming import find_session, list_main
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import kept_by_agent
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.rows import QUIET, row_of
+from ullage.service.follow.rows import QUIET, is_compacting, row_of
 from ullage.service.ports.store import SessionInfo, SessionStore
 from ullage.service.sessions import copied_session, import_transcript, import_without_reports
 from ullage.store.sqlite.catalogue import KnownConversation, SqliteTold
@@ -88,6 +96,7 @@ class ThisFolder:
         places = (place for place in (folder, *folder.parents) if self._has(place, inside=place == folder))
         self.folder = next(places, folder)
         self._processes = running_agents()
+        self._begun = BegunCompactions(local_path(store))()
         self._copies = StoredCopies(workspace)
         # Conversations that are not listed, by the place of the one that is.
         self._forks: dict[str, tuple[str, ...]] = {}
@@ -177,8 +186,12 @@ class ThisFolder:
             run=one.run,
             reason=one.reason,
         )
+        began, now = self._begun.get(one.agent_session_id, 0), self._workspace.ports.clock.now()
+        # Any line may be the one that ends it.
+        compacts = live and is_compacting(began, changed_at(one), now)
         return replace(
             row,
+            nearness=Nearness.COMPACTING if compacts else row.nearness,
             session_id=session_id or one.agent_session_id,
             process_id=process_id,
             live=live,

@@ -605,6 +605,7 @@ class AgentFollower:
             self._end(found)
             return
         self._note(found, followed)
+        await self._rest(found, followed)
         self._wait(found, followed, now)
 
     def _end(self, found: FoundFile) -> None:
@@ -648,6 +649,15 @@ class AgentFollower:
         if read := followed.file.as_read():
             self._read.note(found, read)
             followed.is_unkept = True
+
+    async def _rest(self, found: FoundFile, followed: _Followed) -> None:
+        """Drops what has read a file, about as large as the file, if that was quiet for minutes. If the file grows
+        again, it is taken up as a later process does it."""
+        if followed.settled >= ENDED and (read := followed.file.as_read()):
+            await followed.file.keep()
+            file = self._open(found)
+            if file.resume(read):
+                followed.file, followed.noted, followed.is_unkept = file, file.mark, False
 
     def _resume(self, found: FoundFile, followed: _Followed) -> bool:
         """Shows a conversation whose file is as an earlier process read it. Returns False if it must be read."""

@@ -108,6 +108,12 @@ def ended(row: FollowedRow) -> FollowedRow:
     return replace(row, live=False, process_id=None, idle=None, moment=None, nearness=None, forks=())
 
 
+def is_compacting(began: int, written: int, now: int) -> bool:
+    """Returns whether a compaction that `began` then (0: none did) may still run. What its agent writes next, it writes
+    when the compaction has ended or failed."""
+    return written <= began and now - began <= _COMPACTS_FOR
+
+
 class Families:
     """Which conversations share a name, directly or through others: forks, and runs in another file."""
 
@@ -234,9 +240,9 @@ class LiveRows:
         recent = not keys & self._registered and now - row.updated_at < QUIET
         live = process_id is not None or recent
         began = max(self.compactions.get(origin_id, 0) for _, origin_id in keys)
-        # What the agent writes next, it writes when the compaction has ended or failed.
-        is_compacting = live and self._written[found] <= began and now - began <= _COMPACTS_FOR
-        nearness = Nearness.COMPACTING if is_compacting else self._nearness[found] if live else None
+        nearness = self._nearness[found] if live else None
+        if live and is_compacting(began, self._written[found], now):
+            nearness = Nearness.COMPACTING
         return replace(row, process_id=process_id, live=live, nearness=nearness)
 
     def _keep(self, rows: Mapping[FoundFile, FollowedRow]) -> list[FollowedRow]:
