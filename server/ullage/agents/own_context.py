@@ -204,14 +204,15 @@ def _written(value: bool | float) -> str:
 
 class Setup(Struct, frozen=True, kw_only=True):
     """The facts that decide where an agent compacts: its version and the model as its files name them (empty if
-    unknown), the window in tokens (0 if it is not known yet), the most tokens of one answer (None if unknown), and what
-    the user's settings of the agent say (`given`)."""
+    unknown), the window in tokens (0 if it is not known yet), the most tokens of one answer (None if unknown), what the
+    user's settings of the agent say (`given`), and how the agent was started (`started_by`, empty if unknown)."""
 
     version: str = ""
     model: str = ""
     window: int = 0
     max_output: int | None = None
     given: Given = Given()
+    started_by: str = ""
 
 
 class Rule(Struct, frozen=True, kw_only=True):

@@ -27,7 +27,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.claude_code.entries import Entry
+from ullage.agents.claude_code.entries import IDLES_FOR, Entry
 from ullage.agents.file_reads import file_lines
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
@@ -247,11 +247,16 @@ _COMPACTED_AGAIN = re.compile(r"opus-4-8|(opus|sonnet|haiku)-5-5")
 # From a version up to this one on, a model that the program does not know is compacted within the window that it
 # assumes, whatever the model is said to answer (read in the program).
 _UNKNOWN_MODELS = (2, 1, 332)
-# From a version between 2.1.286 and this one on, a conversation that idles is compacted: milliseconds after its last
-# answer, and the sizes from which on.
+# From a version between 2.1.286 and this one on, a conversation that idles is compacted, from these sizes on.
 _IDLES = (2, 1, 299)
-_IDLE_AFTER = 54 * 60_000
 _IDLE_USUAL, _IDLE_LEAST = 200_000, 100_000
+# How a program was started that a person may come back to, as the log names it (2.1.332): in a terminal, an editor, the
+# desktop or a chat. What another program started is not compacted while it idles.
+_ATTENDED = {
+    *("", "cli", "claude-vscode", "claude-desktop", "claude-desktop-3p", "claude-coworker", "claude-coworker-terminal"),
+    *("local-agent", "local_agent", "claude-in-slack", "claude_in_slack", "claude-in-teams", "ssh-remote", "remote"),
+    *("remote_cowork", "remote_desktop", "remote_mobile", "remote_projects"),
+}
 # A smaller window in the settings counts as this one.
 _SMALLEST = 100_000
 
@@ -309,12 +314,14 @@ def _within(setup: Setup, window: int, what: str, setting: str = "") -> Rule | N
 
 def _idle(setup: Setup) -> Idle | None:
     """Returns when a conversation that idles is compacted: after nine tenths of the hour for which its prompt is cached
-    (read in the program, 2.1.332)."""
+    (2.1.332). In an editor it writes the summary then, and uses it with the next prompt."""
     given = setup.given
     if version_of(setup.version) < _IDLES or given.automatic is False or given.idle is False:
         return None
+    if setup.started_by not in _ATTENDED:
+        return None
     return Idle(
-        after=_IDLE_AFTER,
+        after=IDLES_FOR,
         least=max(_IDLE_LEAST, _IDLE_USUAL if given.idle_least is None else given.idle_least),
         setting='"idleCompaction": false',
     )
