@@ -21,6 +21,7 @@ from ullage.agents.opencode_sessions import FORMAT, TABLES, given_title
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, inner, less_output, number, switch
 from ullage.agents.own_prompt import ABSOLUTE, Exists, OwnPrompt, chosen_paths, in_repository
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
+from ullage.formats.parsing import parse_json
 from ullage.formats.transcripts.format import parsed
 from ullage.model.json_values import JsonObject, as_list, as_object, as_text
 
@@ -79,7 +80,9 @@ def _files(name: str, machine: Machine) -> tuple[str, ...]:
 
 def _read(prefix: str, texts: Texts) -> Given:
     reading = Reading()
-    for file in texts.files:
+    # The settings in this variable come after all files.
+    inline, _ = parse_json(texts.variables.get(f"{prefix}_CONFIG_CONTENT", "").encode())
+    for file in (*texts.files, as_object(inline)):
         if switch(inner(file, "compaction", "auto")) is False:
             reading.take("automatic", "compaction.auto", False)
         for name in ("reserved", "buffer"):

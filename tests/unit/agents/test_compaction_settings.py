@@ -94,6 +94,9 @@ def test_other_agents_follow_their_settings() -> None:
     limit = {"provider": {"own": {"models": {"m": {"limit": {"context": 100_000, "input": 90_000, "output": 8_000}}}}}}
     assert threshold("opencode", given("opencode", limit)) == 70_000
     assert threshold("opencode", given("opencode", limit, {"compaction": {"reserved": 10_000}})) == 80_000
+    inline = json.dumps({"compaction": {"reserved": 5_000}})
+    assert threshold("opencode", given("opencode", limit, OPENCODE_CONFIG_CONTENT=inline)) == 85_000
+    assert threshold("opencode", given("opencode", limit, OPENCODE_CONFIG_CONTENT="{")) == 70_000
     models = {"models": {"m": {"compaction_trigger_ratio": 0.5, "reserved_context_size": 20_000}}}
     assert threshold("Kimi Code", given("Kimi Code", models), 100_000) == 50_000
 
