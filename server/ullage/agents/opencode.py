@@ -62,7 +62,7 @@ def _companions(path: str) -> tuple[str, ...]:
     return (f"../../message/{name.removesuffix('.json')}/*.json", "../../part/*/*.json")
 
 
-# Tokens. What is kept free of a model's largest prompt, if the settings name that.
+# Tokens. What is kept free of a model's largest prompt, if the settings name that, at most.
 RESERVED = 20_000
 # The variable that switches compaction off, after the program's name.
 _OFF = "_DISABLE_AUTOCOMPACT"
@@ -195,7 +195,7 @@ AGENT = Agent(
         patterns=_patterns, title_of=_title_of, facts_of=_facts_of, table="session", newer_table="session_v2"
     ),
     tables=TABLES,
-    # Measured by trial: 92,000 of 100,000 with answers of up to 8,000.
+    # Measured by trial: 92,000 of 100,000 with answers of up to 8,000, and 52,000 with prompts of up to 60,000.
     own_context=OwnContext(threshold=less_output(32_000, RESERVED)),
     own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,

@@ -330,9 +330,9 @@ _BOTH_LIMITS = (2,)
 
 def less_output(most: int, reserve: int) -> Callable[[Setup], Threshold]:
     """Returns the threshold rule of an agent that keeps the tokens of the longest answer free, but at most `most`
-    tokens. If the user's settings name the model's largest prompt, the agent keeps `reserve` tokens of that free. From
-    version 2 on, the agent keeps as many free of the window, too. The rule returns None if the length of the longest
-    answer is unknown."""
+    tokens. If the user's settings name the model's largest prompt, the agent keeps `reserve` tokens of that free, and
+    no more than the longest answer has. From version 2 on, the agent keeps `reserve` tokens free of both. The rule
+    returns None if the length of the longest answer is unknown."""
 
     def rule(setup: Setup) -> Threshold:
         given = setup.given
@@ -342,7 +342,7 @@ def less_output(most: int, reserve: int) -> Callable[[Setup], Threshold]:
         if version_of(setup.version) >= _BOTH_LIMITS:
             return _of_both(setup, reserve if given.reserve is None else given.reserve, min(longest or most, most))
         if given.window is not None:
-            kept = reserve if given.reserve is None else given.reserve
+            kept = min(reserve, longest or most) if given.reserve is None else given.reserve
             basis = f"{kept:,} tokens before the end of {given.window:,}"
             return _positive(given.window - kept, basis, given.name("window"))
         if longest is None:

@@ -93,6 +93,8 @@ def test_other_agents_follow_their_settings() -> None:
     )
     limit = {"provider": {"own": {"models": {"m": {"limit": {"context": 100_000, "input": 90_000, "output": 8_000}}}}}}
     assert threshold("opencode", given("opencode", limit)) == 70_000
+    # Before version 2, no more is kept free than the longest answer has.
+    assert threshold("opencode", given("opencode", limit), version="1.18.33") == 82_000
     assert threshold("opencode", given("opencode", limit, {"compaction": {"reserved": 10_000}})) == 80_000
     inline = json.dumps({"compaction": {"reserved": 5_000}})
     assert threshold("opencode", given("opencode", limit, OPENCODE_CONFIG_CONTENT=inline)) == 85_000
