@@ -461,6 +461,15 @@ def test_the_largest_prompt_of_a_model_of_ones_own_is_its_window_in_copilot_cli(
     assert given("Copilot CLI", COPILOT_PROVIDER_MAX_PROMPT_TOKENS="30000").model_window == 30_000
 
 
+def test_droids_servers_are_in_a_file_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    project = tmp_path / "shop"
+    for folder, name in ((tmp_path, "github"), (project, "jira")):
+        (folder / ".factory").mkdir(parents=True)
+        (folder / ".factory" / "mcp.json").write_text(json.dumps({"mcpServers": {name: {"command": name}}}))
+    assert LocalAgentSettings().read(BY_NAME["Droid"], str(project), "m").servers == ("github", "jira")
+
+
 def test_a_list_of_models_that_codexs_settings_name_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CODEX_HOME", str(tmp_path))
     (tmp_path / "models.json").write_text(json.dumps(GPT_X))
@@ -478,6 +487,7 @@ def test_a_list_of_models_that_codexs_settings_name_is_read(tmp_path: Path, monk
         ("Kilo Code", "mcp"),
         ("Crush", "mcp"),
         ("goose", "extensions"),
+        ("Droid", "mcpServers"),
     ],
 )
 def test_the_servers_of_settings_are_named_unless_they_are_switched_off(name: str, key: str) -> None:
