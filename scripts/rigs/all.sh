@@ -22,6 +22,7 @@ editors() {
 
 debian_packages() {
   need_apt tmux tmux
+  need_apt cc gcc libc6-dev
   need_apt emacs emacs-nox
   # Debian keeps the server's programs out of PATH.
   compgen -G '/usr/lib/postgresql/*/bin/initdb' || need_apt initdb postgresql

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from support.acp_end import PATIENCE
+from support.agents.clock import HAS_COMPILER, Clock
 from support.agents.launch import Known
 from support.agents.model_server import ModelServer
 from support.agents.panes import HAS_TMUX, panes
@@ -20,6 +21,9 @@ from support.command_line import ullage
 from support.systems import needs_linux
 from support.watching import watching
 from support.wire.replies import Call
+from ullage.agents.transcripts import read_document
+from ullage.formats.parsing import parse_document
+from ullage.model.events import CompactionCause, CompactionEdit, ContextEdited
 from ullage.store.sqlite.catalogue import Keeping
 
 # Tokens below an agent's threshold at which the user must have been warned. A call in these tests adds fewer.
@@ -155,6 +159,46 @@ async def test_beside_an_agent_in_a_terminal_the_same_figure_is_on_the_screen(ag
             await until(lambda: agent.figure(tmp_path) == after["used"])
             assert after["compacts_at_source"] == "learned"
             await beside.until(f" {after['percent']}%")
+
+
+# Milliseconds after its last answer at which Claude Code compacts a conversation that idles, and a size from which on.
+_IDLES_AFTER, _IDLES = 54 * 60_000, 210_000
+# Seconds in which the test must see that it is announced, and by which the program may be late.
+_AHEAD = 30
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not (HAS_TMUX and HAS_COMPILER), reason="needs tmux and cc; ./scripts/test --all gets them")
+@needs_linux
+async def test_claude_code_compacts_while_it_idles_when_it_was_announced_and_shows_no_threshold(tmp_path: Path) -> None:
+    agent = SEATED[0]
+    need(agent.known)
+    store, model, clock = tmp_path / "store.db", ModelServer(), Clock(tmp_path, _IDLES_AFTER // 1_000 - _AHEAD)
+    async with model.serving():
+        model.summary_words, model.inflated = SUMMARY_WORDS, _IDLES
+        # Any other summary is refused while it idles.
+        model.summary = f"<analysis>Short.</analysis>\n<summary>\n{model.summary}\n</summary>"
+        launch = agent.known.launch(tmp_path, model.url)
+        shifted = {**launch.environment, **clock.variables, "ENABLE_PROMPT_CACHING_1H": "1"}
+        with panes(tmp_path) as opened, watching(store, launch.environment) as rows:
+            pane = opened.open("agent", (str(agent.known.program),), shifted, launch.cwd)
+            await pane.until(agent.ready)
+            await pane.type("Which port is it?")
+            first = await rows.until(lambda row: row["idle"] is not None)
+            await pane.type("And the one beside it?")
+            row = await rows.until(lambda row: row["idle"] is not None and row["messages"] > first["messages"])
+            clock.catch_up()
+            assert row["idle"]["at"] == row["updated_at"] + _IDLES_AFTER
+            shown = Shown(store, row["session_id"])
+            await shown.until(lambda shown: shown["compactions"] == 1)
+            events = read_document(parse_document(Path(row["path"]).read_bytes(), "log")).events
+            edits = [event.edit for event in events if isinstance(event, ContextEdited)]
+            assert [isinstance(edit, CompactionEdit) and edit.cause for edit in edits] == [CompactionCause.IDLE]
+            assert abs(edits[0].timestamp - row["idle"]["at"]) < _AHEAD * 1_000
+            model.inflated = 0
+            await pane.type("And the last?")
+            after = await shown.until(lambda shown: shown["source"] == "reported" and shown["compactions"] == 1)
+            assert (after["compacts_at"], after["compacts_at_source"], after["idle"]) == (967_000, "rule", None)
 
 
 # By the agent's name: the arguments with which it answers one prompt and asks for no permission, its tool that runs a

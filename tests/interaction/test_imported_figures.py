@@ -398,6 +398,16 @@ async def test_a_compaction_for_idling_is_in_the_figures_while_nothing_is_due() 
     assert figures(usage)["idle"] is None
 
 
+@pytest.mark.parametrize(
+    "more", [{"entrypoint": "sdk-ts"}, {"isSidechain": True, "agentId": "a1b2"}], ids=["by a program", "a sub-agent"]
+)
+async def test_no_compaction_for_idling_is_announced_where_nobody_comes_back(more: dict[str, Any]) -> None:
+    log = ClaudeLog(model="claude-opus-5-5", version="2.1.332").ask().answer(240_000)
+    text = to_lines(*(json.loads(line) | more for line in with_hour_cache(log).splitlines())).decode()
+    usage = (await build_test_client().call("session/import", text=text))["session"]["usage"]
+    assert (figures(usage)["source"], figures(usage)["idle"]) == ("reported", None)
+
+
 async def test_a_limit_of_the_users_own_is_said_once_it_is_passed() -> None:
     limits = (Limit(agent="claude-code", tokens=100_000), Limit(cost=1_000))
     client = build_test_client(settings=Settings(limits=limits))

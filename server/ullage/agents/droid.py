@@ -78,7 +78,13 @@ def _threshold(setup: Setup) -> Threshold:
 
 
 def _files(machine: Machine) -> tuple[str, ...]:
-    return (f"{machine.folder('', '.factory')}/settings.json", *machine.in_project(".factory/settings.json"))
+    own = machine.folder("", ".factory")
+    # The second names the MCP servers.
+    return (
+        f"{own}/settings.json",
+        f"{own}/mcp.json",
+        *machine.in_project(".factory/settings.json", ".factory/mcp.json"),
+    )
 
 
 def _read(texts: Texts) -> Given:
@@ -98,7 +104,11 @@ def _read(texts: Texts) -> Given:
 
 
 SETTINGS = OwnSettings(
-    files=_files, read=_read, known=frozenset({_LIMIT, _OF_MODEL, _CHECKED, "compactionModel"}), prefix="FACTORY"
+    files=_files,
+    read=_read,
+    known=frozenset({_LIMIT, _OF_MODEL, _CHECKED, "compactionModel"}),
+    servers="mcpServers",
+    prefix="FACTORY",
 )
 
 NAME = "droid"

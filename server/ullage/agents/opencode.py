@@ -22,6 +22,7 @@ from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, T
 from ullage.agents.own_prompt import ABSOLUTE, Exists, OwnPrompt, chosen_paths, in_repository
 from ullage.agents.titles import last_text
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
+from ullage.formats.parsing import parse_json
 from ullage.formats.transcripts.format import parsed
 from ullage.model.json_values import JsonObject, as_list, as_object, as_text
 
@@ -62,7 +63,7 @@ def _companions(path: str) -> tuple[str, ...]:
     return (f"../../message/{name.removesuffix('.json')}/*.json", "../../part/*/*.json")
 
 
-# Tokens. What is kept free of a model's largest prompt, if the settings name that.
+# Tokens. What is kept free of a model's largest prompt, if the settings name that, at most.
 RESERVED = 20_000
 # The variable that switches compaction off, after the program's name.
 _OFF = "_DISABLE_AUTOCOMPACT"
@@ -80,7 +81,9 @@ def _files(name: str, machine: Machine) -> tuple[str, ...]:
 
 def _read(prefix: str, texts: Texts) -> Given:
     reading = Reading()
-    for file in texts.files:
+    # The settings in this variable come after all files.
+    inline, _ = parse_json(texts.variables.get(f"{prefix}_CONFIG_CONTENT", "").encode())
+    for file in (*texts.files, as_object(inline)):
         if switch(inner(file, "compaction", "auto")) is False:
             reading.take("automatic", "compaction.auto", False)
         for name in ("reserved", "buffer"):
@@ -193,7 +196,7 @@ AGENT = Agent(
         patterns=_patterns, title_of=_title_of, facts_of=_facts_of, table="session", newer_table="session_v2"
     ),
     tables=TABLES,
-    # Measured by trial: 92,000 of 100,000 with answers of up to 8,000.
+    # Measured by trial: 92,000 of 100,000 with answers of up to 8,000, and 52,000 with prompts of up to 60,000.
     own_context=OwnContext(threshold=less_output(32_000, RESERVED)),
     own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,

@@ -204,14 +204,15 @@ def _written(value: bool | float) -> str:
 
 class Setup(Struct, frozen=True, kw_only=True):
     """The facts that decide where an agent compacts: its version and the model as its files name them (empty if
-    unknown), the window in tokens (0 if it is not known yet), the most tokens of one answer (None if unknown), and what
-    the user's settings of the agent say (`given`)."""
+    unknown), the window in tokens (0 if it is not known yet), the most tokens of one answer (None if unknown), what the
+    user's settings of the agent say (`given`), and how the agent was started (`started_by`, empty if unknown)."""
 
     version: str = ""
     model: str = ""
     window: int = 0
     max_output: int | None = None
     given: Given = Given()
+    started_by: str = ""
 
 
 class Rule(Struct, frozen=True, kw_only=True):
@@ -329,9 +330,9 @@ _BOTH_LIMITS = (2,)
 
 def less_output(most: int, reserve: int) -> Callable[[Setup], Threshold]:
     """Returns the threshold rule of an agent that keeps the tokens of the longest answer free, but at most `most`
-    tokens. If the user's settings name the model's largest prompt, the agent keeps `reserve` tokens of that free. From
-    version 2 on, the agent keeps as many free of the window, too. The rule returns None if the length of the longest
-    answer is unknown."""
+    tokens. If the user's settings name the model's largest prompt, the agent keeps `reserve` tokens of that free, and
+    no more than the longest answer has. From version 2 on, the agent keeps `reserve` tokens free of both. The rule
+    returns None if the length of the longest answer is unknown."""
 
     def rule(setup: Setup) -> Threshold:
         given = setup.given
@@ -341,7 +342,7 @@ def less_output(most: int, reserve: int) -> Callable[[Setup], Threshold]:
         if version_of(setup.version) >= _BOTH_LIMITS:
             return _of_both(setup, reserve if given.reserve is None else given.reserve, min(longest or most, most))
         if given.window is not None:
-            kept = reserve if given.reserve is None else given.reserve
+            kept = min(reserve, longest or most) if given.reserve is None else given.reserve
             basis = f"{kept:,} tokens before the end of {given.window:,}"
             return _positive(given.window - kept, basis, given.name("window"))
         if longest is None:

@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model.errors import InvalidRequest
-from ullage.model.json_values import MOST_LEVELS, JsonObject, as_list, as_object, as_text, flatten_depths
+from ullage.model.json_values import MOST_LEVELS, JsonObject, as_list, as_object, as_objects, as_text, flatten_depths
 from ullage.model.usage import Pass, Usage
 from ullage.model.usage_report import billed_passes, cache_writes, count_of, filling_pass
 
@@ -45,8 +45,17 @@ _MOST_BEGINS = 20
 # How a record begins, and how the last line of a record ends that is written over several lines.
 _BEGIN = b'{"'
 _END = re.compile(rb'["\]}\w]\s*\}$')
-# How a file in UTF-16 begins: with a byte order mark, or without one with a record.
-_UTF_16 = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"{\0": "utf-16-le", b"\0{": "utf-16-be"}
+# How a file in UTF-32 or UTF-16 begins: with a byte order mark, or without one with a record.
+_WIDE = {
+    b"\xff\xfe\0\0": "utf-32",
+    b"\0\0\xfe\xff": "utf-32",
+    b"{\0\0\0": "utf-32-le",
+    b"\0\0\0{": "utf-32-be",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+    b"{\0": "utf-16-le",
+    b"\0{": "utf-16-be",
+}
 
 # What is wrong with an empty document.
 EMPTY = "is empty"
@@ -100,12 +109,13 @@ class Document(Struct, frozen=True, kw_only=True):
 
 
 def parse_document(data: bytes, name: str, run: int | None = None) -> Document:
-    """Parses a file as one JSON value or, if it isn't one, as lines. A single line is parsed both ways.
+    """Parses a file as one JSON value or, if it isn't one, as lines. A single line is parsed both ways, and the objects
+    of an array count as lines, too.
 
     `name` and `run` are only stored in the document. Never raises: faults are in the `problem` of the document and of
     its lines.
     """
-    if encoding := _UTF_16.get(data[:2]):
+    if encoding := _WIDE.get(data[:4]) or _WIDE.get(data[:2]):
         # PowerShell 5 writes redirected output so.
         data = data.decode(encoding, "replace").encode()
     data = data.removeprefix(b"\xef\xbb\xbf")
@@ -113,7 +123,10 @@ def parse_document(data: bytes, name: str, run: int | None = None) -> Document:
         return Document(name=name, problem=EMPTY, run=run)
     value, problem = parse_json(data)
     single_line = data.strip().count(b"\n") == 0
-    lines = parse_lines(data) if problem or single_line else ()
+    if (objects := as_objects(value)) and len(objects) == len(value):
+        lines = tuple(Line(number=number, value=item) for number, item in enumerate(objects, start=1))
+    else:
+        lines = parse_lines(data) if problem or single_line else ()
     return Document(name=name, value=value, problem=problem, lines=lines, run=run)
 
 

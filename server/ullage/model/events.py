@@ -320,8 +320,8 @@ class ConversationImported(_Event, frozen=True, kw_only=True, tag="conversation_
     `format` is the name of the file's format. `agent` is the program and `version` its version. `origin_id` is the
     program's own id of the conversation, and `parent_id` its id of the conversation that this one was forked or split
     from, or, if `is_sub_agent` is true, of the one that started this one as a sub-agent's. `definition` is the name
-    under which the user's files define that sub-agent. `path` is the file. Each text but `format` is empty if it is not
-    known.
+    under which the user's files define that sub-agent. `started_by` is how the program was started, in its own words,
+    such as `cli` for a terminal. `path` is the file. Each text but `format` is empty if it is not known.
     """
 
     format: str
@@ -331,6 +331,7 @@ class ConversationImported(_Event, frozen=True, kw_only=True, tag="conversation_
     parent_id: str = ""
     is_sub_agent: bool = False
     definition: str = ""
+    started_by: str = ""
     path: str = ""
 
 

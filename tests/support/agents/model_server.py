@@ -139,6 +139,9 @@ class ModelServer:
             # Answers in Claude Code's log differ by their ids.
             if (message := data.get("message")) is not None:
                 message["id"] = f"msg_{len(self.asked)}"
+                if '"ttl": "1h"' in json.dumps(exchange.body):
+                    written = message["usage"]["cache_creation_input_tokens"]
+                    message["usage"]["cache_creation"] = {"ephemeral_1h_input_tokens": written}
             await exchange.chunk(frame(name, data))
         await exchange.chunk(b"data: [DONE]\n\n" if isinstance(wire, ChatWire) else b"")
         if isinstance(wire, ChatWire):

@@ -16,7 +16,7 @@ from ullage.model.events import CompactionCause, CompactionEdit, ContextEdited, 
 from ullage.model.message import Role, TextBlock, ToolUseBlock
 from ullage.model.words import edited
 
-HOUR_LATER = "2026-01-02T04:04:05.678Z"
+HOUR_LATER, AFTER_THE_PROMPT = "2026-01-02T04:04:05.678Z", "2026-01-02T04:04:06.003Z"
 PROMPT, ANSWERED = line("user", "u1", None, "question"), line("assistant", "a1", "u1", [say("Done.")])
 CALLED = line("assistant", "a1", "u1", [say("I look."), claude_call("t1")], stop_reason="tool_use")
 FOUND = line("user", "r1", "a1", [result("t1")])
@@ -40,8 +40,8 @@ def causes(transcript: ImportedTranscript) -> list[CompactionCause]:
         ([PROMPT, ANSWERED], {"trigger": "auto"}, HOUR_LATER, CompactionCause.IDLE),
         ([PROMPT, ANSWERED, SHOWN], {"trigger": "auto"}, HOUR_LATER, CompactionCause.IDLE),
         ([PROMPT, ANSWERED, STOPPED], {"trigger": "auto"}, HOUR_LATER, CompactionCause.IDLE),
-        ([PROMPT, ANSWERED], {"trigger": "auto", "precomputed": True}, "", CompactionCause.IDLE),
-        ([PROMPT, CALLED, FOUND], {"trigger": "auto", "precomputed": True}, "", CompactionCause.OVERFLOW),
+        ([PROMPT, ANSWERED], {"trigger": "auto", "precomputed": True}, "", CompactionCause.UNKNOWN),
+        ([PROMPT, CALLED, FOUND], {"trigger": "auto", "precomputed": True}, "", CompactionCause.UNKNOWN),
         ([PROMPT, ANSWERED], {"trigger": "auto"}, "", CompactionCause.UNKNOWN),
         ([PROMPT, CALLED, FOUND], {"trigger": "plugin"}, "", CompactionCause.PLUGIN),
         ([PROMPT, CALLED, FOUND], {"trigger": "whim"}, "", CompactionCause.UNKNOWN),
@@ -53,6 +53,25 @@ def test_claude_codes_cause_follows_from_the_trigger_and_from_what_was_due(
     last = before[-1]["uuid"]
     begun = boundary("c", last, preTokens=240_100, **metadata) | {"timestamp": at or "2026-01-02T03:04:06.678Z"}
     assert causes(read_lines(*before, begun, summary("s", "c", "All is well."))) == [cause]
+
+
+@pytest.mark.parametrize(
+    ("written", "cause"),
+    [
+        # When the conversation had idled for nine tenths of an hour, before the next prompt.
+        ("2026-01-02T03:58:05.802Z", CompactionCause.IDLE),
+        # Right after the answer, and after the prompt.
+        ("2026-01-02T03:06:40.000Z", CompactionCause.UNKNOWN),
+        (AFTER_THE_PROMPT, CompactionCause.UNKNOWN),
+    ],
+)
+def test_a_summary_written_while_claude_code_idled_is_used_with_the_next_prompt(
+    written: str, cause: CompactionCause
+) -> None:
+    back = line("user", "u2", "a1", "I am back.", timestamp=HOUR_LATER)
+    begun = boundary("c", "u2", preTokens=240_022, trigger="auto", precomputed=True) | {"timestamp": AFTER_THE_PROMPT}
+    used = summary("s", "c", "All is well.", timestamp=written)
+    assert causes(read_lines(PROMPT, ANSWERED, back, begun, used)) == [cause]
 
 
 def test_an_idle_compaction_leaves_the_next_prompt_and_threshold_as_they_were() -> None:

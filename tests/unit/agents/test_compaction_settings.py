@@ -93,7 +93,12 @@ def test_other_agents_follow_their_settings() -> None:
     )
     limit = {"provider": {"own": {"models": {"m": {"limit": {"context": 100_000, "input": 90_000, "output": 8_000}}}}}}
     assert threshold("opencode", given("opencode", limit)) == 70_000
+    # Before version 2, no more is kept free than the longest answer has.
+    assert threshold("opencode", given("opencode", limit), version="1.18.33") == 82_000
     assert threshold("opencode", given("opencode", limit, {"compaction": {"reserved": 10_000}})) == 80_000
+    inline = json.dumps({"compaction": {"reserved": 5_000}})
+    assert threshold("opencode", given("opencode", limit, OPENCODE_CONFIG_CONTENT=inline)) == 85_000
+    assert threshold("opencode", given("opencode", limit, OPENCODE_CONFIG_CONTENT="{")) == 70_000
     models = {"models": {"m": {"compaction_trigger_ratio": 0.5, "reserved_context_size": 20_000}}}
     assert threshold("Kimi Code", given("Kimi Code", models), 100_000) == 50_000
 
@@ -456,6 +461,15 @@ def test_the_largest_prompt_of_a_model_of_ones_own_is_its_window_in_copilot_cli(
     assert given("Copilot CLI", COPILOT_PROVIDER_MAX_PROMPT_TOKENS="30000").model_window == 30_000
 
 
+def test_droids_servers_are_in_a_file_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    project = tmp_path / "shop"
+    for folder, name in ((tmp_path, "github"), (project, "jira")):
+        (folder / ".factory").mkdir(parents=True)
+        (folder / ".factory" / "mcp.json").write_text(json.dumps({"mcpServers": {name: {"command": name}}}))
+    assert LocalAgentSettings().read(BY_NAME["Droid"], str(project), "m").servers == ("github", "jira")
+
+
 def test_a_list_of_models_that_codexs_settings_name_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CODEX_HOME", str(tmp_path))
     (tmp_path / "models.json").write_text(json.dumps(GPT_X))
@@ -473,6 +487,7 @@ def test_a_list_of_models_that_codexs_settings_name_is_read(tmp_path: Path, monk
         ("Kilo Code", "mcp"),
         ("Crush", "mcp"),
         ("goose", "extensions"),
+        ("Droid", "mcpServers"),
     ],
 )
 def test_the_servers_of_settings_are_named_unless_they_are_switched_off(name: str, key: str) -> None:

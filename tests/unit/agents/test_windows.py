@@ -26,6 +26,11 @@ def test_until_2_1_283_every_model_has_200k_unless_its_name_says_more(model: str
 def test_from_2_1_291_on_newer_models_have_a_million() -> None:
     assert {window(model, "2.1.291") for model in NEWER} == {1_000_000}
     assert {window(model, "2.1.316") for model in (*OLDER, "claude-haiku-4-5", "glm-4.6", "")} == {200_000}
+    assert {window(model, "2.1.332") for model in (*OLDER, "claude-haiku-4-5", "")} == {200_000}
+
+
+def test_from_2_1_325_on_a_model_that_the_program_does_not_know_has_a_million() -> None:
+    assert [window("glm-4.6", version) for version in ("2.1.324", "2.1.325")] == [200_000, 1_000_000]
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,10 @@ def test_json_is_read_as_everywhere(value: object, is_ascii: bool, around: str) 
     assert files.parse(text.encode("utf-8", "surrogatepass")) == value
 
 
+def test_a_byte_order_mark_is_not_part_of_json() -> None:
+    assert files.parse(b'\xef\xbb\xbf{"model": "m"}\r\n') == {"model": "m"}
+
+
 @given(st.text(st.sampled_from('{}[]",:\\u0019.-+eE truefalsn\n'), max_size=30) | st.text())
 def test_what_is_not_json_is_refused_as_everywhere(text: str) -> None:
     try:

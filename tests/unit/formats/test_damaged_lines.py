@@ -1,5 +1,7 @@
 """Lines that a crash, a full disk or a program of another encoding has damaged."""
 
+import json
+
 import pytest
 
 from ullage.formats.parsing import parse_document, parse_lines
@@ -32,12 +34,19 @@ def test_what_stands_before_a_whole_record_does_not_hide_it() -> None:
     assert read(WHOLE + WHOLE[:30]) == ["user", None]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_a_file_in_utf_16_is_read_by_its_byte_order_mark_or_its_first_character(encoding: str) -> None:
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_a_file_in_wide_characters_is_read_by_its_byte_order_mark_or_its_first_character(encoding: str) -> None:
     text = '{"type":"a"}\r\n{"type":"ü"}\r\n'
     for begin in ("\ufeff", ""):
         data = (begin + text).encode(encoding)
         assert [value["type"] for value in parse_document(data, "log").objects] == ["a", "ü"]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_the_records_of_an_array_are_read_as_lines(indent: int | None) -> None:
+    records = [{"type": "a"}, {"type": "ü"}]
+    lines = parse_document(json.dumps(records, indent=indent).encode(), "log").lines
+    assert [(line.number, line.value) for line in lines] == [(1, records[0]), (2, records[1])]
 
 
 @pytest.mark.parametrize(

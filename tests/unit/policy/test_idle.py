@@ -27,6 +27,7 @@ def announced(
     last: Message | None = ANSWER,
     at: int | None = AT,
     version: str = "2.1.332",
+    started_by: str = "cli",
     files: tuple[dict[str, Any], ...] = (),
     **variables: str,
 ) -> IdleCompaction | None:
@@ -35,7 +36,7 @@ def announced(
         cached = cached.after(UsageReported(usage=usage, message_id="a1"), AT)
     assert CLAUDE.own_settings is not None
     given: Given = CLAUDE.own_settings.given(Texts(files=files, variables=variables))
-    rule = CLAUDE.own_context.idle(Setup(version=version, window=1_000_000, given=given))
+    rule = CLAUDE.own_context.idle(Setup(version=version, window=1_000_000, given=given, started_by=started_by))
     return idle_compaction(rule, cached, used, at, last)
 
 
@@ -44,6 +45,8 @@ def test_a_conversation_that_idles_is_compacted_54_minutes_after_its_last_answer
     # A request that wrote nothing to the cache leaves it as it was.
     assert announced(HOUR, READ_ONLY) is not None
     assert announced(FIVE_MINUTES, HOUR) is not None
+    assert announced(HOUR, started_by="claude-vscode") is not None
+    assert announced(HOUR, started_by="") is not None
 
 
 MISSING: list[tuple[list[Usage], dict[str, Any]]] = [
@@ -56,6 +59,8 @@ MISSING: list[tuple[list[Usage], dict[str, Any]]] = [
     ([HOUR], {"last": None}),
     ([HOUR], {"at": None}),
     ([HOUR], {"version": "2.1.285"}),
+    ([HOUR], {"started_by": "sdk-ts"}),
+    ([HOUR], {"started_by": "sdk-cli"}),
     ([HOUR], {"files": ({}, {"idleCompaction": False})}),
     ([HOUR], {"files": ({}, {"autoCompactEnabled": False})}),
     ([HOUR], {"DISABLE_AUTO_COMPACT": "1"}),

@@ -85,8 +85,9 @@ def test_a_model_that_is_compacted_only_when_the_provider_refuses_has_no_thresho
 
 
 def test_later_versions_of_claude_code_compact_newer_models_again() -> None:
-    for model in ("claude-opus-4-8", "claude-opus-5-5", "claude-haiku-5-5"):
-        assert told(found(at=setup("2.1.316", 1_000_000, model)))[0] == 967_000
+    for model in ("claude-opus-4-7", "claude-opus-5-5", "claude-haiku-5-5", "claude-sonnet-5", "claude-fable-5"):
+        for version in ("2.1.316", "2.1.332"):
+            assert told(found(at=setup(version, 1_000_000, model)))[0] == 967_000
     assert told(found(at=setup("2.1.316")))[0] == 167_000
     for model, window in (("claude-sonnet-4-5", 200_000), ("claude-sonnet-4-6[1m]", 1_000_000)):
         assert remarks(found(at=setup("2.1.316", window, model))) == [RemarkKind.NO_THRESHOLD]
@@ -96,7 +97,9 @@ def test_a_model_that_claude_code_does_not_know_is_compacted_within_the_window_t
     for model, output in (("glm-5", 128_000), ("openai/gpt-6.1-sol", 4_096)):
         at = replace(setup("2.1.332", model=model), max_output=output)
         assert told(found(at=at)) == (167_000, ThresholdSource.RULE, 0)
-    assert found(at=setup("2.1.316", model="glm-5")) == Finding()
+        assert told(found(at=replace(at, window=1_000_000))) == (967_000, ThresholdSource.RULE, 0)
+    assert told(found(at=setup("2.1.316", model="glm-5")))[0] == 167_000
+    assert found(at=setup("2.1.315", model="glm-5")) == Finding()
     assert remarks(found(at=setup("2.1.332", 1_000_000, "glm-5[1m]"))) == [RemarkKind.NO_THRESHOLD]
     name = "CLAUDE_CODE_DISABLE_UNKNOWN_MODEL_WINDOW_ENFORCEMENT"
     assert remarks(found(at=setup("2.1.332", model="glm-5", unknown=name))) == [RemarkKind.UNCERTAIN]

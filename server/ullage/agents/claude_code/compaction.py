@@ -2,13 +2,14 @@
 
 Each window was asked of the program with `/context`, which needs no model. A name that ends in `[1m]` means a million
 tokens in every version. Without it, 2.1.197 to 2.1.283 gave every model that was tried 200,000 tokens, and 2.1.291 to
-2.1.316 a million to all but older models. If no setting names a model, 2.1.197 asks for its default as
+2.1.332 a million to all but older models. If no setting names a model, 2.1.197 asks for its default as
 `claude-opus-4-8[1m]`, which its log does not show.
 
 The thresholds were measured on the `preTokens` of 73 recorded automatic compactions in windows of 200,000 tokens:
 155,000 in 2.0.76 to 2.1.20 (42) and 167,000 in 2.1.25 to 2.1.42 (31); in 2.1.22 conversations continued beyond 155,000.
-By trial, 2.1.197 compacts only two models by itself, and others if the user names a window; 2.1.316 compacts newer ones
-again. The one compaction of 1.0.53 was at 154,566 after a call with 153,818.
+By trial, 2.1.197 compacts only two models by itself, and others if the user names a window; 2.1.316 to 2.1.332 compact
+each model again that has a million tokens without `[1m]`, and each that they do not know. The one compaction of 1.0.53
+was at 154,566 after a call with 153,818.
 
 What is attached again was measured with 2.1.316 in one process: of the files that were read or changed since the last
 compaction, the five last changed on the disk, whole if they have at most 5,000 tokens, else their names. A process that
@@ -27,7 +28,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.claude_code.entries import Entry
+from ullage.agents.claude_code.entries import IDLES_FOR, Entry
 from ullage.agents.file_reads import file_lines
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
@@ -57,11 +58,14 @@ from ullage.tokens.families import bare_name
 
 USUAL, MILLION = 200_000, 1_000_000
 _CHOSEN = "[1m]"
+# From a version between 2.1.318 and this one on, a model that the program does not know has a million, too.
+_MILLION_ASSUMED = (2, 1, 325)
 _MILLION_BY_ITSELF = (2, 1, 291)
 # The default model of the versions from this one on, which has a million tokens unless a setting names it.
 _BY_DEFAULT, _DEFAULT = (2, 1, 197), "claude-opus-4-8"
 # Models to which these versions, too, give 200,000 tokens.
 _OLDER = re.compile(r"claude-(3|(sonnet|haiku)-[34]\b|opus-(3|4$|4-20|4-[0156]\b))")
+_OWN_MODEL = re.compile("claude|opus|sonnet|haiku|fable")
 # What `/context` prints as Markdown, for example `**Tokens:** 13.3k / 1m (1%)`. Only these windows are not rounded.
 _TOLD = re.compile(r"\*\*Tokens:\*\* \S+ / (200k|1m) \(")
 _SIZES = {"200k": USUAL, "1m": MILLION}
@@ -71,9 +75,11 @@ def usual_window(setup: Setup) -> Rule:
     """Returns the window that Claude Code gives a model if its user chooses none."""
     if _CHOSEN in setup.model:
         return Rule(tokens=MILLION, basis="the model's name ends in [1m]")
-    is_new = "claude-" in setup.model and not _OLDER.search(setup.model)
-    if is_new and version_of(setup.version) >= _MILLION_BY_ITSELF:
+    if _is_newer(setup.model) and version_of(setup.version) >= _MILLION_BY_ITSELF:
         return Rule(tokens=MILLION, basis=f"Claude Code {setup.version} gives {setup.model} a million tokens")
+    if _is_unknown(setup.model) and version_of(setup.version) >= _MILLION_ASSUMED:
+        assumed = f"Claude Code {setup.version} does not know {setup.model}, and assumes a million tokens"
+        return Rule(tokens=MILLION, basis=assumed)
     named = setup.given.model or ""
     if _CHOSEN in named and bare_name(named) in setup.model:
         return Rule(tokens=MILLION, basis=f"the settings name {named}")
@@ -81,6 +87,16 @@ def usual_window(setup: Setup) -> Rule:
     if is_default and version_of(setup.version) >= _BY_DEFAULT:
         return Rule(tokens=MILLION, basis=f"no setting names a model, and the default of {setup.version} has a million")
     return Rule(tokens=USUAL, basis="Claude Code's window unless a larger one is chosen")
+
+
+def _is_newer(model: str) -> bool:
+    """Returns whether this is one of Claude's models with a million tokens without `[1m]`."""
+    return "claude-" in model and not _OLDER.search(model)
+
+
+def _is_unknown(model: str) -> bool:
+    """Returns whether this is a model that the program does not know."""
+    return bool(model) and not _OWN_MODEL.search(model)
 
 
 class WindowReader:
@@ -117,7 +133,6 @@ _IDLE = "CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS"
 _OUTPUT = "CLAUDE_CODE_MAX_OUTPUT_TOKENS"
 # The window of a model that the program does not know; without compaction, that of every model.
 _CONTEXT, _NO_MILLION = "CLAUDE_CODE_MAX_CONTEXT_TOKENS", "CLAUDE_CODE_DISABLE_1M_CONTEXT"
-_OWN_MODEL = re.compile("claude|opus|sonnet|haiku|fable")
 # Lets such a model's context grow until its provider refuses a request.
 _NOT_WITHIN = "CLAUDE_CODE_DISABLE_UNKNOWN_MODEL_WINDOW_ENFORCEMENT"
 # Windows that the program's server sets, by model, as they are cached in the program's state (2.1.332).
@@ -241,17 +256,19 @@ _BUFFER = 13_000
 _FEW_MODELS = (2, 1, 197)
 _COMPACTED = re.compile(r"(opus|sonnet)-4-6")
 _NOT_COMPACTED = re.compile(r"opus-4-[1578]|sonnet-4-5|haiku-4-5|fable-5(?!-)")
-# From a version up to this one on, newer models are compacted again, in their window of a million.
-_NEWER_MODELS = (2, 1, 316)
-_COMPACTED_AGAIN = re.compile(r"opus-4-8|(opus|sonnet|haiku)-5-5")
-# From a version up to this one on, a model that the program does not know is compacted within the window that it
-# assumes, whatever the model is said to answer (read in the program).
-_UNKNOWN_MODELS = (2, 1, 332)
-# From a version between 2.1.286 and this one on, a conversation that idles is compacted: milliseconds after its last
-# answer, and the sizes from which on.
+# From a version up to this one on, newer models are compacted again, in their window of a million; and models that the
+# program does not know within the window that it assumes, whatever they are said to answer.
+_MORE_MODELS = (2, 1, 316)
+# From a version between 2.1.286 and this one on, a conversation that idles is compacted, from these sizes on.
 _IDLES = (2, 1, 299)
-_IDLE_AFTER = 54 * 60_000
 _IDLE_USUAL, _IDLE_LEAST = 200_000, 100_000
+# How a program was started that a person may come back to, as the log names it (2.1.332): in a terminal, an editor, the
+# desktop or a chat. What another program started is not compacted while it idles.
+_ATTENDED = {
+    *("", "cli", "claude-vscode", "claude-desktop", "claude-desktop-3p", "claude-coworker", "claude-coworker-terminal"),
+    *("local-agent", "local_agent", "claude-in-slack", "claude_in_slack", "claude-in-teams", "ssh-remote", "remote"),
+    *("remote_cowork", "remote_desktop", "remote_mobile", "remote_projects"),
+}
 # A smaller window in the settings counts as this one.
 _SMALLEST = 100_000
 
@@ -265,8 +282,8 @@ def _threshold(setup: Setup) -> Threshold:
     if given.window is not None:
         window = max(_SMALLEST, min(given.window, setup.window))
         return _within(setup, window, f"{given.name('window')}: it", given.name("window"))
-    is_compacted = version >= _NEWER_MODELS and _COMPACTED_AGAIN.search(setup.model)
-    if version >= _UNKNOWN_MODELS and setup.model and not (_OWN_MODEL.search(setup.model) or _CHOSEN in setup.model):
+    is_compacted = version >= _MORE_MODELS and _is_newer(setup.model)
+    if version >= _MORE_MODELS and _is_unknown(setup.model) and _CHOSEN not in setup.model:
         setup, is_compacted = replace(setup, max_output=None), True
     if version >= _FEW_MODELS and not is_compacted:
         if _NOT_COMPACTED.search(setup.model) or setup.window > USUAL or "[1m]" in setup.model:
@@ -309,12 +326,14 @@ def _within(setup: Setup, window: int, what: str, setting: str = "") -> Rule | N
 
 def _idle(setup: Setup) -> Idle | None:
     """Returns when a conversation that idles is compacted: after nine tenths of the hour for which its prompt is cached
-    (read in the program, 2.1.332)."""
+    (2.1.332). In an editor it writes the summary then, and uses it with the next prompt."""
     given = setup.given
     if version_of(setup.version) < _IDLES or given.automatic is False or given.idle is False:
         return None
+    if setup.started_by not in _ATTENDED:
+        return None
     return Idle(
-        after=_IDLE_AFTER,
+        after=IDLES_FOR,
         least=max(_IDLE_LEAST, _IDLE_USUAL if given.idle_least is None else given.idle_least),
         setting='"idleCompaction": false',
     )

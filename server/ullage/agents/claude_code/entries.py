@@ -283,15 +283,21 @@ _TEXTS: dict[str, Callable[[JsonObject], str]] = {
     "total_tokens_reminder": _text("text"),
 }
 
-# Milliseconds. Claude Code looks once a minute whether a conversation idles.
-_IDLE = 60_000
+# Milliseconds without a request that no summary takes to be written, and after which one is written because the
+# conversation idles: nine tenths of the hour for which the provider keeps its prompt.
+_PAUSE, IDLES_FOR = 60_000, 54 * 60_000
+
+
+# By the triggers of compactions that somebody asked for.
+_ASKED_FOR = {"manual": CompactionCause.BY_HAND, "plugin": CompactionCause.PLUGIN}
 
 
 class Compaction(Struct, frozen=True, kw_only=True):
     """What the log says of one of Claude Code's compactions.
 
     `before` is the context's size in tokens, 0 if unknown. `trigger` is `manual`, `auto`, `plugin` or empty, and
-    `is_precomputed` says that the summary was written before the compaction. `at` is its time, 0 if unknown. `kept` are
+    `is_precomputed` says that the summary was written before the compaction. `at` is its time, and `written_at` that of
+    the summary; 0 if unknown. `kept` are
     the ids of the lines that stay in the context: they are not written again, and the next line names the last of them
     as its parent. `keeps_beginning` says that they stay before the summary, not after it. `end` is the id of the last
     line before the compaction; empty if unknown.
@@ -301,35 +307,43 @@ class Compaction(Struct, frozen=True, kw_only=True):
     trigger: str
     is_precomputed: bool
     at: int
+    written_at: int
     kept: tuple[str, ...]
     keeps_beginning: bool
     end: str
 
-    def cause(self, last_at: int, *, is_due: bool, is_forced: bool) -> CompactionCause:
-        """Returns why Claude Code compacted. `last_at` is the time of the last message, `is_due` says whether a request
-        was due then, and `is_forced` that the provider had refused one.
+    def cause(self, rested_at: int, asked_at: int | None, *, is_forced: bool) -> CompactionCause:
+        """Returns why Claude Code compacted. `rested_at` is the time of the last message after which no request was
+        due, `asked_at` that of the first one after it since which one is due, None if none is; 0 if unknown.
+        `is_forced` says that the provider had refused a request.
 
         The log has the trigger `auto` for all that no user and no plugin asked for. All 44 recorded compactions at the
         threshold came while a request was due: after a prompt, a call or its result. A compaction after the end of a
         turn is that of a conversation that idles, which 2.1.286 and later make before the cache of the prompt is lost.
-        A summary that was written beforehand is used when the provider refuses a request, or while the conversation
-        idles (2.1.318).
+        In an editor and on the desktop they only write the summary then, and use it with the next prompt after the
+        cache was lost. A summary that is written beforehand near the threshold is used there, at the end of a turn, or
+        when the provider refuses a request (2.1.318 and 2.1.332).
         """
-        if self.trigger == "manual":
-            return CompactionCause.BY_HAND
-        if self.trigger == "plugin":
-            return CompactionCause.PLUGIN
         if self.trigger not in ("auto", ""):
-            return CompactionCause.UNKNOWN
-        if is_due:
-            return CompactionCause.OVERFLOW if is_forced or self.is_precomputed else CompactionCause.THRESHOLD
-        idles = self.is_precomputed or (self.at and last_at and self.at - last_at >= _IDLE)
-        return CompactionCause.IDLE if idles else CompactionCause.UNKNOWN
+            return _ASKED_FOR.get(self.trigger, CompactionCause.UNKNOWN)
+        if asked_at is None:
+            return CompactionCause.IDLE if _between(rested_at, self.at) >= _PAUSE else CompactionCause.UNKNOWN
+        if is_forced:
+            return CompactionCause.OVERFLOW
+        if not self.is_precomputed:
+            return CompactionCause.THRESHOLD
+        idled = _between(rested_at, self.written_at) >= IDLES_FOR and self.written_at < asked_at
+        return CompactionCause.IDLE if idled else CompactionCause.UNKNOWN
 
 
-def read_boundary(boundary: Entry | None, parents: Mapping[str, str]) -> Compaction:
-    """Returns the facts of a compaction from its boundary line. Early versions (1.0.53) write none; then `boundary` is
-    None and nothing is known. `parents` maps the id of each line to that of its parent."""
+def _between(began: int, ended: int) -> int:
+    """Returns the milliseconds between two times, 0 if one is unknown."""
+    return ended - began if began and ended else 0
+
+
+def read_boundary(boundary: Entry | None, summary: Entry, parents: Mapping[str, str]) -> Compaction:
+    """Returns the facts of a compaction from its boundary line and its summary's. Early versions (1.0.53) write no
+    boundary; then it is None and nothing is known. `parents` maps the id of each line to that of its parent."""
     value = boundary.value if boundary else {}
     metadata = as_object(value.get("compactMetadata"))
     segment = as_object(metadata.get("preservedSegment"))
@@ -340,6 +354,7 @@ def read_boundary(boundary: Entry | None, parents: Mapping[str, str]) -> Compact
         trigger=as_text(metadata.get("trigger")),
         is_precomputed=metadata.get("precomputed") is True,
         at=boundary.timestamp if boundary else 0,
+        written_at=summary.timestamp,
         kept=tuple(kept or _segment(as_text(segment.get("headUuid")), as_text(segment.get("tailUuid")), parents)),
         keeps_beginning=boundary is not None and bool(segment) and segment.get("anchorUuid") == boundary.uuid,
         end=as_text(segment.get("tailUuid")) or as_text(value.get("logicalParentUuid")),

@@ -167,6 +167,7 @@ class Reader:
         builder.agent = "Claude Code"
         builder.cwd = builder.cwd or as_text(value.get("cwd"))
         builder.version = as_text(value.get("version")) or builder.version
+        builder.started_by = as_text(value.get("entrypoint")) or builder.started_by
         session = as_text(value.get("sessionId"))
         if self._is_side:
             builder.is_sub_agent = True

@@ -80,8 +80,9 @@ class TreeWriter:
         self._last_of: dict[str, _KnownAnswer] = {}
         # The user's messages so far, those with results left out.
         self._prompts = 0
-        # Whether the last message asks for an answer, and its time.
-        self._is_due, self._last_at = False, 0
+        # The times of the last message after which no request was due, and since when one is; None while none is.
+        self._rested_at = 0
+        self._asked_at: int | None = None
 
     def knows(self, uuid: str) -> bool:
         """Returns whether the line with this id was written or assumed."""
@@ -150,7 +151,7 @@ class TreeWriter:
             self._pass(entry, self._known[key], "copy of an earlier line")
             return
         self.end_answer()
-        compaction = read_boundary(boundary, self._parents)
+        compaction = read_boundary(boundary, entry, self._parents)
         end = self._at(compaction.end) if self.knows(compaction.end) else self._tip
         # What was kept may lie on the present branch and next to it. If nothing lies on it, the user has gone back.
         places = [self._at(uuid).at for uuid in compaction.kept if self.knows(uuid)]
@@ -163,7 +164,7 @@ class TreeWriter:
             edit_id=entry.uuid,
             timestamp=entry.timestamp,
             before=compaction.before,
-            cause=compaction.cause(self._last_at, is_due=self._is_due, is_forced=is_forced),
+            cause=compaction.cause(self._rested_at, self._asked_at, is_forced=is_forced),
             kept=() if compaction.keeps_beginning else kept,
             leading=kept if compaction.keeps_beginning else (),
         )
@@ -186,7 +187,7 @@ class TreeWriter:
         prompt = self._queue.operate(entry)
         if prompt is not None:
             content = (TextBlock(text=prompt.text),)
-            self._is_due = True
+            self._turn(prompt.timestamp, is_due=True)
             self._add_extra(Extra(content=content, uuid=f"queued-{prompt.at}", timestamp=prompt.timestamp), self._end)
         return prompt is not None
 
@@ -251,7 +252,7 @@ class TreeWriter:
         self._queue.said(join_texts(blocks))
         answer = self._answer
         if answer and answer.add_result(entry, blocks):
-            self._is_due, self._last_at = True, entry.timestamp
+            self._turn(entry.timestamp, is_due=True)
             self._places[entry.uuid] = answer.place
             self._known.update(dict.fromkeys(keys, answer.place))
             self.complete_answer()
@@ -263,8 +264,8 @@ class TreeWriter:
 
     def _write_message(self, entry: Entry, place: Place, blocks: Sequence[Block]) -> None:
         self.end_answer()
-        self._is_due = entry.kind == "user" and not join_texts(blocks).startswith(_ASK_NOTHING)
-        self._last_at = entry.timestamp
+        is_due = entry.kind == "user" and not join_texts(blocks).startswith(_ASK_NOTHING)
+        self._turn(entry.timestamp, is_due=is_due)
         self._go(place, entry.timestamp)
         content = sorted(blocks, key=lambda block: not isinstance(block, ToolResultBlock))
         # A skill's text, a caveat and what else the program wrote in the user's place.
@@ -307,7 +308,7 @@ class TreeWriter:
             # A line that comes after its answer was added becomes a message of its own. Its usage is known already.
             answer = self._answer = Answer(answer_id, entry, has_usage=not again)
         answer.add_line(entry, new)
-        self._is_due, self._last_at = any(isinstance(block, ToolUseBlock) for block in new), entry.timestamp
+        self._turn(entry.timestamp, is_due=any(isinstance(block, ToolUseBlock) for block in new))
         known.place = answer.place
         known.blocks.update(key for key, _ in blocks)
         known.times.add(entry.timestamp)
@@ -370,6 +371,13 @@ class TreeWriter:
         early, self._early = self._early, []
         for extra in early:
             self._write_extra(extra)
+
+    def _turn(self, at: int, *, is_due: bool) -> None:
+        """Notes whether the message of the time `at` asks for an answer."""
+        if not is_due:
+            self._rested_at, self._asked_at = at, None
+        elif self._asked_at is None:
+            self._asked_at = at
 
     def _add_answer(self, answer: Answer) -> None:
         if not answer.is_added:

@@ -27,8 +27,9 @@ class _Rules:
 
 
 def parse(data: bytes) -> "Any":
-    """Returns the value of a JSON text in UTF-8. Raises `ValueError`, or `RecursionError` if nested too deeply."""
-    text = data.decode("utf-8", "surrogatepass").strip(" \t\r\n")
+    """Returns the value of a JSON text in UTF-8, which may begin with a byte order mark. Raises `ValueError`, or
+    `RecursionError` if nested too deeply."""
+    text = data.decode("utf-8", "surrogatepass").strip("\ufeff \t\r\n")
     try:
         from _json import make_scanner  # noqa: PLC0415
     except ImportError:

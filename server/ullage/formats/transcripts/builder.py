@@ -216,7 +216,7 @@ class TranscriptBuilder:
     """Collects events while a reader reads a transcript file; `finish` returns the transcript.
 
     `new_id` makes the ids of messages that have none; by default they are numbered. The reader sets `cwd`, `title` and
-    the other public attributes; they have the meaning of the fields of `ImportedTranscript`, `definition` that of
+    the other public attributes; they have the meaning of the fields of `ImportedTranscript`, or of
     `ConversationImported`.
     """
 
@@ -253,6 +253,7 @@ class TranscriptBuilder:
         self.parent = ""
         self.is_sub_agent = False
         self.definition = ""
+        self.started_by = ""
         # Whether the agent is due to make a request: the last message is not an answer that ends a turn. And whether
         # this was so before the last message.
         self.is_due = self.was_due = False
@@ -575,6 +576,7 @@ class TranscriptBuilder:
             parent_id=self.parent,
             is_sub_agent=self.is_sub_agent,
             definition=self.definition,
+            started_by=self.started_by,
         )
         if origin != self._origin:
             self._origin = origin

@@ -344,8 +344,9 @@ def rules_of(workspace: Environment, transcript: Transcript, evidence: Evidence)
                 window=window.size,
                 max_output=limits.max_output,
                 given=given,
+                started_by=origin.started_by,
             )
-            idle = agent.own_context.idle(setup) if agent else None
+            idle = agent.own_context.idle(setup) if agent and not origin.is_sub_agent else None
             found = find_threshold(evidence, of_same_window(others, agent, setup), agent, setup)
             if found.threshold is not None:
                 budget = _approached(budget, found.threshold, settings, evidence)
