@@ -447,9 +447,9 @@ class AgentFollower:
         live = self._ports.live.read()
         # What was followed long ago may have ended.
         if live and live.at > self._now() - int(self._since * 1000):
-            self._tell(*reversed(live.sessions))
             over = self._known.keys() - {row.session_id for row in live.sessions}
-            self._tell(*(ended(self._known[session_id]) for session_id in over))
+            # Before the others: if a file was written again, its new session replaces the one that has ended.
+            self._tell(*(ended(self._known[session_id]) for session_id in over), *reversed(live.sessions))
 
     def _tell(self, *rows: FollowedRow) -> None:
         for row in rows:
