@@ -205,24 +205,6 @@ async def test_a_process_that_does_not_follow_shows_what_the_live_file_says(tmp_
     assert after == first.rows[-1]
 
 
-async def test_of_a_file_that_was_written_again_a_process_that_does_not_follow_shows_the_new_figure_last(
-    tmp_path: Path,
-) -> None:
-    machine = Machine(tmp_path)
-    machine.turn(0)
-    first, second = Process(machine, 41), Process(machine, 42)
-    before = await second.until(lambda row: row.messages == 2)
-    machine.path.unlink()
-    machine.turn(7)
-    after = await first.until(lambda row: row.used == 8_005 and row.messages == 2)
-    # Both are told at once: that the old session has ended, and the new one.
-    await second.until(lambda _: {before.session_id, after.session_id} <= {row.session_id for row in second.rows[1:]})
-    await first.end()
-    await second.end()
-    assert after.session_id != before.session_id
-    assert [row.session_id for row in second.rows[-2:]] == [before.session_id, after.session_id]
-
-
 async def test_a_large_file_whose_session_has_all_of_it_already_has_a_row(tmp_path: Path) -> None:
     machine, client = Machine(tmp_path), build_test_client()
     for number in range(20):

@@ -122,7 +122,7 @@ def test_a_state_of_openhands_that_is_written_later_brings_the_usage_then() -> N
 
 def test_an_answer_of_gemini_cli_without_text_has_its_usage_while_its_tool_runs() -> None:
     asked = {"id": "u1", "timestamp": "2026-05-01T10:00:00.000Z", "type": "user", "content": [{"text": "List them."}]}
-    answer = {
+    answer: dict[str, Any] = {
         "id": "g1",
         "timestamp": "2026-05-01T10:00:01.000Z",
         "type": "gemini",
