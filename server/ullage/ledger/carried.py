@@ -35,7 +35,7 @@ NOT_BRIEF = 3
 _LONGER = 40
 # Characters of a word that a passage may lack although the context has it nowhere. A longer one may be what the
 # sentence is about.
-_OMITTED = 3
+_OMITTED = 2
 # Words that a passage may have for each word of the sentence, and in addition.
 _STRETCH, _SPARE = 1.6, 6
 # Passages that are looked at for one sentence: those around its rarest words.

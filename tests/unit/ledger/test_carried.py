@@ -155,6 +155,10 @@ def test_a_short_sentence_must_be_there_in_its_order() -> None:
         ("Run the linter before the tests, not after.", "Run the linter after the tests, not before."),
         ("The limit is 30 MB, not 30 MiB.", "The limit is 30 MiB, not 30 MB."),
         ("超时设为15秒,重试最多3次。", "超时设为3秒,重试最多15次。"),
+        (
+            "The nightly job must finish before six, otherwise the shop opens with old prices.",
+            "The nightly job must finish before seven, otherwise the shop opens with old prices.",
+        ),
     ],
 )
 def test_the_same_words_of_other_things_do_not_say_it(typed: str, summary: str) -> None:
