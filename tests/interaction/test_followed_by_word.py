@@ -13,7 +13,7 @@ from support.follower_ports import follower_ports
 from support.workspace import PATIENCE, build_test_client
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.model.events import SessionCreated
-from ullage.model.usage import FollowedRow
+from ullage.model.usage import FollowedRow, LiveSessions
 from ullage.service.follow import agent_follower, followed_file
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.ports.agent_files import Changes, FoundFile, Mark
@@ -41,6 +41,11 @@ class Words:
         self._pending = Changes(paths=frozenset(map(str, paths)))
         self._wake()
 
+    def say_own(self) -> None:
+        """Says that a file next to the store has changed."""
+        self._pending = Changes(is_own=True)
+        self._wake()
+
     def changes(self) -> Changes:
         pending, self._pending = self._pending, Changes()
         return pending
@@ -66,6 +71,73 @@ class Counted(GrowingFiles):
     def has_changed(self, path: Path, mark: Mark | None) -> bool:
         self.looks += 1
         return super().has_changed(path, mark)
+
+
+class Held:
+    """A lease that another process holds."""
+
+    def take(self) -> bool:
+        return False
+
+    def give_up(self) -> None:
+        pass
+
+
+class Shown:
+    """What the process that follows shows: one after another at each look, and then no change."""
+
+    def __init__(self, *shown: LiveSessions | None) -> None:
+        self._shown = list(shown)
+
+    def read(self) -> LiveSessions | None:
+        return self._shown.pop(0) if self._shown else None
+
+    def write(self, shown: LiveSessions, /) -> None:
+        raise AssertionError(shown)
+
+
+def _nothing(seconds: float, paths: Collection[str] | None = None) -> Sequence[FoundFile]:
+    return ()
+
+
+@asynccontextmanager
+async def showing(
+    folder: Path, words: Words, *shown: LiveSessions | None
+) -> AsyncGenerator[asyncio.Queue[FollowedRow]]:
+    """A process that shows what another one does. Yields its rows."""
+    rows = asyncio.Queue[FollowedRow]()
+    ports = follower_ports(folder, _nothing, watching=words, lease=Held(), live=Shown(*shown))
+    follower = AgentFollower(build_test_client().workspace, ports, rows.put_nowait, 1e12)
+    task = asyncio.create_task(follower.run())
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await follower.looked.wait()
+            yield rows
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def of(session_id: str, used: int) -> LiveSessions:
+    row = FollowedRow(session_id=session_id, agent="Claude Code", path="/a", used=used, live=True)
+    return LiveSessions(at=1, follower=9, sessions=(row,))
+
+
+async def test_what_another_process_shows_is_looked_at_again_because_the_word_comes_before_it_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_follower, "_TAKE_SELDOM", 10 * PATIENCE)
+    words = Words()
+    async with showing(tmp_path, words, of("s", 1), None, None, of("s", 2)) as rows:
+        assert (await rows.get()).used == 1
+        words.say_own()
+        assert (await rows.get()).used == 2
+
+
+async def test_that_a_session_has_ended_is_told_before_the_one_that_takes_its_place(tmp_path: Path) -> None:
+    async with showing(tmp_path, Words(), of("s", 1), of("t", 2)) as rows:
+        told = [await rows.get() for _ in range(3)]
+    assert [(row.session_id, row.used, row.live) for row in told] == [("s", 1, True), ("s", 1, False), ("t", 2, True)]
 
 
 class Rig:

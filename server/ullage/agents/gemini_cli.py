@@ -404,10 +404,13 @@ class GeminiReader(RecordReader):
         blocks += _calls(value)
         self._builder.use_model(as_text(value.get("model")))
         entry = Entry(id=as_text(value.get("id")), role=Role.ASSISTANT, blocks=tuple(blocks), timestamp=_time(value))
-        message_id = self._context.add(entry)
-        if message_id and as_text(value.get("id")) not in self._reported:
-            self._reported.add(as_text(value.get("id")) or message_id)
-            self._builder.report(_usage(as_object(value.get("tokens"))), message_id)
+        message_id, usage = self._context.add(entry), _usage(as_object(value.get("tokens")))
+        if message_id and entry.id not in self._reported:
+            self._reported.add(entry.id or message_id)
+            self._builder.report(usage, message_id)
+        elif not blocks and usage.total:
+            # Its calls are written when they have ended.
+            self._builder.report_answer(as_text(value.get("model")), usage, entry.timestamp)
         calls = as_objects(value.get("toolCalls"))
         self._results += [block for call in calls for block in self._read_results(call)]
         self._result_time = max((as_timestamp(call.get("timestamp")) for call in calls), default=_time(value))

@@ -38,6 +38,7 @@ from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBui
 from ullage.formats.transcripts.format import Ends, from_end, incremental
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import (
+    NO_SUMMARY,
     Block,
     ImageBlock,
     ResultPart,
@@ -157,7 +158,7 @@ class PiReader(RecordReader):
         elif kind == "compaction":
             kept = self._kept_ids(entry, parent)
             before = as_count(entry.get("tokensBefore"))
-            builder.compact(as_text(entry.get("summary")), entry_id, timestamp, before=before, kept=kept)
+            builder.compact(as_text(entry.get("summary")) or NO_SUMMARY, entry_id, timestamp, before=before, kept=kept)
         elif kind == "context_edit":
             self._edit_context(entry, timestamp, number)
         elif kind == "model_change":

@@ -20,7 +20,8 @@ from ullage.model.message import (
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
-    render_marker,
+    render_brought_back,
+    render_ledger,
     text_and_resources,
 )
 
@@ -34,7 +35,7 @@ NOT_BRIEF = 3
 _LONGER = 40
 # Characters of a word that a passage may lack although the context has it nowhere. A longer one may be what the
 # sentence is about.
-_OMITTED = 3
+_OMITTED = 2
 # Words that a passage may have for each word of the sentence, and in addition.
 _STRETCH, _SPARE = 1.6, 6
 # Passages that are looked at for one sentence: those around its rarest words.
@@ -177,9 +178,9 @@ class Context:
         return all(self.says(part) for part in parts_of(text))
 
     def says(self, sentence: str) -> bool:
-        """Returns whether a passage of the context says a sentence: it has four fifths of the sentence's different
-        words, and all its numbers, names and negations, and no negation that the sentence lacks. A sentence of few
-        words must be there word for word, in its order. A sentence without a word is always said."""
+        """Returns whether a passage of the context says a sentence: it has four fifths of the sentence's words in their
+        order, among them all its numbers, names and negations, and no negation that the sentence lacks. A sentence of
+        few words must be there word for word. A sentence without a word is always said."""
         words = words_of(sentence)
         wanted = frozenset(words.all)
         if not wanted:
@@ -193,11 +194,12 @@ class Context:
         rarest = sorted(wanted, key=lambda word: len(self._places.get(word, ())))[: len(wanted) - enough + 1]
         size = int(len(words.all) * _STRETCH) + _SPARE
         found = [place for word in rarest for place in self._places.get(word, ())][:_MOST_PASSAGES]
-        return any(self._around(place, size, wanted, words.needed, enough) for place in found)
+        return any(self._around(place, size, words, enough) for place in found)
 
-    def _around(self, place: int, size: int, wanted: frozenset[str], needed: frozenset[str], enough: int) -> bool:
+    def _around(self, place: int, size: int, words: Words, enough: int) -> bool:
         """Returns whether a passage of so many words that begins at or before a place, at most its size before it, has
-        enough of the words, all that are needed, and no negation."""
+        enough different ones of the words, all that are needed, most of them in their order, and no negation."""
+        wanted, needed = frozenset(words.all), words.needed
         begin, end = max(0, place - size), place + size
         there = wanted.intersection(self._words[begin:end])
         if len(there) < enough or not needed <= there:
@@ -211,10 +213,17 @@ class Context:
                 if len(found) >= enough and needed <= found:
                     while first and self._words[first - 1] in there:
                         first -= 1  # noqa: PLW2901 - the passage begins with the words before it
-                    if not self._is_negated(first, last, needed):
+                    if not self._is_negated(first, last, needed) and self._is_ordered(first, first + size, words):
                         return True
                     break
         return False
+
+    def _is_ordered(self, begin: int, end: int, words: Words) -> bool:
+        """Returns whether a passage has four fifths of these words in their order, and all that are needed in theirs.
+        Else it may say of one thing what the words say of another."""
+        passage = self._words[begin:end]
+        needed = [word for word in words.all if word in words.needed]
+        return _common(needed, passage) == len(needed) and _common(words.all, passage) >= len(words.all) * _SHARE
 
     def _in_order(self, words: Words) -> bool:
         """Returns whether the words come in this order, with at most as many other words between as they are."""
@@ -242,12 +251,33 @@ class Context:
         )
 
 
+def _common(words: Sequence[str], passage: Sequence[str]) -> int:
+    """Returns how many words two texts have in common in one order, at most."""
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(words):
+        places.setdefault(word, []).append(place)
+    # The least place at which so many words in order can end.
+    ends: list[int] = []
+    for word in passage:
+        for place in reversed(places.get(word, ())):
+            at = bisect_left(ends, place)
+            ends[at : at + 1] = [place]
+    return len(ends)
+
+
 def _prose(message: Message) -> Iterator[str]:
     for block in message.content:
         if isinstance(block, CompactionBlock):
-            yield render_marker(block)
+            yield from _told(block)
         elif isinstance(block, TextBlock):
             yield block.text
+
+
+def _told(block: CompactionBlock) -> Iterator[str]:
+    """Yields what a compaction's marker tells, without the line above it, which says nothing of the conversation."""
+    yield block.summary
+    yield render_ledger(block.ledger, block.summary)
+    yield render_brought_back(block.brought_back)
 
 
 def _texts(message: Message) -> Iterator[str]:
@@ -260,6 +290,6 @@ def _texts(message: Message) -> Iterator[str]:
             case ToolUseBlock():
                 yield from strings_in(block.input)
             case CompactionBlock():
-                yield render_marker(block)
+                yield from _told(block)
             case _:
                 pass

@@ -1,7 +1,7 @@
 """Folds the messages of a conversation into its ledger, one after another. Another message costs what it has in it."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -160,9 +160,10 @@ def _aged(tasks: tuple[Entry, ...], prompts: list[int]) -> Iterator[Entry]:
         yield replace(task, life=Life.EARLIER, beside=f"{task.life}; {told}") if is_old else replace(task, beside=told)
 
 
-def fold(messages: Iterable[Message], cwd: str = "") -> Ledger:
-    """Returns the ledger of messages, whose indices count from 0."""
+def fold(messages: Iterable[Message], cwd: str = "", without: Container[str] = ()) -> Ledger:
+    """Returns the ledger of messages, whose indices count from 0. Those with an id in `without` are not taken."""
     folded = Fold(cwd)
     for index, message in enumerate(messages):
-        folded.take(message, index)
+        if message.id not in without:
+            folded.take(message, index)
     return folded.ledger()

@@ -269,12 +269,13 @@ def _choose(
     rows: list[tuple[Entry, str]], chosen: list[tuple[Entry, str]], cap: int, size: Callable[[str], int], heading: str
 ) -> int:
     """Moves the rows that have room to those that were chosen, and returns the room that they take. Short rows first,
-    and of rows of a length the newest: a rule is short, and a long text says less for its room. Of an earlier summary
-    the first part, which says what is wanted, and then the last ones, which say what is left to do."""
+    each doubling of the length after the one below, and of these the newest: a rule is short, and a long text says less
+    for its room. Of an earlier summary the first part, which says what is wanted, and then the last ones, which say
+    what is left to do."""
     used = 0
     parts = list(dict.fromkeys(_part(entry) for entry, _ in rows if _is_outlined(entry)))
     ranks = {part: len(parts) - at if at else 0 for at, part in enumerate(parts)}
-    for row in sorted(rows, key=lambda row: (ranks.get(_part(row[0]), len(row[1]) // 200), -row[0].index)):
+    for row in sorted(rows, key=lambda row: (ranks.get(_part(row[0]), len(row[1]).bit_length()), -row[0].index)):
         text = row[1]
         if _is_outlined(row[0]):
             # The lines above it are there once for all that belong to them.

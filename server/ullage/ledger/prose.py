@@ -20,7 +20,7 @@ _CLOSING = "*_`\"'”’)】」 \n"
 # Words of a paragraph that says something: fewer are "Done." and a heading.
 _FEWEST = 5
 # Characters at each end of a text that are read, and at the beginning of one of which a line is shown.
-_MOST_CLEANED, _MOST_OF_LINE = 12_000, 4_000
+_MOST_CLEANED, _MOST_OF_LINE = 120_000, 4_000
 # Characters of the user's words that are shown whole. Of longer ones the beginning, what is asked last, and lines with
 # names between are shown, in so many characters.
 WHOLE, _CUT_TO = 1_200, 1_000
@@ -32,7 +32,7 @@ FAILS = re.compile(
 )
 # Where a text may be cut: between lines, or else sentences, or else words.
 _BREAKS = (re.compile(r"\n+"), re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])"), re.compile(r"\s+"))
-_NAME = re.compile(r"[`/_]|\w\.\w|\d|[a-z][A-Z]")
+_NAME, _NUMBER = re.compile(r"[`/_]|\w\.\w|\d|[a-z][A-Z]"), re.compile(r"\d+")
 # Words without which a line from the middle of a text says nothing, such as the label of an item of a list.
 _LEAST_WORDS = 3
 
@@ -109,15 +109,19 @@ def cleaned(text: str) -> str:
 def shown(text: str, longest: int = WHOLE) -> str:
     """Returns the user's words as a page shows them: whole up to so many characters, or of longer ones the beginning,
     what is asked last, and between them lines with names and lines that say what failed. Where a page has room for
-    more than the usual, other lines are shown, too. What is left out is marked by `[…]`."""
+    more than the usual, other lines are shown, too. Lines that differ from one before only in numbers come after all
+    others, so that what the user wrote into a log is shown before the log. What is left out is marked by `[…]`."""
     if len(text) <= longest:
         return text
     first, between, last = ends_of(text, min(_EDGE, longest // 2))
     lines = [part for line in between.splitlines() if line.strip() for part in _bounded(line)]
     room = longest - (WHOLE - _CUT_TO) - len(first) - len(last)
     taken: set[int] = set()
-    for without_failure, without_name, at in sorted(
-        (not FAILS.search(line), not _NAME.search(line), at)
+    firsts: dict[str, int] = {}
+    for at, line in enumerate([*first.splitlines(), *lines], -len(first.splitlines())):
+        firsts.setdefault(_NUMBER.sub("0", line), at)
+    for _, without_failure, without_name, at in sorted(
+        (firsts[_NUMBER.sub("0", line)] != at, not FAILS.search(line), not _NAME.search(line), at)
         for at, line in enumerate(lines)
         if has_words(line, _LEAST_WORDS) or FAILS.search(line)
     ):

@@ -33,7 +33,7 @@ _LABEL = re.compile(r"(?<![\w.])([1-9]\d?|[A-Ha-h])(?![\w'’])(?=\s*(?:[.,;:)+&
 # The label of an answer: `1.`, `b)`, `2:`.
 _GIVEN = re.compile(r"(?<![\w.])([1-9]\d?|[A-Ha-h])[.):：、](?!\w)")
 # What ends a question, and what ends what is before it.
-_ASKS, _ENDS = re.compile(r"[?؟](?=[\s*_\"'”’)\]]|$)|？"), re.compile(r"\n|[.!?؟](?=\s)|[。！？]")
+_ASKS, _ENDS = re.compile(r"[?؟](?=[\s*_\"'”’)\]]|$)|？"), re.compile(r"[.!?؟](?=\s)|[。！？]")
 # Tools by which an agent asks the user. Their results are the user's words.
 _ASKING = {
     plain(name)
@@ -121,7 +121,10 @@ def answered_by(reply: str, asked: str) -> str:
     end = max((sign.end() for sign in _ASKS.finditer(asked)), default=0)
     if not end:
         return ""
-    begin = max((sign.end() for sign in _ENDS.finditer(asked[: end - 1])), default=0)
+    # With the sentences before it on its line, which may name what it asks about.
+    line = asked.rfind("\n", 0, end) + 1
+    begins = [line, *(sign.end() for sign in _ENDS.finditer(asked, line, end - 1))]
+    begin = next((place for place in begins if end - place <= _QUESTION), begins[-1])
     offered = " / ".join(f"{label}. {text}" for label, text in options.items())
     question = on_one_line(asked[begin:end].strip(" *#>-\t"), _QUESTION)
     return f"{question} ({on_one_line(offered, _OPTIONS)})" if offered else question

@@ -5,7 +5,7 @@ The complement brief is a page of it for the agent. The same entries and room gi
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from ullage.model.events import CompactionEdit, ContextEdited, MessageAppended, 
 from ullage.model.message import NO_SUMMARY, CompactionBlock, Message, Role, TextBlock
 from ullage.redaction.clean import clean
 from ullage.redaction.quoting import RECORD
-from ullage.transcript.fold import Transcript, compaction_edits
+from ullage.transcript.fold import Transcript, compaction_edits, taken_back
 
 # Milliseconds. An agent may write its compaction into its file a moment after the hook has answered, with the time of
 # the writing.
@@ -29,14 +29,15 @@ _LATE = 60_000
 
 class LastCompaction(Struct, frozen=True, kw_only=True):
     """A compaction. `before` are all messages of the transcript until then, `carried` is the context right after it:
-    the summary, and the messages that the agent kept. `edit_id` names it, `block` describes it, `timestamp` is its time
-    in Unix milliseconds, 0 if unknown."""
+    the summary, and the messages that the agent kept. `taken_back` are the ids of those that the user took back.
+    `edit_id` names it, `block` describes it, `timestamp` is its time in Unix milliseconds, 0 if unknown."""
 
     before: tuple[Message, ...]
     carried: tuple[Message, ...]
     edit_id: str
     block: CompactionBlock
     timestamp: int
+    taken_back: frozenset[str] = frozenset()
 
     @property
     def kept(self) -> int:
@@ -74,6 +75,7 @@ def last_compaction(records: Sequence[Record], edit_id: str | None = None) -> La
     return LastCompaction(
         before=tuple(before),
         carried=transcript.view,
+        taken_back=taken_back(records),
         edit_id=edits[-1].id,
         block=compaction_block(edits[-1]),
         timestamp=edits[-1].timestamp,
@@ -143,9 +145,10 @@ class LeftOut(Struct, frozen=True, kw_only=True):
         return count_kinds([one for one in self.entries if not any(is_on(text, one, self.cwd) for text in self.given)])
 
 
-def read_before(messages: Sequence[Message], cwd: str = "") -> Before:
-    """Reads the messages before a compaction. This takes nearly all of the time, and needs no summary yet."""
-    return Before(ledger=fold(messages, cwd), ids=tuple(message.id for message in messages))
+def read_before(messages: Sequence[Message], cwd: str = "", gone: Container[str] = ()) -> Before:
+    """Reads the messages before a compaction, but for those with an id in `gone`, which the user took back. This takes
+    nearly all of the time, and needs no summary yet."""
+    return Before(ledger=fold(messages, cwd, gone), ids=tuple(message.id for message in messages))
 
 
 def lost_from(before: Before, carried: Sequence[Message]) -> tuple[Entry, ...]:
@@ -173,7 +176,8 @@ def left_out(
     compaction = last_compaction(records, edit_id)
     if compaction is None:
         return None
-    found = lost_from(read_before(compaction.before, cwd), compaction.carried) if compaction.is_readable else ()
+    before = read_before(compaction.before, cwd, compaction.taken_back)
+    found = lost_from(before, compaction.carried) if compaction.is_readable else ()
     edits = compaction_edits(records)
     texts = tuple(text for at, text in given if compaction_before(at, edits) == compaction.edit_id)
     return LeftOut(compaction=compaction, entries=found, cwd=cwd, given=texts)
@@ -214,7 +218,7 @@ def counted_words(counts: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {_NOUNS[Kind(kind)][count != 1]}" for kind, count in counts.items())
 
 
-HEAD = f"What the last compaction left out. {RECORD} #N is the message that a line comes from."
+HEAD = f"What the last compaction left out. {RECORD} #N is its message; later words hold, also your summary's."
 
 _GUIDE_HEAD = (
     # Claude Code shows it to the user of `/compact`, and leaves it in the context.

@@ -353,6 +353,8 @@ _MAGIC = 512
 _HEAD = 64 << 10
 # SQLite writes changes to this file first. The database itself may stay as it is for hours.
 _WRITE_AHEAD = "-wal"
+# Nanoseconds after which a change in that file can be read as well: SQLite makes it visible a moment later.
+_VISIBLE = 100_000_000
 # How the name of a file ends that is no database, which most are that are followed.
 _RECORDS = ".jsonl"
 
@@ -497,9 +499,10 @@ def _anew(
     if path.is_dir():
         return Replaced(document=read_transcript_file(path), mark=Mark(stat=stat))
     if is_database(path):
+        is_visible = not 0 <= time.time_ns() - stat[-1] < _VISIBLE
         document, known, is_part = read_database_on(path, origin_id, rows)
         whole = with_companions(path, document)
-        mark = Mark(stat=stat, rows=None if whole.companions else known)
+        mark = Mark(stat=stat if is_visible else (), rows=None if whole.companions else known)
         return LastRows(document=document, mark=mark) if is_part else Replaced(document=whole, mark=mark)
     with open_plain(path) as file:
         if not is_read_in_pieces(file.read(_MAGIC)):

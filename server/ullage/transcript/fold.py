@@ -30,6 +30,7 @@ from ullage.model.events import (
     PromptListed,
     Record,
     RecordUnread,
+    RewindEdit,
     SessionConfigured,
     SessionCreated,
     SessionForked,
@@ -304,6 +305,20 @@ def reverted_ids(records: Iterable[Record]) -> frozenset[str]:
     """Returns the ids of the edits that these records undo and do not put in force again."""
     last = {record.event.edit_id: record.event for record in records if isinstance(record.event, EditReverted)}
     return frozenset(edit_id for edit_id, event in last.items() if event.reverted)
+
+
+def taken_back(records: Iterable[Record]) -> frozenset[str]:
+    """Returns the ids of the messages that the user took back by going back to before them."""
+    records = tuple(records)
+    reverted = reverted_ids(records)
+    return frozenset(
+        message_id
+        for record in records
+        if isinstance(record.event, ContextEdited)
+        and isinstance(record.event.edit, RewindEdit)
+        and record.event.edit.id not in reverted
+        for message_id in record.event.edit.message_ids
+    )
 
 
 def compaction_edits(records: Iterable[Record]) -> tuple[CompactionEdit, ...]:

@@ -118,3 +118,25 @@ def test_a_state_of_openhands_that_is_written_later_brings_the_usage_then() -> N
     late = replace(first, number=99)
     events = read_pieces(OPENHANDS, [[replace(first, value=unknown), *others], [late, late]])
     assert [event.usage.total for event in events if isinstance(event, UsageReported)] == [109, 209]
+
+
+def test_an_answer_of_gemini_cli_without_text_has_its_usage_while_its_tool_runs() -> None:
+    asked = {"id": "u1", "timestamp": "2026-05-01T10:00:00.000Z", "type": "user", "content": [{"text": "List them."}]}
+    answer: dict[str, Any] = {
+        "id": "g1",
+        "timestamp": "2026-05-01T10:00:01.000Z",
+        "type": "gemini",
+        "content": "",
+        "thoughts": [],
+        "tokens": {"input": 11_852, "output": 37, "cached": 3_950, "thoughts": 5, "tool": 0, "total": 11_894},
+        "model": "gemini-2.5-flash",
+    }
+    call = {"id": "f1", "name": "run_shell_command", "args": {"command": "ls"}, "status": "success"}
+    header = {"sessionId": "s1", "projectHash": "h", "startTime": "2026-05-01T10:00:00.000Z", "kind": "main"}
+    running = read_lines(header, asked, answer)
+    ended = read_lines(header, asked, answer, {**answer, "toolCalls": [call]})
+    for transcript, messages in ((running, ["u1"]), (ended, ["u1", "g1"])):
+        reports = [event for event in transcript.events if isinstance(event, UsageReported)]
+        assert [report.usage.total for report in reports] == [11_894]
+        said = [event.message for event in transcript.events if isinstance(event, MessageAppended)]
+        assert [message.id for message in said if message.content] == messages

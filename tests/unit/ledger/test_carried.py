@@ -11,7 +11,7 @@ from ullage.ledger.contradiction import otherwise, without_contradictions
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.ledger.ledger_page import lacking
 from ullage.ledger.words import parts_of
-from ullage.model.message import Message
+from ullage.model.message import CompactionBlock, Message, Role
 
 # What users type: rules, decisions, tasks and answers, short, in 26 languages.
 TYPED = (
@@ -139,6 +139,44 @@ def test_a_sentence_is_said_by_one_passage_and_not_by_words_from_everywhere() ->
 def test_a_short_sentence_must_be_there_in_its_order() -> None:
     assert not carried("npm use not pnpm").says("use pnpm not npm")
     assert carried("so: use pnpm, not npm!").says("use pnpm not npm")
+
+
+@pytest.mark.parametrize(
+    ("typed", "summary"),
+    [
+        (
+            "Reviews go to Ines Okafor, deployments to Tomasz Bielak.",
+            "Reviews go to Tomasz Bielak, deployments to Ines Okafor.",
+        ),
+        (
+            "We ship on Dec 11 at noon CET, feature freeze is Dec 8.",
+            "They ship on Dec 8, feature freeze is Dec 11 at noon CET.",
+        ),
+        ("Run the linter before the tests, not after.", "Run the linter after the tests, not before."),
+        ("The limit is 30 MB, not 30 MiB.", "The limit is 30 MiB, not 30 MB."),
+        ("超时设为15秒,重试最多3次。", "超时设为3秒,重试最多15次。"),
+        (
+            "The nightly job must finish before six, otherwise the shop opens with old prices.",
+            "The nightly job must finish before seven, otherwise the shop opens with old prices.",
+        ),
+    ],
+)
+def test_the_same_words_of_other_things_do_not_say_it(typed: str, summary: str) -> None:
+    assert not carried(summary).says(typed)
+    assert carried(f"He said so: {typed}").says(typed)
+
+
+def test_the_line_above_a_summary_says_nothing_of_the_conversation() -> None:
+    block = CompactionBlock(
+        compaction_number=1,
+        timestamp=0,
+        summary="Feature X is to be enabled for tenants in Quebec.",
+        messages_archived=4,
+        context_size_before=0,
+    )
+    context = Context([Message(id="m", role=Role.USER, content=(block,))])
+    assert context.says("Feature X is to be enabled for tenants in Quebec.")
+    assert not context.says("Feature X is not to be enabled for tenants in Quebec.")
 
 
 def test_a_reply_of_one_word_is_said_by_a_line_of_its_own_alone() -> None:

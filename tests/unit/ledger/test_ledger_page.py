@@ -16,7 +16,7 @@ from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.ledger.ledger_page import LISTED, QUOTED, lacking, standing, write_page
 from ullage.ledger.outline import lines_of, outline_of
-from ullage.ledger.prose import shown
+from ullage.ledger.prose import cleaned, shown
 
 CWD = "/home/me/shop"
 
@@ -201,6 +201,22 @@ def test_long_words_of_the_user_are_whole_where_the_page_has_room_and_otherwise_
     talk = Talk().user(f"Please listen. {DICTATED} That is all.")
     assert f"> #1 Please listen. {DICTATED} That is all." in page(talk).splitlines()
     assert "> […]" in page(talk, room=1_500)
+
+
+def test_a_rule_in_the_middle_of_a_long_log_is_shown_before_the_log() -> None:
+    log = [f"08:{at // 60:02}:{at % 60:02} INFO worker-{at % 7} job {at} took {at % 13} ms" for at in range(1_200)]
+    log[600:600] = ["", "Do not restart worker-3, it is being debugged.", ""]
+    text = "\n".join(log)
+    assert "Do not restart worker-3, it is being debugged." in shown(cleaned(text)).splitlines()
+
+
+def test_of_many_messages_the_shortest_are_given_back_however_old() -> None:
+    talk = Talk().user("Labels are never printed twice.")
+    for at in range(160):
+        talk.user(
+            f"Now the carrier code C{at:03}: its zone is {at % 9}, and the rest is as on the page of the old list."
+        )
+    assert "> #1 Labels are never printed twice." in page(talk, room=4_000).splitlines()
 
 
 def test_what_a_program_printed_is_not_shown_longer_though_there_is_room() -> None:

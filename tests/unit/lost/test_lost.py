@@ -12,6 +12,7 @@ from ullage.lost.left_out import (
     LeftOut,
     detail_of,
     last_compaction,
+    left_out,
     left_out_words,
     lost_from,
     read_before,
@@ -19,7 +20,7 @@ from ullage.lost.left_out import (
     write_brief,
     write_guide,
 )
-from ullage.model.events import CompactionEdit, ContextEdited, EditReverted, Event
+from ullage.model.events import CompactionEdit, ContextEdited, EditReverted, EditTrigger, Event, RewindEdit
 from ullage.model.message import NO_SUMMARY, CompactionBlock, Message, Role
 
 TALK = (
@@ -169,6 +170,18 @@ def test_all_messages_before_the_last_one_are_known_and_the_summary_and_the_tail
     assert [message.id for message in last.before] == ["u1", "a1", "u2", "a2", "u3"]
     assert [message.id for message in last.carried] == ["m2", "u3"]
     assert (last.kept, last.timestamp, last.is_readable) == (1, 2, True)
+
+
+def test_what_the_user_took_back_by_going_back_does_not_come_back() -> None:
+    gone = ContextEdited(edit=RewindEdit(id="r1", timestamp=1, trigger=EditTrigger.MANUAL, message_ids=("u2",)))
+    events = (*FIRST, gone, *LATER, compaction(1, 5))
+    told = left_out(log(events))
+    again = left_out(log((*events, EditReverted(edit_id="r1"))))
+    assert told and [(entry.index, entry.text) for entry in told.entries if entry.kind is Kind.SAID] == [
+        (0, "One."),
+        (4, "Five."),
+    ]
+    assert again and "Three." in [entry.text for entry in again.entries]
 
 
 def test_an_undone_compaction_does_not_count() -> None:

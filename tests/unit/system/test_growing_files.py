@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,33 @@ def test_a_deleted_file_is_missing_and_is_read_again_when_it_is_back(tmp_path: P
     assert numbers_of(FILES.read_on(path, mark)) == [5]
 
 
+def written_long_ago(path: Path) -> None:
+    for file in (path, path.with_name(f"{path.name}-wal")):
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+
+
+def test_a_database_that_was_written_just_now_is_read_again_because_the_change_may_not_be_visible_yet(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "agent.db"
+    with sqlite3.connect(path) as writer:
+        writer.execute("PRAGMA journal_mode=wal")
+        writer.execute("CREATE TABLE session (id TEXT)")
+        writer.commit()
+        # However long this machine takes, the log was written just then.
+        later = time.time_ns() + 3_600_000_000_000
+        ahead = path.with_name("agent.db-wal")
+        os.utime(ahead, ns=(later, later))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(time, "time_ns", lambda: later + 50_000_000)
+            mark = read_whole(path)
+            assert FILES.has_changed(path, mark)
+            patch.setattr(time, "time_ns", lambda: later + 150_000_000)
+            mark = read_whole(path)
+        assert not FILES.has_changed(path, mark)
+    writer.close()
+
+
 def test_what_only_the_write_ahead_log_of_a_database_holds_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
     with sqlite3.connect(path) as writer:
@@ -118,6 +146,7 @@ def test_what_only_the_write_ahead_log_of_a_database_holds_is_noticed(tmp_path: 
         writer.execute("PRAGMA wal_autocheckpoint=0")
         writer.execute("CREATE TABLE session (id TEXT)")
         writer.commit()
+        written_long_ago(path)
         mark = read_whole(path)
         assert FILES.read_on(path, mark) is None
         writer.execute("INSERT INTO session VALUES ('s1')")

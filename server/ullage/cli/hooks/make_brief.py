@@ -30,6 +30,7 @@ from ullage.lost.left_out import (
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.system.growing_files import is_database, parse_file, read_database
 from ullage.tokens.counter import get_counter
+from ullage.transcript.fold import taken_back
 from ullage.watch.candidates import find_candidates, this_machine
 
 # A file that has grown by less than this share since it was read is not read again while an agent waits.
@@ -133,7 +134,7 @@ class _Conversation:
         if not compaction.is_readable:
             return LeftBrief(outcome="nothing")
         if len(compaction.before) != len(self._before.ids):
-            self._before = read_before(compaction.before, self._transcript.cwd)
+            self._before = read_before(compaction.before, self._transcript.cwd, compaction.taken_back)
         return self._brief(lost_from(self._before, compaction.carried))
 
     def _brief(self, entries: tuple[Entry, ...]) -> LeftBrief:
@@ -150,7 +151,8 @@ class _Conversation:
         )
 
     def _read_before(self) -> Before:
-        return read_before(messages_of(self._transcript), self._transcript.cwd)
+        gone = taken_back(records_of(self._transcript))
+        return read_before(messages_of(self._transcript), self._transcript.cwd, gone)
 
     def _read(self) -> tuple[ImportedTranscript, int]:
         path = Path(self._path)

@@ -149,5 +149,5 @@ def _brief(entries: Sequence[JsonObject]) -> tuple[str, str]:
     found = last_compaction(records_of(transcript))
     if found is None or not found.is_readable:
         return "", ""
-    left = lost_from(read_before(found.before, transcript.cwd), found.carried)
+    left = lost_from(read_before(found.before, transcript.cwd, found.taken_back), found.carried)
     return str(found.timestamp), write_brief(left, LONGEST, cwd=transcript.cwd).text

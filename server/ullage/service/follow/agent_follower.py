@@ -277,9 +277,14 @@ class AgentFollower:
             if not self._ports.lease.take():
                 self._look_at_store()
                 self.looked.set()
+                told_at = -_TAKE_EVERY
                 while not self._ports.lease.take():
-                    await self._sleep(_TAKE_SELDOM if watching.is_complete else _TAKE_EVERY)
-                    if watching.changes().is_own or not watching.is_complete:
+                    # What the system says of SQLite's files can be read a moment later.
+                    is_quiet = watching.is_complete and loop.time() > told_at + _TAKE_EVERY
+                    await self._sleep(_TAKE_SELDOM if is_quiet else _TAKE_EVERY)
+                    if watching.changes().is_own:
+                        told_at, is_quiet = loop.time(), False
+                    if not is_quiet:
                         self._look_at_live_file()
             await self._lead()
         finally:
@@ -411,7 +416,8 @@ class AgentFollower:
         return True
 
     def _wait(self, found: FoundFile, followed: _Followed, now: float) -> None:
-        if self._ports.watching.covers(found.path):
+        mark = followed.file.mark
+        if self._ports.watching.covers(found.path) and (mark is None or mark.stat):
             followed.wait_for_word(now, self._since)
         else:
             followed.wait(now)
@@ -448,9 +454,9 @@ class AgentFollower:
         live = self._ports.live.read()
         # What was followed long ago may have ended.
         if live and live.at > self._now() - int(self._since * 1000):
-            self._tell(*reversed(live.sessions))
             over = self._known.keys() - {row.session_id for row in live.sessions}
-            self._tell(*(ended(self._known[session_id]) for session_id in over))
+            # Before the others: if a file was written again, its new session replaces the one that has ended.
+            self._tell(*(ended(self._known[session_id]) for session_id in over), *reversed(live.sessions))
 
     def _tell(self, *rows: FollowedRow) -> None:
         for row in rows:

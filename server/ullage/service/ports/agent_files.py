@@ -31,7 +31,8 @@ class Mark(Struct, frozen=True, kw_only=True):
 
     `offset` is the number of bytes and `lines` the number of lines that were read; both end with a whole line. `head`
     holds the first of these bytes and `last` the last of them, at most 4,096 each. `stat` is what the operating system
-    said of the file: its size, its inode and the time of its last change. It differs whenever the file has changed.
+    said of the file: its size, its inode and the time of its last change. It differs whenever the file has changed, and
+    is empty while the file must be looked at again in any case.
     `is_text` says that the file's lines are no records. `offset` is -1 if the file can't be read in pieces: a database,
     a folder or a compressed file. `rows` are those of a conversation in a database.
     """

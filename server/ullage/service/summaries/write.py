@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ullage.edits.compaction import CompactionLimits, Summary
 from ullage.model.errors import NothingToCompact
-from ullage.model.events import ContextEdited, EditTrigger, MessageAppended, RewindEdit, SummaryReported
+from ullage.model.events import EditTrigger, MessageAppended, SummaryReported
 from ullage.model.message import Message
 from ullage.model.settings import TruncationMode, settled_prepare_at
 from ullage.model.updates import Update
@@ -28,7 +28,7 @@ from ullage.service.plan import SUMMARIES, Attempt, aimed, automatic_limits, fir
 from ullage.service.summaries.by_model import OfflineSummarizer, Progress, compose_beside, model_writer, writes_by_model
 from ullage.summary.draft import text_room
 from ullage.summary.summary_request import SummaryRequest
-from ullage.transcript.fold import reverted_ids
+from ullage.transcript.fold import taken_back
 from ullage.transcript.view import Item, cut_points, without_oldest
 
 TYPE_CHECKING = False
@@ -131,18 +131,9 @@ async def _logged(conversation: Conversation, planned: Planned) -> dict[str, tup
     if not planned.cuts and not conversation.transcript.edits_in_force:
         return {}
     records = await asyncio.to_thread(conversation.workspace.ports.store.read_apart, conversation.id)
-    reverted = reverted_ids(records)
-    taken_back: set[str] = set()
-    messages: list[Message] = []
-    for record in records:
-        match record.event:
-            case MessageAppended(message=message):
-                messages.append(message)
-            case ContextEdited(edit=RewindEdit(id=edit_id, message_ids=ids)) if edit_id not in reverted:
-                taken_back.update(ids)
-            case _:
-                pass
-    return {message.id: (index, message) for index, message in enumerate(messages) if message.id not in taken_back}
+    gone = taken_back(records)
+    messages = [record.event.message for record in records if isinstance(record.event, MessageAppended)]
+    return {message.id: (index, message) for index, message in enumerate(messages) if message.id not in gone}
 
 
 def _earlier(logged: dict[str, tuple[int, Message]], planned: Planned) -> dict[int, Message]:

@@ -3,6 +3,7 @@ from typing import Any
 from support.foreign import read_lines
 from ullage.agents.inserted import is_by_agent
 from ullage.ledger.said import typed_text
+from ullage.lost.left_out import last_compaction, records_of
 from ullage.model.message import Role
 from ullage.transcript.fold import project
 
@@ -35,6 +36,12 @@ BRANCHED = (
     entry("label", "l1", "u3", targetId="u1", label="start"),
     answered("a3", "l1", "three"),
 )
+
+
+def test_a_compaction_with_an_empty_summary_kept_nothing() -> None:
+    emptied = entry("compaction", "c1", "a3", summary="", firstKeptEntryId="a3", tokensBefore=9)
+    found = last_compaction(records_of(read_lines(*BRANCHED, emptied)))
+    assert found and (found.is_readable, found.has_summary) == (True, False)
 
 
 def test_what_the_user_did_not_type_is_not_the_users_words() -> None:

@@ -172,9 +172,9 @@ local function next_prompt(cache)
     or 'perhaps cold'
   if not (cache.warm and cache.cold) then return ('%s: %s tokens'):format(kept, words.short(cache.tokens or 0)) end
   if cache.cold < LITTLE then return kept end
-  local warm, cold = dollars(cache.warm), dollars(cache.cold)
+  local first, second = dollars(is_warm and cache.warm or cache.cold), dollars(is_warm and cache.cold or cache.warm)
   local costs = is_warm and '%s until then, %s after it' or '%s (%s while it is warm)'
-  return ('%s; the next prompt costs ' .. costs):format(kept, is_warm and warm or cold, is_warm and cold or warm)
+  return ('%s; the next prompt costs ' .. costs):format(kept, first, second)
 end
 
 ---Returns what a new session costs beside this one, and which piece of work has ended.
