@@ -211,7 +211,7 @@ def _talk(proxy: Client, number: int) -> None:
 
 
 # Pixels of the picture, its margin, and the colour of each curve.
-_WIDTH, _HEIGHT, _EDGE = 640, 280, 40
+_WIDTH, _HEIGHT, _EDGE, _LINE = 640, 280, 40, 14
 _COLOURS = ("#b4451f", "#2a6f97", "#5b8c3a", "#7a4b9d")
 
 
@@ -227,10 +227,14 @@ def draw(curves: dict[str, list[Sample]]) -> str:
         f'<text x="{_EDGE}" y="{_EDGE - 12}">{most:.0f} MB</text>',
         f'<text x="{_EDGE + wide}" y="{_HEIGHT - 12}" text-anchor="end">{last / 60:.0f} minutes</text>',
     ]
-    for (name, samples), colour in zip(curves.items(), itertools.cycle(_COLOURS)):
+    label = 0.0
+    coloured = zip(curves.items(), itertools.cycle(_COLOURS))
+    for (name, samples), colour in sorted(coloured, key=lambda one: -one[0][1][-1].memory):
         points = [(_EDGE + wide * one.at / last, _EDGE + high * (1 - one.memory / most)) for one in samples]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
         x, y = points[-1]
-        parts.append(f'<text x="{x + 6:.0f}" y="{y + 4:.0f}" fill="{colour}">{name}</text>')
+        # No name is above another one's.
+        label = max(y + 4, label + _LINE)
+        parts.append(f'<text x="{x + 6:.0f}" y="{label:.0f}" fill="{colour}">{name}</text>')
     return "\n".join([*parts, "</svg>\n"])

@@ -1,5 +1,8 @@
 """The soak's growth and picture."""
 
+import re
+from itertools import pairwise
+
 from benches.soak import Sample, draw, slope
 
 
@@ -22,3 +25,9 @@ def test_the_picture_has_a_curve_for_each_process() -> None:
     assert picture.count("<polyline") == 2
     assert ">server</text>" in picture
     assert ">132 MB</text>" in picture
+
+
+def test_the_names_of_two_curves_that_end_at_one_place_are_apart() -> None:
+    picture = draw({"proxy": samples(90, 100), "watch": samples(90, 101), "mcp": samples(90, 101)})
+    places = sorted(int(place) for place in re.findall(r'y="(\d+)" fill="#\w+">\w+<', picture))
+    assert len(places) == 3 and all(after - before >= 14 for before, after in pairwise(places))
