@@ -210,7 +210,8 @@ def test_a_compaction_for_idling_is_announced_until_its_time(monkeypatch: pytest
         return " ".join("".join(line.plain for line in context_box(usage, now, ASCII, 60)).replace("|", " ").split())
 
     words = (
-        'Idle Claude Code compacts by itself at 11:54 because it idles ("idleCompaction": false in its settings stops'
+        'Idle Claude Code, if it still runs, compacts by itself at 11:54 because it idles ("idleCompaction": false in '
+        "its settings stops"
     )
     assert words in text(at - 1)
     assert "Idle" not in text(at)

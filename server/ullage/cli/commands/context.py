@@ -254,7 +254,7 @@ def _clock(box: Box, usage: UsageResult, now: int) -> None:
     """Adds what happens by itself as time passes, and whether now is a good moment for something else."""
     meta = usage.meta.ullage
     if meta.idle and meta.idle.at > now:
-        box.fact("Idle", f"{meta.agent} {idles(clock(meta.idle.at), meta.idle.setting)}")
+        box.fact("Idle", f"{meta.agent}, if it still runs, {idles(clock(meta.idle.at), meta.idle.setting)}")
     if meta.cache:
         said = (next_prompt(meta.cache, clock(meta.cache.until), now), meta.cache.miss and last_miss(meta.cache.miss))
         box.fact("Cache", "; ".join(filter(None, said)))
