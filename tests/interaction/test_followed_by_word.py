@@ -5,6 +5,8 @@ import gc
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
+from weakref import WeakSet
 
 import pytest
 
@@ -249,17 +251,21 @@ async def test_what_has_read_a_file_that_rests_leaves_the_memory_and_the_file_is
     for module in (agent_follower, followed_file):
         monkeypatch.setattr(module, "ENDED", 0.01)
 
-    def readings() -> int:
-        gc.collect()
-        return sum(isinstance(one, TranscriptBuilder) for one in gc.get_objects())
+    readings = WeakSet[TranscriptBuilder]()
+    begin = TranscriptBuilder.__init__
 
-    others = readings()
+    def begun(builder: TranscriptBuilder, *args: Any) -> None:
+        begin(builder, *args)
+        readings.add(builder)
+
+    monkeypatch.setattr(TranscriptBuilder, "__init__", begun)
     rig.write("one")
     async with rig.following():
         for number, text in enumerate(("two", "three", "four"), 1):
             await rig.until(2 * number)
             async with asyncio.timeout(PATIENCE):
-                while readings() > others:
+                while readings:
+                    gc.collect()
                     await asyncio.sleep(0.01)
             rig.write(text)
             rig.words.say(rig.path)
