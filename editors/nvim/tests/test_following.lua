@@ -291,6 +291,8 @@ T['an imminent compaction is told once, and again after there was room'] = funct
   told('imminent', { calls_left = { 2, 5 } }, 'CC 46 %, 2+ calls left', 1)
   eq(child.lua_get('_G.said[1]'), 'Claude Code compacts in 2+ calls: 46 % full, compacts at 55 %. (:Ullage agents)')
   told('imminent', { calls_left = { 1, 4 } }, 'CC 46 %, 1+ calls left', 1)
+  told('compacting', { calls_left = { 1, 4 } }, 'CC 46 %, compacting…', 1)
+  told('imminent', { calls_left = { 1, 4 } }, 'CC 46 %, 1+ calls left', 1)
   told('near', { calls_left = { 3, 4 } }, 'CC 46 %, 3+ calls left', 1)
   told('imminent', { calls_left = { 2, 4 } }, 'CC 46 %, 2+ calls left', 1)
   told('far', { used = 30000, calls_left = { 40, 60 } }, 'CC 15 %', 1)

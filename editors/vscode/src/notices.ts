@@ -269,7 +269,7 @@ export class Warnings implements vscode.Disposable {
     this.#announce(row);
     void this.#tellMoment(row);
     const isImminent = row.nearness === 'imminent';
-    if (!isImminent && row.nearness !== 'near') this.#warned.delete(row.sessionId);
+    if (row.nearness === 'far' || row.nearness === null) this.#warned.delete(row.sessionId);
     if (!row.live || (this.#isQuiet() && !isImminent)) return;
     const known = this.#memory.get<string[]>(SHOWN, []);
     const keys = new Map(row.warnings.map((text) => [`${row.sessionId} ${text}`, text]));

@@ -73,7 +73,7 @@ MESSAGE_TYPES = {
     Severity.ERROR: types.MessageType.Error,
 }
 # A message is due where a conversation moves in this order.
-_NEARER = {Nearness.FAR: 0, Nearness.COMPACTING: 0, Nearness.NEAR: 1, Nearness.IMMINENT: 2}
+_NEARER = (Nearness.FAR, Nearness.NEAR, Nearness.IMMINENT)
 
 
 class _Bar:
@@ -135,8 +135,10 @@ class Announcer:
         gets a message when a conversation comes nearer to its compaction or to the end of its window."""
         for row in rows:
             before = self._nearness.get(row.session_id, Nearness.FAR)
-            now = self._nearness[row.session_id] = row.nearness or Nearness.FAR
-            if row.used and row.window and _NEARER[now] > _NEARER[before]:
+            # A compaction that was not done yet, or has failed, is no nearer after it.
+            now = before if row.nearness is Nearness.COMPACTING else row.nearness or Nearness.FAR
+            self._nearness[row.session_id] = now
+            if row.used and row.window and _NEARER.index(now) > _NEARER.index(before):
                 text = words.context_warning(row.used, row.window, row.compacts_at, agent=row.agent)
                 self.show_if_plain(words.about(row.title, text), Severity.WARNING)
         self._connection.notify(

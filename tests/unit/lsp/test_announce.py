@@ -18,6 +18,7 @@ from ullage.model.updates import (
     TextContent,
     Update,
 )
+from ullage.model.usage import FollowedRow, Nearness
 from ullage.service.ports.models import Indexing
 
 CREATES_TOKENS = {"window": {"workDoneProgress": True}}
@@ -102,6 +103,24 @@ async def test_a_plain_client_is_shown_nothing_for_figures() -> None:
     rig = await start()
     await tell(rig, SessionInfoUpdate(title="x"))
     assert rig.sent == []
+
+
+async def test_a_plain_client_is_told_once_that_an_agent_compacts_soon_also_if_a_compaction_fails() -> None:
+    rig = await start()
+    for nearness in (Nearness.FAR, Nearness.IMMINENT, Nearness.COMPACTING, Nearness.IMMINENT):
+        row = FollowedRow(
+            session_id="s1",
+            agent="Claude Code",
+            title="Ports",
+            used=160_000,
+            window=200_000,
+            compacts_at=167_000,
+            nearness=nearness,
+        )
+        rig.toy.listeners[0].following_changed([row], [])
+        await rig.settle()
+    told = "“Ports”: Context 80% full (160K of 200K). Claude Code compacts it at 84% (167K)."
+    assert [shown["message"] for shown in rig.notified("window/showMessage")] == [told]
 
 
 async def test_an_automatic_compaction_is_a_progress_bar_that_ends_with_what_it_did() -> None:

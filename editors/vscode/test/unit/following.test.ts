@@ -370,6 +370,8 @@ describe('following', () => {
     expect(window.showWarningMessage).not.toHaveBeenCalled();
     at(150_000, [2, 5], 'imminent');
     at(155_000, [1, 4], 'imminent');
+    at(155_000, [1, 4], 'compacting');
+    at(156_000, [1, 4], 'imminent');
     expect(window.showWarningMessage.mock.calls.map(([text]) => text as string)).toEqual(['Claude Code compacts in 2 to 5 calls: 75% full, compacts at 84%.']);
     at(30_000, [40, 60], 'far');
     at(160_000, [0, 0], 'imminent');

@@ -93,7 +93,7 @@ local function tell(row)
   if row.nearness == 'imminent' and (live_file.on_desktop or #row.warnings == 0) then
     once(id, rows.warning(row), 'warning', ' (:Ullage agents)', rows.short_warnings(row))
   end
-  told[id] = row.nearness == 'imminent' or told[id] and row.nearness == 'near' or nil
+  told[id] = row.nearness == 'imminent' or told[id] and row.nearness ~= 'far' or nil
   local is_quiet = live_file.on_desktop or require('ullage.config').get().statusline.quiet
   if is_quiet or not row.live then return end
   local left = row.idle and row.idle.at - now or 0
