@@ -14,6 +14,7 @@ from support.claude_log import ClaudeLog
 from support.follower_ports import follower_ports
 from support.workspace import PATIENCE, build_test_client
 from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.model.errors import StoreUnavailable
 from ullage.model.events import SessionCreated
 from ullage.model.usage import FollowedRow, LiveSessions
 from ullage.service.follow import agent_follower, followed_file
@@ -270,3 +271,23 @@ async def test_what_has_read_a_file_that_rests_leaves_the_memory_and_the_file_is
             rig.write(text)
             rig.words.say(rig.path)
         await rig.until(8)
+
+
+async def test_a_store_that_cannot_be_read_for_a_moment_does_not_end_the_following_of_a_file_that_rests(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_follower, "_SETTLES", (0.001, 0.01))
+    monkeypatch.setattr(agent_follower, "ENDED", 0.01)
+    failed = asyncio.Event()
+
+    def resume(*_: object) -> bool:
+        failed.set()
+        raise StoreUnavailable("the disk is full")
+
+    monkeypatch.setattr(followed_file.FollowedFile, "resume", resume)
+    rig.write("one")
+    async with rig.following(), asyncio.timeout(PATIENCE):
+        await failed.wait()
+        rig.write("two")
+        rig.words.say(rig.path)
+        await rig.until(4)

@@ -659,11 +659,15 @@ class AgentFollower:
     async def _rest(self, found: FoundFile, followed: _Followed) -> None:
         """Drops what has read a file, about as large as the file, if that was quiet for minutes. If the file grows
         again, it is taken up as a later process does it."""
-        if followed.settled >= ENDED and (read := followed.file.as_read()):
+        if followed.settled < ENDED or (read := followed.file.as_read()) is None:
+            return
+        try:
             await followed.file.keep()
             file = self._open(found)
             if file.resume(read):
                 followed.file, followed.noted, followed.is_unkept = file, file.mark, False
+        except StoreError as error:
+            log.info("what has read %s stays in memory: %s", found.path, error)
 
     def _resume(self, found: FoundFile, followed: _Followed) -> bool:
         """Shows a conversation whose file is as an earlier process read it. Returns False if it must be read."""
