@@ -110,7 +110,7 @@ _INSERTED = (
     Inserted(tags=("session_context", "hook_context")),
     # Kimi Code
     Inserted(tags=("git-context", "system-reminder")),
-    # opencode
+    # opencode, in the user's place after its own compaction
     Inserted(not_typed=(r"Continue if you have next steps, or stop and ask for clarification if you",)),
     # Qwen Code
     Inserted(not_typed=(r"<qwen:user-prompt-submit-context>",), tags=("qwen:user-prompt-submit-context",)),

@@ -200,7 +200,6 @@ AGENT = Agent(
     own_context=OwnContext(threshold=less_output(32_000, RESERVED)),
     own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,
-    # What it says in the user's place after its own compaction.
     acp=AcpAgent(name="OpenCode", compact_command="compact", offers_command=False),
     wiring=WIRING,
 )

@@ -20,7 +20,7 @@ from ullage.formats.parsing import Document, parse_document
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.formats.transcripts.format import Format, from_last_answer
 from ullage.model.errors import UnreadableTranscript
-from ullage.model.events import Event, MessageAppended, UsageReported
+from ullage.model.events import ConversationImported, Event, MessageAppended, UsageReported
 from ullage.model.message import Block, ToolResultBlock
 from ullage.service.follow.rows import ends_with_edit
 from ullage.service.sessions import last_model
@@ -51,7 +51,8 @@ def facts(read: ImportedTranscript) -> tuple[object, ...]:
     places = [place for place, event in enumerate(read.events) if isinstance(event, UsageReported)]
     last = places[-1] if places else 0
     is_followed = any(map(counts, read.events[last + 1 :]))
-    names = read.agent, read.version, read.session_id, read.parent, read.cwd, read.is_sub_agent
+    started = [event.started_by for event in read.events if isinstance(event, ConversationImported)][-1:]
+    names = read.agent, read.version, read.session_id, read.parent, read.cwd, read.is_sub_agent, started
     return read.events[last] if places else None, is_followed, last_model(read), ends_with_edit(read), names
 
 
@@ -95,6 +96,15 @@ def test_results_between_the_lines_of_an_answer_count_after_its_usage(tmp_path: 
     whole = CLAUDE_CODE.formats[-1].read(parse_document(between, "a.jsonl"))
     assert read is not None and without_ids(facts(read)) == without_ids(facts(whole))
     assert said_last(read) == said_last(whole) and isinstance(said_last(read)[0], ToolResultBlock)
+
+
+def test_the_end_says_how_the_agent_was_started(tmp_path: Path) -> None:
+    lines = ClaudeLog().ask("Look.").answer(9_000).data.splitlines()
+    data = to_lines(*({**json.loads(one), "entrypoint": "sdk-cli"} for one in lines))
+    read = at_end(CLAUDE_CODE, tmp_path / "a.jsonl", data)
+    whole = CLAUDE_CODE.formats[-1].read(parse_document(data, "a.jsonl"))
+    assert read is not None and without_ids(facts(read)) == without_ids(facts(whole))
+    assert [event.started_by for event in read.events if isinstance(event, ConversationImported)] == ["sdk-cli"]
 
 
 def test_the_output_of_a_local_command_after_an_answer_counts_unless_it_is_the_context_that_was_drawn(

@@ -297,10 +297,9 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
     `before` is the context's size in tokens, 0 if unknown. `trigger` is `manual`, `auto`, `plugin` or empty, and
     `is_precomputed` says that the summary was written before the compaction. `at` is its time, and `written_at` that of
-    the summary; 0 if unknown. `kept` are
-    the ids of the lines that stay in the context: they are not written again, and the next line names the last of them
-    as its parent. `keeps_beginning` says that they stay before the summary, not after it. `end` is the id of the last
-    line before the compaction; empty if unknown.
+    the summary; 0 if unknown. `kept` are the ids of the lines that stay in the context: they are not written again, and
+    the next line names the last of them as its parent. `keeps_beginning` says that they stay before the summary, not
+    after it. `end` is the id of the last line before the compaction; empty if unknown.
     """
 
     before: int

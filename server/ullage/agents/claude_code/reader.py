@@ -295,6 +295,7 @@ class _LastLine(Struct, rename="camel"):
     session_id: str = ""
     cwd: str = ""
     version: str = ""
+    entrypoint: str = ""
     requested_model: str = ""
     is_sidechain: bool = False
     is_compact_summary: bool = False
@@ -379,6 +380,7 @@ def _of_answer(ends: Ends, line: _LastLine, later: Sequence[_LastLine]) -> Impor
         for fork in (line.forked_from, *(head.get("forkedFrom") for head in heads))
     ]
     builder.agent, builder.version, builder.session_id = "Claude Code", line.version, line.session_id
+    builder.started_by = line.entrypoint
     builder.cwd = next((cwd for head in heads if (cwd := as_text(head.get("cwd")))), line.cwd)
     builder.parent = next(filter(None, forks), "")
     is_copied = forks[0] not in ("", line.session_id)
