@@ -269,11 +269,10 @@ class KnownConversations:
             if one.is_sure or one.reason or candidate.size > left[continues]:
                 continue
             # How fast a context grows, by which its calls are foretold, an earlier part of the file says, and whether a
-            # piece of work has ended the whole. A short file is read in any case: that takes milliseconds.
+            # piece of work has ended the whole.
             is_long = one.calls_left is None or (one.used or 0) >= LONG
             if (
                 not (is_long and continues)
-                and candidate.size > _BEFORE
                 and one.used_source is UsageSource.REPORTED
                 and not has_all(Path(one.path), (candidate.sessions.marks,))
             ):
