@@ -1,5 +1,9 @@
-"""Laws of machines that lose the server of their store now and then."""
+"""Laws of the store: whatever was written and wherever the file was cut, the log reads back as a prefix; a search finds
+the same however messages were indexed; a machine that loses its server loses nothing."""
 
+import sqlite3
+import tempfile
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -7,11 +11,107 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.logs import conversation, fork, message
+from support.logs import conversation, fork, message, records
 from support.machines import Machine
+from support.memory_store import MemoryStore
 from ullage.model.errors import StoreUnavailable
-from ullage.model.events import MessageAppended
+from ullage.model.events import (
+    Event,
+    MessageAppended,
+    ModelChanged,
+    Record,
+    SessionCreated,
+    SessionForked,
+    SessionRenamed,
+)
+from ullage.service.ports.store import SearchHit, SessionInfo, SessionStore
 from ullage.store import SqliteStore, open_store
+
+EVENTS = st.lists(
+    st.one_of(
+        st.builds(message, st.uuids().map(str), st.text()),
+        st.builds(SessionRenamed, title=st.text()),
+        st.builds(ModelChanged, model=st.text()),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(more=EVENTS, data=st.data())
+def test_every_prefix_of_a_torn_log_loads(more: list[Event], data: st.DataObject) -> None:
+    log = records(SessionCreated(), *more)
+    kept = data.draw(st.integers(0, len(log)))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.db"
+        with open_store(path) as store:
+            store.create("s", log)
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("DELETE FROM records WHERE position >= ?", (kept,))
+        with open_store(path) as store:
+            assert store.open("s").records == log[:kept]
+            assert store.info("s").messages == sum(isinstance(left.event, MessageAppended) for left in log[:kept])
+            store.append("s", log[kept:])
+            assert store.read("s") == log
+
+
+@settings(max_examples=40, deadline=None)
+@given(more=EVENTS, branch=EVENTS, data=st.data())
+def test_the_store_and_its_twin_agree_about_forks_and_ranges(
+    more: list[Event], branch: list[Event], data: st.DataObject
+) -> None:
+    parent = records(SessionCreated(), *more)
+    position = data.draw(st.integers(0, len(parent) - 1))
+    fork = records(SessionForked(parent_id="parent", position=position), *branch, start=position + 1)
+    start, stop = data.draw(st.integers(0, 30)), data.draw(st.none() | st.integers(0, 30))
+    twin = MemoryStore()
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "s.db") as store:
+        assert outcome(store, parent, fork, start, stop) == outcome(twin, parent, fork, start, stop)
+
+
+def outcome(
+    store: SessionStore, parent: tuple[Record, ...], fork: tuple[Record, ...], start: int, stop: int | None
+) -> tuple[tuple[Record, ...], tuple[SessionInfo, ...]]:
+    store.create("parent", parent)
+    store.create("fork", fork)
+    return store.read("fork", start, stop), store.list()
+
+
+WORDS = ("harbour", "ferry", "walnut", "parse_config", "closed", "since", "I", "you")
+TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join), min_size=1, max_size=12)
+QUERIES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
+
+
+def search(texts: Sequence[str], query: str, indexed_after: Sequence[int]) -> tuple[SearchHit, ...]:
+    """Returns the hits in a new store to which the texts were appended one by one, and which indexed what it had after
+    each of the given numbers of texts."""
+    with TemporaryDirectory() as folder, open_store(Path(folder) / "s.db") as store:
+        store.create("s", records(SessionCreated()))
+        for number, text in enumerate(texts, 1):
+            store.append("s", records(message(f"m{number}", text), start=number))
+            while number in indexed_after and store.index_some("s"):
+                pass
+        return store.search(query, "s")
+
+
+@settings(max_examples=25, deadline=None)
+@given(TEXTS, QUERIES, st.sets(st.integers(1, 12)))
+def test_an_index_made_step_by_step_finds_what_one_made_at_once_finds(
+    texts: list[str], query: str, indexed_after: set[int]
+) -> None:
+    at_once = search(texts, query, ())
+    assert search(texts, query, sorted(indexed_after)) == at_once
+    assert search(texts, query, ()) == at_once
+
+
+@settings(max_examples=25, deadline=None)
+@given(TEXTS, QUERIES)
+def test_hits_come_best_first_and_each_message_once(texts: list[str], query: str) -> None:
+    hits = search(texts, query, ())
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert len({hit.message_id for hit in hits}) == len(hits)
+    assert all(hit.score > 0 for hit in hits)
+
 
 MACHINES, SESSIONS = 2, 3
 _ACTS = ("add", "add", "add", "fork", "create", "cut", "lose answer", "mend", "restart", "catch up and die")
