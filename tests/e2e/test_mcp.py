@@ -188,6 +188,17 @@ async def test_other_conversations_are_found_and_opened_only_within_the_project(
         assert shown((await client.call("open", ref=head.split()[0]))[0]) == ["The needle is amber."]
 
 
+async def test_a_conversation_that_began_at_the_root_has_no_other_in_its_project(tmp_path: Path, project: Path) -> None:
+    talk(tmp_path, project, "The needle is amber.")
+    async with mcp_client(tmp_path, project) as client:
+        await client.call("context")
+    root = Path(project.anchor)
+    talk(tmp_path, root, "The needle is birch.")
+    async with mcp_client(tmp_path, root) as client:
+        found, _ = await client.call("search", query="needle", scope="project")
+    assert [word for word in ("amber", "birch") if word in found] == ["birch"]
+
+
 async def test_no_conversation_is_a_result_that_says_what_to_do(tmp_path: Path, project: Path) -> None:
     async with mcp_client(tmp_path, project) as client:
         text, failed = await client.call("context")

@@ -25,7 +25,7 @@ from ullage.model.events import (
 from ullage.model.message import CompactionBlock, Message, Role, TextBlock
 from ullage.model.usage import RemarkKind, ThresholdSource, Usage, WindowSource
 from ullage.policy.evidence import RECENT_CALLS, Compacted, Evidence, ending
-from ullage.policy.threshold import Candidates, Finding, estimated, find_threshold, find_window
+from ullage.policy.threshold import Candidates, Finding, estimated, find_threshold, find_window, of_same_window
 from ullage.service.conversation.projection import Projection
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import get_counter
@@ -69,6 +69,12 @@ def test_claude_codes_rule_changed_with_2_1_22() -> None:
         ("2.1.42", 167_000),
     ):
         assert told(found(at=setup(version))) == (tokens, ThresholdSource.RULE, 0)
+
+
+def test_of_other_conversations_only_compactions_of_the_same_model_by_the_agent_itself_count() -> None:
+    own = compacted(167_000)
+    asked_for = compacted(90_000, cause=CompactionCause.BY_HAND)
+    assert of_same_window((own, asked_for, compacted(120_000, model="claude-haiku-4-5")), CLAUDE, setup()) == (own,)
 
 
 def test_of_a_version_never_measured_no_threshold_is_known() -> None:
