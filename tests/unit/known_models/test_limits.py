@@ -5,14 +5,15 @@ from datetime import date
 import msgspec
 import pytest
 
+from support.tables import every
 from ullage.known_models import MODELS, PRICES, ContextLimits, LimitsSource, family_limits, price_of, prices_date
 from ullage.model.settings import ModelSettings
 from ullage.model.usage import Usage
 from ullage.tokens.families import bare_name
 
 
-@pytest.mark.parametrize(
-    ("model", "window", "source"),
+@every(
+    "model, window, source",
     [
         ("gpt-4o", 128_000, "exact"),
         ("gpt-4o-2024-08-06", 128_000, "exact"),
