@@ -14,7 +14,7 @@ import pytest
 
 from support.claude_log import ClaudeLog
 from support.foreign import to_lines
-from support.homes import PROJECT, Home, put_all, put_claude, put_codex
+from support.homes import OLDEST, PROJECT, Home, put_all, put_claude, put_codex
 from support.transcripts import ROOT
 from support.workspace import build_test_client
 from ullage.agents import claude_code, gemini_cli
@@ -176,6 +176,19 @@ def test_each_conversation_of_a_database_has_its_run_and_what_is_in_the_log_coun
         ("two", 2, "s2", 2000),
         ("one", 1, "s1", 1000),
     ]
+
+
+def test_what_waits_in_a_databases_write_ahead_log_has_changed_it(home: Home) -> None:
+    row = {"id": "s1", "project_id": "p", "parent_id": None, "directory": PROJECT, "title": "one", "time_updated": None}
+    path = home.put_rows(".local/share/opencode/opencode.db", "session", [row])
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        with database:
+            database.execute("UPDATE session SET title = 'two'")
+        for file, time in ((path, OLDEST), (path.with_name(f"{path.name}-wal"), OLDEST + 60)):
+            os.utime(file, (time, time))
+        (found,) = look(home).conversations
+    assert (found.title, found.updated_at) == ("two", (OLDEST + 60) * 1_000)
 
 
 def test_conversations_in_a_table_of_newer_versions_are_found_once_each(home: Home) -> None:
