@@ -12,8 +12,7 @@ from support import codex_files
 from support.agent_homes import Conversation
 from support.claude_log import ClaudeLog
 from support.foreign import to_lines
-from support.mcp_client import mcp_client
-from support.mcp_talk import MOST_RESULT, NEEDLE, shown, talk
+from support.mcp_client import MOST_RESULT, NEEDLE, mcp_client, shown, talk
 
 
 async def test_what_a_compaction_took_is_found_opened_and_measured(tmp_path: Path, project: Path) -> None:

@@ -12,7 +12,7 @@ from support.summaries import GOOD, TOLD, by_model
 from support.wire.anthropic_context import COMPACTION_USAGE, ManagedAnthropicWire
 from support.wire.clients import KEY, settings_of
 from support.wire.replies import Call, Reply, say
-from support.wire.responses_compact import SEALED, CompactingResponsesWire, sealed_items
+from support.wire.responses_wire import SEALED, CompactingResponsesWire, sealed_items
 from support.wire.server import Received, Replier, WireServer, replies
 from support.workspace import Live, OneFile, OneProvider, TestClient, build_test_client
 from ullage.formats.requests.anthropic import write_anthropic

@@ -15,10 +15,9 @@ from lawcheck.laws import Verdict, judge
 from lawcheck.runs import run
 from lawcheck.situation import Situation, random_situation
 from support.build import STAMP, append, assistant, counted, log, results, system, thinking, user, uses, words
-from support.judges import judging
 from support.provider_rules import anthropic_violations, openai_violations
 from support.random_histories import random_history
-from support.views import conversations
+from support.views import conversations, judging
 from support.workspace import SMALL_MODEL, PacedSummarizer, TestClient, build_test_client
 from ullage.agents.file_reads import file_reads
 from ullage.edits.clear import MEMORY_TOOLS, ClearOptions, clear_tool_uses, dedupe_reads

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.conversations import agent, bash, call, places, user
-from support.corpus import cases
+from support.corpus import cases, leaks, line_of
 from support.counting import LengthCounter
-from support.leaks import leaks, line_of
 from ullage.model.message import CompactionBlock, Message, render_marker
 from ullage.summary.composition import NOTHING_FITS, compose
 from ullage.summary.draft import Draft

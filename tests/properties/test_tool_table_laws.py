@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from support.build import results, uses
-from support.calls import tool_calls
+from support.conversations import tool_calls
 from support.counting import LengthCounter
 from support.tables import every
 from ullage.agents.calls import touches_of

@@ -2,8 +2,7 @@
 
 import pytest
 
-from support.calls import tool_calls
-from support.conversations import agent, call, user
+from support.conversations import agent, call, tool_calls, user
 from ullage.agents.calls import ToolCall, open_file, touches_of
 from ullage.agents.outcomes import judge
 from ullage.agents.results import printed

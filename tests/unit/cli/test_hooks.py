@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from support.claude_log import long_session
 from support.codex_files import counted, line, said, session
 from support.foreign import to_lines
-from support.long_session import long_session
 from support.systems import needs_modes
 from ullage.api.protocol import usage_result
 from ullage.cli.arguments import ReadingOptions

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from support.build import user
+from support.conversations import Talk
 from support.tables import every
-from support.talk import Talk
 from ullage.ledger.carried import Context
 from ullage.ledger.contradiction import marked
 from ullage.ledger.folding import fold

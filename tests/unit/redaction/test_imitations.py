@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from support.compacted import compacted
-from support.conversations import agent, bash, call, user
+from support.conversations import agent, bash, call, compacted, user
 from support.corpus import cases
 from support.tables import every
 from ullage.ledger.ledger_page import SECTIONS

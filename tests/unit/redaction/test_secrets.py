@@ -13,10 +13,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from support.compacted import compacted
-from support.conversations import agent, bash, call, user
-from support.corpus import cases
-from support.leaks import leaks, line_of
+from support.conversations import agent, bash, call, compacted, user
+from support.corpus import cases, leaks, line_of
 from support.tables import every
 from ullage.model.message import Message, render_marker
 from ullage.redaction import REDACTED
