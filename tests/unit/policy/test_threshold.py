@@ -292,6 +292,14 @@ def test_what_the_agent_said_of_one_model_is_not_said_of_another() -> None:
     assert (changed.said, changed.compacts_at) == (None, None)
 
 
+def test_a_window_that_the_agent_says_of_two_models_is_that_of_both() -> None:
+    builder = TranscriptBuilder("f", "n")
+    for model in ("m", "n"):
+        builder.use_model(model)
+        builder.window(258_400)
+    assert after(builder.drain()).said == 258_400
+
+
 def one_of(conversation: str, tokens: int = 167_094, at: int = 5, **more: Any) -> Compacted:
     return Compacted(tokens=tokens, model="m", cause=CompactionCause.THRESHOLD, id=conversation, at=at, **more)
 
