@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from support.acp_end import PATIENCE
-from support.agents.launch import Known
+from support.agents.launch import need
 from support.agents.model_server import ModelServer
 from support.agents.panes import HAS_TMUX, panes
 from support.agents.runs import ONE_SHOTS, SEATED, SUMMARY_WORDS, OneShot, Seated
@@ -130,12 +130,6 @@ class Shown:
                     shown = self.figures()
         assert accept(shown), shown
         return shown
-
-
-def need(agent: Known) -> None:
-    # Agents are large, and published by others. A machine that cannot get one tests the others.
-    if not agent.program.exists():
-        pytest.skip(f"{agent.name} is not installed; scripts/rigs/agents.sh gets it")
 
 
 @pytest.mark.parametrize("agent", [pytest.param(ONE_SHOTS[0], id=ONE_SHOTS[0].known.name), *OTHERS])

@@ -9,7 +9,7 @@ import pytest
 from msgspec import Struct
 
 from support.agents import scenario, upkeep
-from support.agents.launch import AGENTS, Known
+from support.agents.launch import AGENTS, Known, need
 from support.agents.model_server import ModelServer
 from support.agents.scenario import COLUMNS, YES, Place, measure
 from support.systems import needs_linux
@@ -89,9 +89,7 @@ _AT_ONCE = 2
 async def test_what_holds_for_an_agent_is_what_the_table_says(
     agent: Known, version: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    if not agent.program.exists():
-        # Agents are large, and published by others. A machine that cannot get one tests the others.
-        pytest.skip(f"{agent.name} is not installed; scripts/rigs/agents.sh gets it")
+    need(agent)
     room = asyncio.Semaphore(_AT_ONCE)
 
     async def cell(column: str) -> str:
@@ -113,8 +111,7 @@ async def test_what_holds_for_an_agent_is_what_the_table_says(
 async def test_compactions_leave_nothing_in_an_agent_and_are_recorded_whole(
     agent: Known, column: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    if not agent.program.exists():
-        pytest.skip(f"{agent.name} is not installed; scripts/rigs/agents.sh gets it")
+    need(agent)
     async with ModelServer().serving() as model:
         place = Place(model=model, launch=agent.launch(tmp_path / "home", model.url), folder=tmp_path)
         cell = await upkeep.COLUMNS[column](place)
