@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -20,7 +21,9 @@ from support.postgres_server import needs_postgres
 from support.watcher import Watcher
 from ullage.cli.commands.hook import note_receipt
 from ullage.cli.statusline.files import keep
+from ullage.model.events import Record, SessionCreated
 from ullage.store.originals.sqlite_originals import Blocks, SqliteOriginals
+from ullage.store.sqlite.sqlite_store import open_store
 
 # Conversations, and phrases in each.
 _CONVERSATIONS, _PHRASES = 4, 15
@@ -256,3 +259,13 @@ def test_nothing_is_left_of_several_that_are_chosen_by_what_they_are(
             file.unlink()
     home.run("forget", *choice, "--yes")
     assert sorted(home.left()) == sorted(one for n in range(_CONVERSATIONS) if n not in gone for one in _phrases(n))
+
+
+def test_days_are_counted_from_the_last_change(tmp_path: Path) -> None:
+    now = time.time_ns() // 1_000_000
+    with open_store(tmp_path / "store.db") as store:
+        for days in (1, 3):
+            changed = Record(position=0, timestamp=now - days * 86_400_000, event=SessionCreated())
+            store.create(f"s_{days}", [changed])
+    said = ullage("forget", "--older-than", "2d", "--yes", "--json", "--store", tmp_path / "store.db")
+    assert json.loads(said.out)["deleted"] == ["s_3"]
