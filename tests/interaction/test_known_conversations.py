@@ -5,7 +5,7 @@ import asyncio
 import json
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -23,11 +23,12 @@ from ullage.agents.discovery import is_kept_for
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_document
 from ullage.app import catalogue
-from ullage.app.catalogue import KnownConversations, families
+from ullage.app.catalogue import KnownConversations, families, whole_document
 from ullage.app.compose import SessionTraces
 from ullage.cli.statusline.files import keep
 from ullage.formats.parsing import Document
 from ullage.host.side_files import CATALOGUE, beside
+from ullage.model.errors import UnknownFormat, UnreadableTranscript
 from ullage.model.events import CompactionCause
 from ullage.model.settings import Notices
 from ullage.model.usage import FollowedRow, LiveSessions, RateLimit, UsageSource
@@ -82,6 +83,17 @@ def test_each_agents_conversation_is_known_by_its_title_and_folder(home: Home, w
         assert (row.agent, row.title) == (one.agent, one.title)
         assert row.cwd == one.cwd or is_kept_for(row.path, one.cwd)
         assert row.reason == ""
+
+
+def test_each_agents_figure_is_that_of_all_that_belongs_to_its_file(home: Home, workspace: Workspace) -> None:
+    put_all(home)
+    conversations = known(home, workspace)
+    candidates = {one.path: candidate for one, candidate in conversations.of_folder(None)}
+    for quick in conversations.found:
+        (shown,) = conversations.read_closer([quick])
+        with suppress(UnknownFormat, UnreadableTranscript):
+            whole = read_document(whole_document(candidates[quick.path]))
+            assert figure(shown) == figure(row_of(asyncio.run(project_transcript(workspace, whole)))), quick.agent
 
 
 @pytest.mark.no_cover
