@@ -1,5 +1,6 @@
 """Imports are one transaction, and importing a transcript again finds the session that was made the first time."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,16 @@ async def test_the_same_transcript_again_is_the_session_already_made() -> None:
     assert (again["outcome"], again["added"]) == ("unchanged", 0)
     assert again["session"]["sessionId"] == first["session"]["sessionId"]
     assert len(client.workspace.ports.store.list()) == 1
+
+
+async def test_two_processes_that_import_the_same_at_once_make_one_session() -> None:
+    first = build_test_client()
+    second = build_test_client(store=first.workspace.ports.store, ids=first.ids)
+    # A message that takes so long to count that others work meanwhile.
+    text = file_of([*TALK, {"role": "user", "content": "Which port? " * 20_000}])
+    made = await asyncio.gather(*(client.call("session/import", text=text) for client in (first, second)))
+    assert sorted(one["outcome"] for one in made) == ["new", "unchanged"]
+    assert len(first.workspace.ports.store.list()) == 1
 
 
 async def test_a_transcript_that_has_grown_continues_its_session() -> None:
