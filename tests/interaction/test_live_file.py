@@ -255,6 +255,17 @@ async def test_a_conversation_whose_process_is_unknown_is_live_until_nothing_was
     await first.end()
 
 
+async def test_a_conversation_of_the_future_is_not_live(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.turn(0)
+    first = Process(machine, 41)
+    row = await first.until(lambda row: row.messages == 2)
+    first.clock.advance((row.updated_at - first.clock.now()) // 1000 - 1_000)
+    await first.follower.search()
+    assert not first.rows[-1].live
+    await first.end()
+
+
 async def test_the_window_that_an_agent_says_to_its_status_line_is_taken(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     machine.turn(0)
