@@ -59,6 +59,7 @@ def test_an_extensions_tasks_lie_in_the_editors_folder() -> None:
     task = "User/globalStorage/rooveterinaryinc.roo-cline/tasks/*/api_conversation_history.json"
     assert patterns("Roo Code", LINUX)[0] == f"/home/ann/.config/Code/{task}"
     assert patterns("Roo Code", MAC)[0] == f"/Users/ann/Library/Application Support/Code/{task}"
+    assert f"/home/ann/.vscode-server/data/{task}" in patterns("Roo Code", LINUX)
     assert patterns("Roo Code", WINDOWS)[0] == f"C:/Users/ann/AppData/Roaming/Code/{task}"
     assert "/home/ann/.cline/data/sessions/*/*.messages.json" in patterns("Cline", LINUX)
 
