@@ -34,10 +34,12 @@ from ullage.model.settings import Notices
 from ullage.model.usage import FollowedRow, LiveSessions, RateLimit, UsageSource
 from ullage.policy.evidence import Compacted
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.follow.rows import row_of
+from ullage.service.ports.agent_files import FoundFile
 from ullage.service.sessions import project_transcript, title_of
 from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue
-from ullage.system.growing_files import read_database, read_transcript_file
+from ullage.system.growing_files import GrowingFiles, read_database, read_transcript_file
 from ullage.watch.candidates import find_candidates, is_of_sub_agent
 
 ID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
@@ -133,6 +135,28 @@ def test_only_what_has_changed_is_read_again(home: Home, workspace: Workspace) -
     assert {one.title: one.used for one in known(home, workspace).found} == {"Snow": 9_050, "Rain": 12_007}
     changing.unlink()
     assert [one.title for one in known(home, workspace).found] == ["Snow"]
+
+
+async def test_the_figure_that_a_file_beside_the_conversations_own_says_is_the_newest(
+    home: Home, workspace: Workspace
+) -> None:
+    task = ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks/7"
+    texts = [("user", "<task>\nIce?\n</task>"), ("assistant", "Yes.")]
+    said = [{"role": role, "content": [{"type": "text", "text": text}], "ts": 10} for role, text in texts]
+    history = home.put(f"{task}/api_conversation_history.json", json.dumps(said))
+
+    def count(tokens: int) -> None:
+        counts = json.dumps({"tokensIn": tokens, "tokensOut": 7})
+        request = {"ts": 9, "type": "say", "say": "api_req_started", "text": counts}
+        home.put(f"{task}/ui_messages.json", json.dumps([request]))
+
+    count(9_000)
+    followed = FollowedFile(workspace, GrowingFiles(), FoundFile(path=history, agent="Roo Code"))
+    for tokens in (9_000, 12_000):
+        count(tokens)
+        await followed.read_all()
+        assert followed.conversation is not None
+        assert [one.used for one in known(home, workspace).found] == [followed.conversation.used] == [tokens + 7]
 
 
 def test_what_takes_longer_than_a_user_waits_is_read_by_the_next_list(home: Home, workspace: Workspace) -> None:
