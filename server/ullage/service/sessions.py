@@ -273,6 +273,8 @@ async def delete_session(workspace: Workspace, session_id: str, *, erase: bool =
     for name in names:
         await workspace.end(name)
         store.delete(name)
+        for listener in tuple(workspace.deletion_listeners):
+            listener(name)
         if (origin := origins.get(name)) and not _is_needed(store, origin):
             workspace.remove_traces(origin.origin_id, origin.path)
             alone.append(origin)

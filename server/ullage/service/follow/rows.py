@@ -343,6 +343,7 @@ class Following:
         # The folders whose conversations alone are listed; empty if all are.
         self._only: Sequence[str] = ()
         self._timer: asyncio.TimerHandle | None = None
+        workspace.deletion_listeners.append(self._drop)
 
     @property
     def is_on(self) -> bool:
@@ -390,11 +391,21 @@ class Following:
         if row.session_id not in self._rows and len(self._rows) >= _MOST:
             over += sorted((one for one in self._rows.values() if not one.live), key=lambda one: one.updated_at)[:1]
         for other in over:
-            self._changed.pop(other.session_id, None)
-            self._release(other.session_id)
-            self._gone.append(other.session_id)
+            self._drop(other.session_id)
         self._changed[row.session_id] = row
         self._show(row)
+        self._tell_soon()
+
+    def _drop(self, session_id: str) -> None:
+        """Lists a session no longer that was deleted, or that another one stands for."""
+        if session_id not in self._rows:
+            return
+        self._changed.pop(session_id, None)
+        self._release(session_id)
+        self._gone.append(session_id)
+        self._tell_soon()
+
+    def _tell_soon(self) -> None:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_COLLECTED_FOR, self._tell)
 
