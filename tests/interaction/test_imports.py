@@ -108,6 +108,17 @@ async def test_a_transcript_that_has_grown_continues_its_session() -> None:
     assert (older["outcome"], older["messages"]) == ("unchanged", 5)
 
 
+async def test_a_title_that_says_nothing_gives_its_place_to_what_is_typed_later() -> None:
+    client = build_test_client()
+    talk = [{"role": "user", "content": "/review"}, {"role": "assistant", "content": "Of what?"}]
+    for title, typed in (("/review", "/clear"), ("/review", "Of the port.\nAll of it."), ("Of the port.", "And this.")):
+        imported = await client.call("session/import", text=file_of(talk))
+        assert imported["session"]["title"] == title
+        talk += [{"role": "user", "content": typed}, {"role": "assistant", "content": f"{typed}: done."}]
+    imported = await client.call("session/import", text=file_of(talk))
+    assert imported["session"]["title"] == "Of the port."
+
+
 async def test_a_transcript_that_is_another_from_some_message_on_becomes_a_new_session() -> None:
     client = build_test_client()
     first = await client.call("session/import", text=file_of(TALK))

@@ -14,7 +14,7 @@ from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
 from ullage.agents.inserted import typed_texts
-from ullage.agents.titles import first_prompt
+from ullage.agents.titles import first_prompt, is_lone_command
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.errors import InvalidRequest, StoreError
 from ullage.model.events import (
@@ -382,6 +382,14 @@ def _titled(messages: Sequence[Message]) -> list[SessionRenamed]:
     return [SessionRenamed(title=title)] if title else []
 
 
+def _better_title(conversation: Conversation, more: Sequence[Event]) -> Sequence[SessionRenamed]:
+    """Returns the title that further events give a session whose messages have said nothing yet."""
+    if (title := conversation.transcript.title) and not is_lone_command(title):
+        return ()
+    better = title_of(more)
+    return () if not better or is_lone_command(better) else (SessionRenamed(title=better),)
+
+
 def title_of(events: Sequence[Event]) -> str:
     """Returns a title for a session, cut to 60 characters: the first line that the user typed, as lists of agents' own
     files have it, else the first line of a prompt. Empty if there is none."""
@@ -653,7 +661,7 @@ async def continue_import(
     async with conversation.work.appending():
         events = await _counted_in(conversation, more, model)
         with conversation.one_change():
-            conversation.record(*events)
+            conversation.record(*events, *_better_title(conversation, more))
             conversation.keep_calibration()
             if with_snapshot:
                 conversation.keep_snapshot()
