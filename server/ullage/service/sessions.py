@@ -476,11 +476,13 @@ async def import_or_continue(
                 conversation.hold_back()
             return await continue_import(conversation, more, transcript.model, path)
     diverged_from = next((session_id for session_id in alike if _begins_alike(store, session_id, events)), None)
-    first, counted_events = await _begun(workspace, transcript, cwd, path)
-    if _sessions_with_first(store, events) != alike:
-        # Another process has read the same conversation meanwhile.
+    conversation = await import_transcript(workspace, transcript, cwd, path, held_back=held_back)
+    now = [*_sessions_with_first(store, events), conversation.id]
+    if not set(now[now.index(conversation.id) + 1 :]) <= {*alike, conversation.id}:
+        # Another process has made a session of the same meanwhile, before this one.
+        await workspace.end(conversation.id)
+        store.delete(conversation.id)
         return await import_or_continue(workspace, transcript, cwd, path, held_back=held_back)
-    conversation = workspace.adopt_log(workspace.ports.ids.new("s"), first, counted_events, held_back=held_back)
     outcome = ImportOutcome.NEW if diverged_from is None else ImportOutcome.DIVERGED
     added = conversation.transcript.messages
     return Imported(conversation=conversation, outcome=outcome, added=added, diverged_from=diverged_from)
@@ -492,19 +494,12 @@ async def import_transcript(
     """Creates a session with the events of another program's transcript, in one transaction. Messages that the program
     itself compacted are archived in the session, too. `cwd` is the session's folder if the transcript names none, and
     `path` the agent's own file of the conversation, if it was read. `held_back` is as in `Workspace.adopt_log`."""
-    first, events = await _begun(workspace, transcript, cwd, path)
-    return workspace.adopt_log(workspace.ports.ids.new("s"), first, events, held_back=held_back)
-
-
-async def _begun(
-    workspace: Workspace, transcript: ImportedTranscript, cwd: str, path: str
-) -> tuple[SessionCreated, Sequence[Event]]:
-    """Returns the events of a session with a transcript, the first of them apart."""
     created = SessionCreated(
         cwd=transcript.cwd or cwd, model=transcript.model, title=transcript.title or title_of(transcript.events)
     )
     draft = workspace.project(StoredSession(records=()), created.model)
-    return created, await counted(draft, _kept_at(path, transcript.events))
+    events = await counted(draft, _kept_at(path, transcript.events))
+    return workspace.adopt_log(workspace.ports.ids.new("s"), created, events, held_back=held_back)
 
 
 async def import_without_reports(workspace: Workspace, transcript: ImportedTranscript) -> tuple[Conversation, int]:
