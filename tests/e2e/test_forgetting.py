@@ -269,3 +269,19 @@ def test_days_are_counted_from_the_last_change(tmp_path: Path) -> None:
             store.create(f"s_{days}", [changed])
     said = ullage("forget", "--older-than", "2d", "--yes", "--json", "--store", tmp_path / "store.db")
     assert json.loads(said.out)["deleted"] == ["s_3"]
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["there", "deleted by its agent"])
+def test_an_age_is_that_of_the_conversation_and_not_of_its_reading(tmp_path: Path, *, is_there: bool) -> None:
+    home = Home(tmp_path)
+    log = ClaudeLog(session=home.path(1).stem, cwd="/home/me/shop/1")
+    log.now = 1_700_000_000_000
+    home.path(1).write_bytes(log.ask(f"Why {' '.join(_phrases(1))}?").answer(9_000).data)
+    for number in range(_CONVERSATIONS):
+        changed = 1_700_000_000 if number == 1 else time.time()
+        os.utime(home.path(number), (changed, changed))
+    assert home.run("search", "walnut", "--json").json["hits"]
+    if not is_there:
+        home.path(1).unlink()
+    home.run("forget", "--older-than", "90d", "--yes")
+    assert sorted(home.left()) == sorted(one for n in (0, 2, 3) for one in _phrases(n))

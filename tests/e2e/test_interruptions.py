@@ -88,6 +88,52 @@ def test_ctrl_c_ends_a_command_while_it_reads_a_file(tmp_path: Path, command: st
         assert b"Traceback" not in err
 
 
+# The first lines of programs that start `ullage`, and in which code that swallows an exception gets a Ctrl-C.
+BEGINS = """
+import os, signal, sys, time
+from ullage.cli.main import main
+
+def interrupt(*_):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+    except KeyboardInterrupt:
+        pass
+"""
+WHILE_IT_IMPORTS = (
+    BEGINS
+    + """
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "ullage.agents.table":
+            interrupt()
+sys.meta_path.insert(0, Finder())
+sys.exit(main())
+"""
+)
+WHILE_IT_LOOKS = (
+    BEGINS
+    + """
+from ullage.app import catalogue
+
+class Slow:
+    def __init__(self, *_):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)
+    has_place = staticmethod(lambda _: True)
+catalogue.ReadingAll = Slow
+sys.exit(main())
+"""
+)
+
+
+@pytest.mark.parametrize("program", [WHILE_IT_IMPORTS, WHILE_IT_LOOKS], ids=["imports", "looks"])
+def test_ctrl_c_ends_a_search_while_it_starts(tmp_path: Path, program: str) -> None:
+    command = [sys.executable, "-c", program, "search", "wet", "--store", str(tmp_path / "s.db")]
+    ended = subprocess.run(command, capture_output=True, check=False, timeout=50)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (128 + signal.SIGINT, b"", b"")
+
+
 def interrupted(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
     """Returns a process's output and errors. Python sees a signal that comes just before a read begins only when the
     read ends, so whoever gets no answer to Ctrl-C presses it again."""
