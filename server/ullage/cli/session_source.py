@@ -519,7 +519,17 @@ def _stored_or_read(options: ReadingOptions, *, copied: bool, writing: bool = Fa
     if transcript is None:
         transcript = read_transcript(name, options.format, run)
         unread = tuple(line for line in transcript.skipped if not line.expected)
-    yield ReadSource(transcript=_as_asked(transcript, options), name=name, chosen=chosen, unread=unread)
+    events = transcript.events
+    if options.at is not None:
+        events = tuple(first_messages(events, options.at))
+    if options.model is not None:
+        events = tuple(event for event in events if not isinstance(event, ModelChanged))
+    yield ReadSource(
+        transcript=replace(transcript, events=events, model=options.model or transcript.model),
+        name=name,
+        chosen=chosen,
+        unread=unread,
+    )
 
 
 def _teach(workspace: Workspace, transcript: ImportedTranscript, store: StorePlace | None) -> None:
@@ -586,15 +596,6 @@ def _session_or_file(workspace: Workspace, name: str | None, store: StorePlace |
             return find_session(workspace.ports.store, name)
         except SessionNotFound:
             raise InputError(f"{name}: there is no such file, and {error}") from error
-
-
-def _as_asked(transcript: ImportedTranscript, options: ReadingOptions) -> ImportedTranscript:
-    events = transcript.events
-    if options.at is not None:
-        events = tuple(first_messages(events, options.at))
-    if options.model is not None:
-        events = tuple(event for event in events if not isinstance(event, ModelChanged))
-    return replace(transcript, events=events, model=options.model or transcript.model)
 
 
 # The most unread lines that are listed: enough to see what they are.

@@ -105,15 +105,15 @@ async def _run(options: ContextOptions, screen: Screen) -> None:
             if options.json:
                 print_json(await context_report(source, options.provider if options.messages else None))
                 return
-            lines = [*chosen_words(source, screen), *await _box(source, screen), *unread_words(source.unread, screen)]
+            now = source.workspace.ports.clock.now()
+            conversation = source.conversation
+            big = await biggest(conversation)
+            lines = [
+                *chosen_words(source, screen),
+                *context_box(usage_result(conversation), now, screen.glyphs, screen.width, big),
+                *unread_words(source.unread, screen),
+            ]
     screen.print(lines)
-
-
-async def _box(source: Source, screen: Screen) -> list[Text]:
-    now = source.workspace.ports.clock.now()
-    conversation = source.conversation
-    big = await biggest(conversation)
-    return context_box(usage_result(conversation), now, screen.glyphs, screen.width, big)
 
 
 _EDIT_COLUMNS = (

@@ -67,23 +67,20 @@ class Fill:
             return ""
         self._marks |= due
         self._used = figure.used
-        return _sentence(figure, figure.used, figure.window)
+        window = figure.window
+        about = "about " if figure.is_estimated else ""
+        percent = (200 * figure.used + window) // (2 * window)
+        parts = [f"Context: {about}{figure.used:,} of {window:,} tokens ({percent} %)."]
+        if figure.compacts_at:
+            calls = f", {_calls(figure.calls_left)} from now" if figure.calls_left else ""
+            parts.append(f"It is compacted at {figure.compacts_at:,} tokens{calls}.")
+        return " ".join(parts)
 
     @property
     def given(self) -> str:
         """The marks whose notes were given, as JSON."""
         marks = ",".join(f'"{mark}"' for mark in sorted(self._marks))
         return f'{{"used":{self._used},"marks":[{marks}]}}'
-
-
-def _sentence(figure: Figure, used: int, window: int) -> str:
-    about = "about " if figure.is_estimated else ""
-    percent = (200 * used + window) // (2 * window)
-    parts = [f"Context: {about}{used:,} of {window:,} tokens ({percent} %)."]
-    if figure.compacts_at:
-        calls = f", {_calls(figure.calls_left)} from now" if figure.calls_left else ""
-        parts.append(f"It is compacted at {figure.compacts_at:,} tokens{calls}.")
-    return " ".join(parts)
 
 
 def _calls(left: "Iterable[int]") -> str:
@@ -159,7 +156,10 @@ class _Hook:
         said = as_object(parse(read_most(sys.stdin.buffer, GIVEN)))
         event, source = _text_of(said, "hook_event_name"), _text_of(said, "source")
         if event == CHECK:
-            self._prove()
+            from ullage import __version__  # noqa: PLC0415  (only `ullage doctor` asks)
+            from ullage.store.sqlite.migrations import VERSION  # noqa: PLC0415
+
+            print_plain(f"ullage {__version__} store {VERSION}")
             return
         handler = self._handlers.get(event if event != "SessionStart" else f"{event} {source}")
         if handler is None:
@@ -193,13 +193,6 @@ class _Hook:
             "BeforeAgent": self._answer_prompt,
             "AfterAgent": self._count,
         }
-
-    def _prove(self) -> None:
-        """Prints which Ullage answers, and the newest store that it can open."""
-        from ullage import __version__  # noqa: PLC0415  (only `ullage doctor` asks)
-        from ullage.store.sqlite.migrations import VERSION  # noqa: PLC0415
-
-        print_plain(f"ullage {__version__} store {VERSION}")
 
     def _begin(self, _: "dict[str, Any]") -> None:
         """Has the transcript read while the agent writes its summary. Prints what the summary must keep, if the agent
@@ -516,16 +509,13 @@ def append_line(path: str, line: bytes, longest: int) -> None:
         this_system.lock(descriptor)
         os.write(descriptor, line)
         if os.fstat(descriptor).st_size > longest:
-            _drop_older(path, longest // 2)
+            # A process that ends in the midst of this leaves lines twice.
+            kept = longest // 2
+            with open(path, "r+b") as file:  # noqa: PTH123
+                file.seek(-kept, os.SEEK_END)
+                newer = file.read(2 * kept).partition(b"\n")[2]
+                file.seek(0)
+                file.write(newer)
+                file.truncate()
     finally:
         os.close(descriptor)
-
-
-def _drop_older(path: str, kept: int) -> None:
-    """Leaves the whole lines of the last `kept` bytes. A process that ends in the midst of this leaves lines twice."""
-    with open(path, "r+b") as file:  # noqa: PTH123
-        file.seek(-kept, os.SEEK_END)
-        newer = file.read(2 * kept).partition(b"\n")[2]
-        file.seek(0)
-        file.write(newer)
-        file.truncate()
