@@ -453,7 +453,8 @@ async def import_or_continue(
     another session is made. If `held_back`, nothing is published before `Conversation.publish`.
     """
     store, events = workspace.ports.store, transcript.events
-    alike = _sessions_with_first(store, events)
+    first = next(_messages(events), None)
+    alike = store.sessions_with(first.id) if first else ()
     for session_id in alike:
         # A conversation that was forked a hundred times has a hundred sessions that begin alike: most are not read.
         imports = [record.event for record in store.read_imports(session_id)]
@@ -656,12 +657,6 @@ async def _counted_in(conversation: Conversation, more: Sequence[Event], model: 
     if model and not conversation.transcript.model:
         more = (ModelChanged(model=model), *more)
     return await counted(conversation.projection, more)
-
-
-def _sessions_with_first(store: SessionStore, events: Sequence[Event]) -> Sequence[str]:
-    """Returns the sessions that have the first message of these events, last created first."""
-    first = next(_messages(events), None)
-    return store.sessions_with(first.id) if first else ()
 
 
 def _begins_alike(store: SessionStore, session_id: str, events: Sequence[Event]) -> bool:

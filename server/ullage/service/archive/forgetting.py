@@ -67,7 +67,12 @@ def list_known(store: SessionStore, originals: Originals | None) -> list[HeldCon
     for info in infos.values():
         groups.setdefault(roots.get(info.session_id, info.session_id), []).append(info)
     known = [_stored(root, groups[root], imported, linked.get(root, ())) for root in groups]
-    known += [_archived(one) for one in alone]
+    known += [
+        HeldConversation(
+            title="", cwd="", agent=one.agent, updated_at=one.kept_at, kept=(one,), origins=(_origin_of(one),)
+        )
+        for one in alone
+    ]
     return sorted(known, key=lambda one: one.updated_at)
 
 
@@ -108,12 +113,6 @@ def _stored(
         sessions=tuple(sessions),
         kept=tuple(kept),
         origins=tuple(dict.fromkeys(origins)),
-    )
-
-
-def _archived(one: KeptConversation) -> HeldConversation:
-    return HeldConversation(
-        title="", cwd="", agent=one.agent, updated_at=one.kept_at, kept=(one,), origins=(_origin_of(one),)
     )
 
 
