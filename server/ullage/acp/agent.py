@@ -486,15 +486,12 @@ class Agent:
         introduced = introduce(self._version, names, client, uses_servers=is_usable())
         if params.version == PROTOCOL_VERSION:
             return introduced
-        self._speak_version_2()
-        return introduction_as_v2(as_plain(introduced))
-
-    def _speak_version_2(self) -> None:
         life = PromptLife(self.workspace, self.connection, self._announcer, self._prompts)
         self.connection.spoken = spoken(life, lambda: self.workspace().ports.ids.new("m"))
         self._routes = tuple(routes_of(self._routes, life))
         self.connection.clear_routes()
         self._install()
+        return introduction_as_v2(as_plain(introduced))
 
     async def _authenticate(self, params: AuthenticateParams) -> api.Nothing:
         known = (KEY_METHOD["id"], LOGIN_METHOD["id"])

@@ -478,7 +478,18 @@ async def figure_text(own: Conversation) -> str:
         "",
         "The biggest messages:",
     ]
-    lines += [*await _biggest(own)] or ["- none"]
+    page = await view_page(own, 0, None)
+    lines += [
+        *(
+            cut(
+                f"- {'a summary' if entry.inserted else reference_of(entry.index)} {speaker_of(entry.message)}: "
+                f"{entry.tokens:,} tokens",
+                _EVIDENCE,
+            )
+            for entry in nlargest(_BIGGEST, page.entries, key=lambda entry: entry.tokens)
+            if entry.tokens
+        )
+    ] or ["- none"]
     lines += ["", RECORD]
     for line in _evidence(own, meta, now):
         if fits([*lines, line], MAX_RESULT):
@@ -530,19 +541,6 @@ def _evidence(own: Conversation, meta: UsageMeta, now: int) -> Iterator[str]:
         ("title", own.transcript.title),
     )
     yield from (one_line(f"{name}: {words}", _EVIDENCE) for name, words in facts if words)
-
-
-async def _biggest(own: Conversation) -> Iterator[str]:
-    page = await view_page(own, 0, None)
-    return (
-        cut(
-            f"- {'a summary' if entry.inserted else reference_of(entry.index)} {speaker_of(entry.message)}: "
-            f"{entry.tokens:,} tokens",
-            _EVIDENCE,
-        )
-        for entry in nlargest(_BIGGEST, page.entries, key=lambda entry: entry.tokens)
-        if entry.tokens
-    )
 
 
 async def _to_search(asked: Asked, given: SearchInput) -> str:

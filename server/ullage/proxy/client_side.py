@@ -292,7 +292,10 @@ async def delete(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     """Handles the client's `session/delete`: has the agent delete the other sessions of the conversation, then forwards
     the request. If the agent has deleted any, the record is deleted, too."""
     connection, session_id = sessions.connection, as_text(fields(frame.params).get("sessionId"))
-    others = _sessions_to_delete(await connection.recorder.opened(), session_id)
+    workspace = await connection.recorder.opened()
+    attached = workspace.ports.store.attached() if workspace else ()
+    owner = next((one for one in attached if one.session_id == session_id), None)
+    others = [agent_id for agent_id in owner.agent_ids if agent_id != session_id] if owner else []
     if connection.agent.alive and not others:
         _forward_delete(sessions, session_id, piece, frame, deleted=False)
     else:
@@ -317,12 +320,6 @@ def _forward_delete(sessions: Sessions, session_id: str, piece: Piece, frame: Fr
         connection.pending[frame.id] = Pending(method="session/delete", answered=answered)
     # Another line may be on its way in pieces.
     connection.agent.insert(piece.data)
-
-
-def _sessions_to_delete(workspace: Workspace | None, session_id: str) -> Sequence[str]:
-    attached = workspace.ports.store.attached() if workspace else ()
-    owner = next((one for one in attached if one.session_id == session_id), None)
-    return [agent_id for agent_id in owner.agent_ids if agent_id != session_id] if owner else []
 
 
 async def _delete_others(sessions: Sessions, session_id: str, others: Sequence[str]) -> bool:

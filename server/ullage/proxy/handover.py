@@ -294,7 +294,9 @@ async def continue_in(session: ProxiedSession, move: Move) -> Continued:
         moved = _moved(session, record, session.attachment(fresh, move.to), move.to)
         whole = _transcript_text(record, told, former.agent_name)
         tokens = record.conversation.projection.counter.count(whole)
-        if tokens <= _room(session, record, move.to):
+        facts = session.facts_at(move.to)
+        known = record.workspace.limits(facts.model).input if facts.model else None
+        if tokens <= int((facts.window or move.to.options.window or known or SMALL_WINDOW) * _WHOLE_SHARE):
             edit = None
             record.conversation.record(*moved)
         else:
@@ -334,12 +336,6 @@ async def _compacted(
     summary = await (summary_of(session, record, "") if asks else offline_summary(record, ""))
     trigger = EditTrigger.AUTOMATIC if move.refused else EditTrigger.MANUAL
     return archive(record, Archiving(summary=summary, trigger=trigger, after=tuple(moved)))
-
-
-def _room(session: ProxiedSession, record: SessionRecord, to: Connection) -> int:
-    facts = session.facts_at(to)
-    known = record.workspace.limits(facts.model).input if facts.model else None
-    return int((facts.window or to.options.window or known or SMALL_WINDOW) * _WHOLE_SHARE)
 
 
 def _without_prompt(record: SessionRecord) -> Sequence[Message]:

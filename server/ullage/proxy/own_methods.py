@@ -31,7 +31,12 @@ class OwnMethods:
     def take(self, piece: Piece) -> None:
         """Takes a line of the client with one of the methods, and answers it in a task."""
         if self._engine is None:
-            self._engine = self._made()
+            engine = RequestEngine(LineFraming(), _DIALECT, describe=wire_error)
+            engine.around = self._connection.options.around
+            engine.connect(_Inserted(self._connection.client))
+            for method in _methods():
+                engine.add_route(PREFIX + method.name, method.params, self._serve(method))
+            self._engine = engine
         self._engine.feed(piece.data)
 
     def cancel(self, request_id: RequestId | None, piece: Piece) -> bool:
@@ -40,14 +45,6 @@ class OwnMethods:
         if is_ours:
             self.take(piece)
         return is_ours
-
-    def _made(self) -> RequestEngine:
-        engine = RequestEngine(LineFraming(), _DIALECT, describe=wire_error)
-        engine.around = self._connection.options.around
-        engine.connect(_Inserted(self._connection.client))
-        for method in _methods():
-            engine.add_route(PREFIX + method.name, method.params, self._serve(method))
-        return engine
 
     def _serve(self, method: AnyMethod) -> Handler:
         async def handle(params: Any) -> Any:

@@ -13,7 +13,7 @@ from ullage.agents.acp import occupancy_of_answer, refusal_of
 from ullage.model import words
 from ullage.model.errors import UllageError
 from ullage.model.events import EditTrigger
-from ullage.model.json_values import JsonObject, as_list, as_objects, as_text
+from ullage.model.json_values import as_list, as_objects, as_text
 from ullage.proxy.agent_sessions import close_aside, copy_session, prompt_agent
 from ullage.proxy.answers import Refusal, TurnEnds, answers_of
 from ullage.proxy.compactions import NativeCompaction
@@ -65,7 +65,10 @@ async def _handle_held(session: ProxiedSession, prompt: Prompt) -> None:
                     command = _own_command(session, prompt)
                     if command is not None and command.name == CONTINUE_IN:
                         # The present agent is not needed, so a session that is lost is not opened again.
-                        await _continue_as_asked(session, prompt, command.rest)
+                        continued = await continue_in(
+                            session, Move(to=await find_agent(session.connection, command.rest))
+                        )
+                        _reply(session, prompt, describe(session, continued))
                         return
                     reopened = await reopen_held(session)
                     if reopened.edit is not None:
@@ -110,11 +113,6 @@ async def _handle_in_hold(session: ProxiedSession, prompt: Prompt) -> None:
             _reply(session, prompt, await undo(session))
         case _:
             await _show_context(session, prompt)
-
-
-async def _continue_as_asked(session: ProxiedSession, prompt: Prompt, name: str) -> None:
-    continued = await continue_in(session, Move(to=await find_agent(session.connection, name)))
-    _reply(session, prompt, describe(session, continued))
 
 
 async def _continue_elsewhere(session: ProxiedSession, prompt: Prompt, refusal: Refusal, reason: str) -> None:
@@ -196,19 +194,14 @@ async def _forward(
 def _continues(session: ProxiedSession, prompt: Prompt, refusal: Refusal) -> bool:
     """Handles the agent's refusal of a prompt. Returns whether the conversation continues in the next agent, because
     the reason is one that another agent need not have; the client then does not get the refusal."""
-    reason = _reason_to_move(session, refusal.error)
+    # Not if there is no further agent, or if this one still works on another prompt.
+    is_last = session.connection.number + 1 == len(session.connection.agents)
+    reason = "" if is_last or session.state is not State.IDLE else refusal_of(refusal.error)
     if not reason:
         return False
     handling = _continue_elsewhere(session, prompt, refusal, reason)
     session.holds.add(prompt.id, handling, cancelled=partial(answers_of(session.connection).cancel, session, prompt))
     return True
-
-
-def _reason_to_move(session: ProxiedSession, error: JsonObject) -> str:
-    """Returns why the agent refuses a prompt that another agent is to answer, or "" if it does not refuse it, if there
-    is no further agent, or if the agent still works on another prompt."""
-    is_last = session.connection.number + 1 == len(session.connection.agents)
-    return "" if is_last or session.state is not State.IDLE else refusal_of(error)
 
 
 async def complete(session: ProxiedSession, result: dict[str, Any]) -> None:

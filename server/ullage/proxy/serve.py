@@ -54,7 +54,10 @@ async def from_agent(sessions: Sessions, connection: Connection, piece: Piece) -
     client = connection.client
     frame = peek(piece.data) if piece.whole else None
     if piece.is_text or (piece.whole and not (_has_objects(piece.data) if frame is None else frame.says_something)):
-        _show_text(piece.data)
+        # Such as a warning of npx, a line of a log in JSON or a question on a terminal. A client that reads messages
+        # may end at it.
+        sys.stderr.buffer.write(piece.data)
+        sys.stderr.buffer.flush()
     elif frame is None:
         client.pass_on(piece)
     elif frame.method is UNSET:
@@ -75,13 +78,6 @@ def _has_objects(data: bytes) -> bool:
     except RecursionError:
         # It is nested too deeply to be read, here as in most clients.
         return True
-
-
-def _show_text(data: bytes) -> None:
-    """Writes what is no message, such as a warning of npx, a line of a log in JSON or a question on a terminal, to
-    standard error: a client that reads messages may end at it."""
-    sys.stderr.buffer.write(data)
-    sys.stderr.buffer.flush()
 
 
 async def _take_answer(connection: Connection, piece: Piece, frame: Frame) -> None:
@@ -164,7 +160,8 @@ def _show(session: ProxiedSession, piece: Piece, update: dict[str, Any]) -> None
             send_update(session, call)
     elif session.id == session.agent_id:
         connection.client.pass_on(piece)
-    elif not _is_title(update):
+    elif not (update.get("sessionUpdate") == "session_info_update" and "title" in update):
+        # The agent's title of a session after a handover describes the handover, not the conversation.
         connection.client.pass_on(Piece(with_params(piece.data, {"sessionId": session.id})))
 
 
@@ -174,15 +171,6 @@ def _decline(agent: Agent, frame: Frame) -> None:
         agent.insert(line(Response(id=frame.id, result={"outcome": {"outcome": "cancelled"}})))
     elif frame.id is not UNSET:
         agent.insert(line(ErrorResponse(id=frame.id, error=_NOT_NOW)))
-
-
-def _is_title(update: dict[str, Any]) -> bool:
-    """Returns whether an update sets the session's title.
-
-    Such an update of a session after a handover is not forwarded, because its title describes the handover, not the
-    conversation.
-    """
-    return update.get("sessionUpdate") == "session_info_update" and "title" in update
 
 
 def _read(params: Raw) -> _Sent:
