@@ -384,7 +384,12 @@ class _Sending:
     def send(self, one: Unsent) -> None:
         there = self._remote.copied_session(one.session_id)
         if one.deleted:
-            self._delete(one, there)
+            if there is not None and not there.deleted:
+                if self._remote.copied_records(one.session_id, one.after, 1):
+                    self._continued.append(one.session_id)
+                else:
+                    self._remote.delete(one.session_id)
+            self.done.append(Settled(sent=one))
         elif one.row is None:
             self.done.append(Settled(sent=one))
         elif (parent := self._moved_parent(one.row, there)) is not None:
@@ -395,14 +400,6 @@ class _Sending:
             self._create(one, one.row)
         else:
             self._rescue(one, one.row)
-
-    def _delete(self, one: Unsent, there: SessionRow | None) -> None:
-        if there is not None and not there.deleted:
-            if self._remote.copied_records(one.session_id, one.after, 1):
-                self._continued.append(one.session_id)
-            else:
-                self._remote.delete(one.session_id)
-        self.done.append(Settled(sent=one))
 
     def _create(self, one: Unsent, row: SessionRow) -> None:
         """Sends a session that was made without the server."""
@@ -437,7 +434,9 @@ class _Sending:
         if shared == len(there):
             end = there[-1][0] if there else self._own_end(one.session_id, after)
             self._write(row, end, own[shared:])
-            self._send_snapshot(one, own)
+            saved = self._local.saved_snapshot(one.session_id)
+            if saved is not None and own and one.after < saved[0] <= own[-1][0]:
+                self._remote.save_snapshot(one.session_id, *saved)
             self.done.append(Settled(sent=one))
         elif shared == len(own):
             self.done.append(Settled(sent=one))
@@ -516,11 +515,6 @@ class _Sending:
             after = batch[-1][0]
             self._records += len(batch)
             self._sessions.add(row.session_id)
-
-    def _send_snapshot(self, one: Unsent, own: Sequence[RecordRow]) -> None:
-        saved = self._local.saved_snapshot(one.session_id)
-        if saved is not None and own and one.after < saved[0] <= own[-1][0]:
-            self._remote.save_snapshot(one.session_id, *saved)
 
     def _has(self, session_id: str, position: int | None) -> bool:
         """Returns whether the server has a position of a session, one of its own or an inherited one."""

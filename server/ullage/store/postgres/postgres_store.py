@@ -419,8 +419,17 @@ class PostgresStore(TableStore):
         configure = partial(_configure, is_team=is_team)
         connect = partial(_connect, address, configure)
         with self._reporting, connect() as first:
-            schema = _current_schema(first)
-            _bring_up_to_date(first, schema)
+            row = first.execute(b"SELECT current_schema()").fetchone()
+            if row is None or row[0] is None:
+                raise psycopg.OperationalError("the search path names no schema that this role may use")
+            schema = row[0]
+            tables = SharedSql(first)
+            if not is_current(tables):
+                # A million messages take minutes.
+                first.is_patient = True
+                first.execute(begin_alone(schema))
+                migrate(tables)
+                first.execute(b"COMMIT")
         self._pool: Pool = BoundedPool(
             address,
             server,
@@ -565,24 +574,6 @@ def _configure(connection: PostgresConnection, *, is_team: bool) -> None:
     connection.execute(f"SET ullage.team = '{'on' if is_team else 'off'}'".encode())
     connection.adapters.register_dumper(str, _NoNulDumper)
     connection.cursor_factory = _WholeCursor
-
-
-def _bring_up_to_date(connection: BoundedConnection, schema: str) -> None:
-    """Makes or changes the tables, for which a role needs the right. One that may only use them needs none."""
-    tables = SharedSql(connection)
-    if not is_current(tables):
-        # A million messages take minutes.
-        connection.is_patient = True
-        connection.execute(begin_alone(schema))
-        migrate(tables)
-        connection.execute(b"COMMIT")
-
-
-def _current_schema(connection: PostgresConnection) -> str:
-    row = connection.execute(b"SELECT current_schema()").fetchone()
-    if row is None or row[0] is None:
-        raise psycopg.OperationalError("the search path names no schema that this role may use")
-    return row[0]
 
 
 # Adds the rows of each word, and all rows, to the vocabulary of their workspace, or with -1 takes them away.
