@@ -15,8 +15,7 @@ from ullage.app.agent_wiring import OwnCommand, Receipt, WiredFile, added_to
 from ullage.cli.commands.doctor import silent_hooks
 from ullage.model.events import SessionCreated
 from ullage.store import open_store
-from ullage.store.sqlite.database import copy_before
-from ullage.store.sqlite.migrations import VERSION
+from ullage.store.sqlite.database import VERSION, copy_before
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SESSION = "s"

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from ullage.agents.acp import compaction_call, occupancy_of_update
 from ullage.edits.compaction import Summary
 from ullage.model.message import ArtifactLedger, Message, Role
-from ullage.proxy.agent_sessions import discard
 from ullage.proxy.compactions import Archiving, NativeCompaction, archive, has_messages
+from ullage.proxy.handover import discard
 from ullage.proxy.record import SessionRecord
 from ullage.proxy.session import ProxiedSession
 from ullage.proxy.session_life import State

@@ -65,10 +65,7 @@ from ullage.model.words import how_to_install, package_missing
 from ullage.providers.failures import shown_address
 from ullage.providers.prerequisites import EXTRAS, find_key, is_installed, key_remedy, key_source
 from ullage.providers.registry import KNOWN, ProviderRegistry
-from ullage.store.sqlite.database import connect, default_path
-from ullage.store.sqlite.journal import has_log
-from ullage.store.sqlite.migrations import VERSION
-from ullage.store.sqlite.sqlite_errors import reporting
+from ullage.store.sqlite.database import VERSION, connect, default_path, has_log, reporting
 from ullage.store.store_place import StorePlace, local_path, offline_path
 from ullage.system.desktop import notifier
 from ullage.system.settings_files import read_settings, switched_off

@@ -157,7 +157,7 @@ class _Hook:
         event, source = _text_of(said, "hook_event_name"), _text_of(said, "source")
         if event == CHECK:
             from ullage import __version__  # noqa: PLC0415  (only `ullage doctor` asks)
-            from ullage.store.sqlite.migrations import VERSION  # noqa: PLC0415
+            from ullage.store.sqlite.database import VERSION  # noqa: PLC0415
 
             print_plain(f"ullage {__version__} store {VERSION}")
             return

@@ -13,8 +13,7 @@ from ullage.model.errors import ConcurrentAppend, StoreUnavailable
 from ullage.model.events import Record, SessionForked, SessionRenamed
 from ullage.service.ports.store import StoredSession
 from ullage.store.search.word_index import WordIndex, drop_rows
-from ullage.store.sqlite.database import connect
-from ullage.store.sqlite.sqlite_errors import reporting
+from ullage.store.sqlite.database import connect, reporting
 from ullage.store.sqlite.sqlite_store import SqliteStore
 from ullage.store.store_copy import same_records, write_checked
 from ullage.store.table_store import TableStore

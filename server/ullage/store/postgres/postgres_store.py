@@ -32,9 +32,16 @@ from psycopg_pool import PoolTimeout
 
 from ullage.model.errors import InvalidRequest, SessionNotFound, StoreUnavailable
 from ullage.model.events import Record
-from ullage.store.postgres.address import name_server, read_address
 from ullage.store.postgres.postgres_tables import VERSION, is_current, migrate
-from ullage.store.postgres.server import BoundedConnection, BoundedPool, reporting, unavailable, was_lost
+from ullage.store.postgres.server import (
+    BoundedConnection,
+    BoundedPool,
+    name_server,
+    read_address,
+    reporting,
+    unavailable,
+    was_lost,
+)
 from ullage.store.postgres.text_index import SharedSql, TextIndex
 from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex
