@@ -447,6 +447,10 @@ class Invocation(Struct, frozen=True, kw_only=True):
     command: SlashCommand
     argument: str
 
+    async def run(self, workspace: Workspace, session_id: str) -> str:
+        """Runs the command in a session and returns its answer in Markdown. Raises `UllageError`."""
+        return await self.command.run(workspace, session_id, self.argument)
+
 
 def find_command(prompt: Sequence[dict[str, Any]]) -> Invocation | None:
     """Returns the slash command that a prompt (ACP content blocks) calls. Returns None if the prompt is for the model,
@@ -464,18 +468,13 @@ async def prompt(workspace: Workspace, params: PromptParams) -> PromptResult:
     if invocation is None:
         return await ask_model(workspace, params)
     # The answer is a notice, because it is not part of the conversation.
-    answer = await run_command(workspace, params.session_id, invocation)
+    answer = await invocation.run(workspace, params.session_id)
     if invocation.command.notifies:
         return PromptResult(stop_reason=TurnEnd.END_TURN)
     title, _, rest = answer.removeprefix("```\n").removesuffix("\n```").partition("\n")
     notice = Notice(severity=Severity.INFO, title=title.strip("*"), description=rest.strip() or UNSET)
     workspace.bus.emit(params.session_id, notice)
     return PromptResult(stop_reason=TurnEnd.END_TURN)
-
-
-async def run_command(workspace: Workspace, session_id: str, invocation: Invocation) -> str:
-    """Runs a slash command in a session and returns its answer in Markdown. Raises `UllageError`."""
-    return await invocation.command.run(workspace, session_id, invocation.argument)
 
 
 async def _context(workspace: Workspace, session_id: str, _: str) -> str:

@@ -14,7 +14,7 @@ from ullage.jsonrpc.envelope import LineFraming, RequestId
 from ullage.model.errors import StoreUnavailable
 from ullage.model.json_values import JsonObject, as_object, encode_json
 from ullage.proxy.connection import Connection
-from ullage.proxy.lines import Outlet, Piece, fields, peek, with_result
+from ullage.proxy.lines import Piece, fields, peek, with_result
 
 PREFIX = "_ullage/"
 # The agent answers `initialize`.
@@ -33,7 +33,7 @@ class OwnMethods:
         if self._engine is None:
             engine = RequestEngine(LineFraming(), _DIALECT, describe=wire_error)
             engine.around = self._connection.options.around
-            engine.connect(_Inserted(self._connection.client))
+            engine.connect(self._connection.client)
             for method in _methods():
                 engine.add_route(PREFIX + method.name, method.params, self._serve(method))
             self._engine = engine
@@ -54,23 +54,6 @@ class OwnMethods:
             return await method.handler(workspace, params)
 
         return handle
-
-
-class _Inserted:
-    """Writes whole lines to the client between those that are forwarded."""
-
-    def __init__(self, client: Outlet) -> None:
-        self._client = client
-
-    @property
-    def has_room(self) -> bool:
-        return self._client.has_room
-
-    def write(self, data: bytes) -> None:
-        self._client.insert(data)
-
-    async def drain(self) -> None:
-        await self._client.drain()
 
 
 def with_own_methods(piece: Piece, name: str) -> Piece:

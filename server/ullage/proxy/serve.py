@@ -385,8 +385,6 @@ _HANDLERS: dict[str, Handler] = {
     "session/load": load,
     "session/resume": load,
 }
-
-
 _CANCEL = "$/cancel_request"
 _NOT_NOW = ErrorObject(code=METHOD_NOT_FOUND, message="The context is being compacted; use no tools.")
 

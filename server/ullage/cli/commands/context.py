@@ -175,18 +175,10 @@ def _fate(edit: EditRow, now: int) -> str:
 
 # Cells of a part's label, its tokens and its share; of the tokens of a message; and of the share next to the bar.
 _LABEL, _TOKENS, _SHARE, _SHORT, _BESIDE = 21, 9, 6, 5, 6
-
-
 # A larger share says only that a figure is wrong, and would not fit its column. One up to the least says nothing.
 _LARGEST_SHARE, _LEAST_SHARE = 999, 1
-
-
 _PROMPT, _ADDED = "System prompt, tools", "Added by the agent"
-
-
 _NOT_USED = ("For the answer", "Free")
-
-
 # A bar of fewer cells says nothing.
 _LEAST_BAR = 6
 

@@ -392,14 +392,13 @@ def _wiring_check(
         found = f"{name}: {' and '.join(missing)} no longer has what was added"
         return Check(what="hooks", found=found, remedy=again)
     added = f"{name}: added to {' and '.join(file.path for file in receipt.files)}"
-    if trouble := _trouble_of_programs(receipt) or silent_hooks(receipt, local_path(store)):
+    gone_now = " and ".join(gone_programs(receipt))
+    trouble = f"{gone_now}, so nothing is given back" if gone_now else " and ".join(unsafe_programs(receipt))
+    if trouble := trouble or silent_hooks(receipt, local_path(store)):
         return Check(what="hooks", found=f"{added}; {trouble}", remedy=again)
     remedy = ""
     if off := switched_off(wiring.hooks_off):
-        added, remedy = (
-            f"{added}; hooks are switched off by {off}",
-            "take it out there, if it is yours",
-        )
+        added, remedy = f"{added}; hooks are switched off by {off}", "take it out there, if it is yours"
     elif wiring.approval is not None and not approved:
         added, remedy = f"{added}; the hooks are not allowed yet", wiring.approval.remedy
     return Check(what="hooks", found=added if remedy else f"{added}; {last_arrival(arrivals)}", remedy=remedy)
@@ -444,27 +443,20 @@ def file_version(path: Path) -> int:
     return 0
 
 
-def _trouble_of_programs(receipt: Receipt) -> str:
-    """Returns what is wrong with the programs that were added, empty if nothing is."""
-    if gone := [*gone_programs(receipt)]:
-        return f"{' and '.join(gone)}, so nothing is given back"
-    return " and ".join(unsafe_programs(receipt))
-
-
 def _is_approved(wiring: Wiring, receipt: Receipt) -> bool:
     """Says whether the user has allowed the hooks, if the agent asks for that. Raises `InvalidRequest`."""
     if wiring.approval is None:
         return True
     config = read_settings(path_here(wiring.approval.path)) or b""
-    return wiring.approval.is_given(config.decode(errors="replace"), [*_hooks_in(receipt)])
-
-
-def _hooks_in(receipt: Receipt) -> Iterator[HookInFile]:
+    hooks = list[HookInFile]()
     for file in receipt.files:
         paths = tuple(dict.fromkeys((file.path, os.path.realpath(file.path))))
         text = (read_settings(Path(file.path)) or b"").decode(errors="replace")
-        for place in find_handlers(text, file.added):
-            yield HookInFile(paths=paths, event=place.event, group=place.group, number=place.handler)
+        hooks += [
+            HookInFile(paths=paths, event=place.event, group=place.group, number=place.handler)
+            for place in find_handlers(text, file.added)
+        ]
+    return wiring.approval.is_given(config.decode(errors="replace"), hooks)
 
 
 def last_arrival(arrivals: Sequence[Arrival]) -> str:
@@ -495,24 +487,17 @@ def plugin_checks(store: StorePlace | None) -> Iterator[Check]:
 def _check_plugin(found: str, wiring: Wiring, plugin: Plugin, store: Path) -> Check:
     receipt = read_receipt(store, wiring.word)
     if receipt is not None:
-        return _beside_wired(f"{found}; its hooks give way to those that `ullage wire` added", receipt, wiring, plugin)
+        found = f"{found}; its hooks give way to those that `ullage wire` added"
+        if not any(file.added.mcp for file in receipt.files):
+            return Check(what="plugin", found=found)
+        remedy = f"take one of them out: {plugin.remedy}, or ullage wire {wiring.word}"
+        return Check(what="plugin", found=f"{found}; the MCP server is there twice", remedy=remedy)
     arrivals = [arrival for arrival in read_arrivals(store) if arrival.agent == wiring.word]
-    if not arrivals and not _is_found():
+    folders = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(_ELSEWHERE).expanduser())))
+    if not arrivals and shutil.which(_PROGRAM, path=folders) is None:
         found = f"{found}, but the program `{_PROGRAM}` that it runs is not found"
         return Check(what="plugin", found=found, remedy=f"put its folder on PATH, or a link to it into {_ELSEWHERE}")
     return Check(what="plugin", found=f"{found}; {last_arrival(arrivals)}")
-
-
-def _beside_wired(found: str, receipt: Receipt, wiring: Wiring, plugin: Plugin) -> Check:
-    if any(file.added.mcp for file in receipt.files):
-        remedy = f"take one of them out: {plugin.remedy}, or ullage wire {wiring.word}"
-        return Check(what="plugin", found=f"{found}; the MCP server is there twice", remedy=remedy)
-    return Check(what="plugin", found=found)
-
-
-def _is_found() -> bool:
-    folders = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(_ELSEWHERE).expanduser())))
-    return shutil.which(_PROGRAM, path=folders) is not None
 
 
 def gone_programs(receipt: Receipt) -> Iterator[str]:
@@ -680,7 +665,19 @@ def checks(store: StorePlace | None, provider: GivenProvider | None) -> Iterator
     check, or None for all known ones.
     """
     yield _python()
-    yield from (_guarded(what, check) for what, check in _guardable(store))
+    guarded: dict[str, Callable[[], Check]] = {
+        "store": lambda: store_check(store),
+        "vocabulary": _vocabularies,
+        "counting": _counting,
+        "catalog": _catalog,
+        "server": _server,
+    }
+    for what, check in guarded.items():
+        try:
+            yield check()
+        except (UllageError, OSError, ValueError, EOFError, msgspec.MsgspecError) as error:
+            remedy = _REINSTALL if what != "store" else "see above, or use --store"
+            yield Check(what=what, found=str(error), remedy=remedy)
     yield from retention_checks(store)
     yield from wiring_checks(store)
     yield from plugin_checks(store)
@@ -688,21 +685,6 @@ def checks(store: StorePlace | None, provider: GivenProvider | None) -> Iterator
     yield extras_check()
     yield from desktop_checks()
     yield from provider_checks(provider)
-
-
-def _guardable(store: StorePlace | None) -> Iterator[tuple[str, Callable[[], Check]]]:
-    yield "store", lambda: store_check(store)
-    yield "vocabulary", _vocabularies
-    yield "counting", _counting
-    yield "catalog", _catalog
-    yield "server", _server
-
-
-def _guarded(what: str, check: Callable[[], Check]) -> Check:
-    try:
-        return check()
-    except (UllageError, OSError, ValueError, EOFError, msgspec.MsgspecError) as error:
-        return Check(what=what, found=str(error), remedy=_REINSTALL if what != "store" else "see above, or use --store")
 
 
 def _python() -> Check:

@@ -76,8 +76,6 @@ _log = logging.getLogger(__name__)
 # Before the name of a transcript format: the key of its agent's compactions among the stored calibrations.
 _COMPACTIONS = "compactions/"
 _NOTHING_GIVEN = Given()
-
-
 # Takes a conversation that is still empty; gives the content of its system prompt.
 Introduce = Callable[["Conversation"], Awaitable[tuple[Block, ...]]]
 

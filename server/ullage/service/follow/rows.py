@@ -299,15 +299,11 @@ ReadNewest = Callable[[str], Coroutine[Any, Any, FollowedRow | None]]
 
 
 class AnswersOnKeeping(Protocol):
-    """The user's answer to whether agents' files are kept. Both functions may read or write files."""
+    """The user's answer to whether agents' files are kept, as in `FollowsAgents`. Both functions may use files."""
 
-    def question(self) -> KeepingQuestion | None:
-        """Returns what the user is to be asked; None once that was answered, or if the settings turn keeping off."""
-        ...
+    def question(self) -> KeepingQuestion | None: ...
 
-    def answer(self, *, keep: bool) -> None:
-        """Notes the answer. Raises `StoreUnavailable`."""
-        ...
+    def answer(self, *, keep: bool) -> None: ...
 
 
 class Following:

@@ -93,8 +93,6 @@ _HEIRS = """
     )
     SELECT owner, session_id, reach FROM heirs WHERE NOT deleted
 """
-
-
 # Returns the session in which a record of a session at a position is shown, None if there is none.
 Holder = Callable[[str, int], str | None]
 
