@@ -24,11 +24,7 @@ from ullage.store.tables.session_table import (
     NO_END,
     Connection,
     decode_event,
-    find_index,
     find_tail,
-    read_edits,
-    read_imports,
-    read_messages,
     read_records,
     unpacked,
 )
@@ -139,26 +135,6 @@ class TableStore(ABC):
             session_table.require_session(connection, session_id)
             return read_records(connection, session_id, 0, NO_END)
 
-    def find_index(self, session_id: str, message_id: str) -> int | None:
-        with self.reading() as connection:
-            session_table.require_session(connection, session_id)
-            return find_index(connection, session_id, message_id)
-
-    def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
-        with self.reading() as connection:
-            session_table.require_session(connection, session_id)
-            return read_messages(connection, session_id, start, stop)
-
-    def read_edits(self, session_id: str) -> tuple[Record, ...]:
-        with self.reading() as connection:
-            session_table.require_session(connection, session_id)
-            return read_edits(connection, session_id)
-
-    def read_imports(self, session_id: str) -> tuple[Record, ...]:
-        with self.reading() as connection:
-            session_table.require_session(connection, session_id)
-            return read_imports(connection, session_id)
-
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
         with self._writing(session_id) as connection:
             session_table.require_session(connection, session_id)
@@ -212,6 +188,10 @@ class TableStore(ABC):
 
     # What is read by one statement; see `SessionStore`, and for copies `store_copy.py`.
     find_message = _reads(session_table.find_message)
+    find_index = _reads(session_table.find_index)
+    read_messages = _reads(session_table.read_messages)
+    read_edits = _reads(session_table.read_edits)
+    read_imports = _reads(session_table.read_imports)
     info = _reads(session_table.find_info)
     sessions_with = _reads(session_table.sessions_with)
     imported = _reads(session_table.imported_sessions)

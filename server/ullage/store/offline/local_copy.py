@@ -392,7 +392,12 @@ class _Sending:
         elif one.row is None:
             self.done.append(Settled(sent=one))
         elif (parent := self._moved_parent(one.row, there)) is not None:
-            self._create_moved(one, one.row, parent)
+            position = (one.row.fork_position or 0) + parent.shift
+            own = self._local.copied_records(one.session_id, -1, NO_END)
+            moved = replace(one.row, parent_id=parent.session_id, fork_position=position)
+            self._send_whole(moved, tuple(_shifted(record, parent) for record in own))
+            self._moved[one.session_id] = replace(parent, session_id=one.session_id)
+            self.done.append(Settled(sent=one, moved_to=one.session_id))
         elif there is not None and not there.deleted:
             self._continue(one, one.row)
         elif there is None and one.after == (-1 if one.row.fork_position is None else one.row.fork_position):
@@ -407,15 +412,6 @@ class _Sending:
             self.done.append(Settled(sent=one))
         else:
             self._rescue(one, row)
-
-    def _create_moved(self, one: Unsent, row: SessionRow, parent: _Moved) -> None:
-        """Sends a fork of what became another session. Its log is the same, at other positions."""
-        position = (row.fork_position or 0) + parent.shift
-        own = self._local.copied_records(one.session_id, -1, NO_END)
-        moved = replace(row, parent_id=parent.session_id, fork_position=position)
-        self._send_whole(moved, tuple(_shifted(record, parent) for record in own))
-        self._moved[one.session_id] = replace(parent, session_id=one.session_id)
-        self.done.append(Settled(sent=one, moved_to=one.session_id))
 
     def _moved_parent(self, row: SessionRow, there: SessionRow | None) -> _Moved | None:
         """Returns where a fork's beginning is now, if in another session; None if the server has it in its place."""

@@ -357,7 +357,7 @@ def drop_rows(connection: WordIndex, record_ids: Sequence[int]) -> None:
     """Deletes the rows and vectors of the messages in the records with these ids, which must still be there: the index
     has no text of its own, so the tokens to delete are made of the record again."""
     for record_id in record_ids:
-        drop_vectors(connection, record_id)
+        connection.execute("DELETE FROM vectors WHERE record_id = ?", (record_id,))
         if not connection.has_row(record_id):
             continue
         (payload,) = connection.execute("SELECT payload FROM records WHERE record_id = ?", (record_id,)).fetchone()
@@ -512,8 +512,3 @@ def save_vectors(
         "(SELECT vector_id FROM vectors AS newest ORDER BY vector_id DESC LIMIT 1 OFFSET ?)",
         (most,),
     )
-
-
-def drop_vectors(connection: Connection, record_id: int) -> None:
-    """Deletes the vectors of a message."""
-    connection.execute("DELETE FROM vectors WHERE record_id = ?", (record_id,))
