@@ -250,7 +250,10 @@ async def _set_up(session: ProxiedSession, fresh: str, opened: dict[str, Any]) -
 
 
 def _servers(session: ProxiedSession) -> list[Any]:
-    return with_session(session.mcp_servers, session.connection.server, session.id)
+    server = session.connection.server
+    if server is None:
+        return session.mcp_servers
+    return [named_server(server, session.id) if _was_added(one, server) else one for one in session.mcp_servers]
 
 
 async def _try(connection: Connection, method: str, params: dict[str, Any]) -> None:
@@ -277,14 +280,6 @@ def offered(piece: Piece, frame: Frame, server: JsonObject) -> tuple[Piece, Fram
     servers = [*_raw_list.decode(_raw_fields.decode(frame.params).get("mcpServers", b"[]")), Raw(encode_json(named))]
     changed = Piece(with_params(piece.data, {"mcpServers": servers}))
     return changed, peek(changed.data) or frame
-
-
-def with_session(servers: list[Any], server: JsonObject | None, session_id: str) -> list[Any]:
-    """Returns a session's servers for a request of the proxy's own: Ullage's server, if the proxy has added it, starts
-    with the id of the session."""
-    if server is None:
-        return servers
-    return [named_server(server, session_id) if _was_added(one, server) else one for one in servers]
 
 
 def named_server(server: JsonObject, session_id: str) -> JsonObject:

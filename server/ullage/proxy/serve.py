@@ -76,7 +76,10 @@ async def from_client(sessions: Sessions, piece: Piece) -> None:
 
 async def _list(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     if frame.id is not UNSET:
-        sessions.connection.pending[frame.id] = pending_list(sessions.connection, frame)
+        if not fields(frame.params).get("cursor"):
+            sessions.connection.listed.clear()
+        answered = partial(_list_answered, sessions.connection)
+        sessions.connection.pending[frame.id] = Pending(method="session/list", answered=answered)
     sessions.connection.agent.pass_on(piece)
 
 
@@ -238,18 +241,6 @@ def session_named(params: Raw) -> str:
         return _named.decode(params).session_id
     except (ValueError, RecursionError):
         return ""
-
-
-def pending_list(connection: Connection, frame: Frame) -> Pending:
-    """Returns the `Pending` for a `session/list` of the client's, which rewrites the agent's answer. A request without
-    a cursor begins a new list."""
-    if not fields(frame.params).get("cursor"):
-        connection.listed.clear()
-
-    async def answered(piece: Piece, frame: Frame) -> None:
-        await _list_answered(connection, piece, frame)
-
-    return Pending(method="session/list", answered=answered)
 
 
 async def _list_answered(connection: Connection, piece: Piece, frame: Frame) -> None:

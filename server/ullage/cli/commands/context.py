@@ -103,7 +103,12 @@ async def _run(options: ContextOptions, screen: Screen) -> None:
     with working(f"Counting {options.target or 'the newest conversation of this folder'}"):
         async with open_source(options) as source:
             if options.json:
-                print_json(await context_report(source, options.provider if options.messages else None))
+                print_json(
+                    ContextReport.of(
+                        usage_result(source.conversation),
+                        **await facts_beside(source, options.provider if options.messages else None),
+                    )
+                )
                 return
             now = source.workspace.ports.clock.now()
             conversation = source.conversation
@@ -135,35 +140,28 @@ async def _list_edits(options: ContextOptions, screen: Screen) -> None:
             return
         lines = [*chosen_words(source, screen)]
     if edits:
-        lines += _edit_table(edits, now, screen)
+        # Edits that belong to a larger action are indented, and are listed before the line of that action.
+        names = Shortened((edit.id for edit in edits), screen.room)
+        cells = [
+            (
+                names(edit.id),
+                ago(edit.at, now),
+                (f"  {edit.words}" if edit.part_of else edit.words, "" if edit.in_force else "strike dim"),
+                _sizes(edit, screen.glyphs),
+                edit.trigger,
+                _fate(edit, now),
+            )
+            for edit in edits
+        ]
+        lines += table(_EDIT_COLUMNS, cells, screen.room, screen.glyphs)
     else:
         lines += map(Text, screen.prose("No edits: the context is the whole conversation."))
     screen.print(lines)
 
 
-def _edit_table(edits: Sequence[EditRow], now: int, screen: Screen) -> list[Text]:
-    """Returns the lines of a table: a heading and one line per edit. `now` is Unix milliseconds.
-
-    Edits that belong to a larger action are indented, and are listed before the line of that action.
-    """
-    names = Shortened((edit.id for edit in edits), screen.room)
-    cells = [
-        (
-            names(edit.id),
-            ago(edit.at, now),
-            (f"  {edit.words}" if edit.part_of else edit.words, "" if edit.in_force else "strike dim"),
-            _sizes(edit, screen.glyphs),
-            edit.trigger,
-            _fate(edit, now),
-        )
-        for edit in edits
-    ]
-    return table(_EDIT_COLUMNS, cells, screen.room, screen.glyphs)
-
-
 def _sizes(edit: EditRow, glyphs: Glyphs) -> str:
     if edit.before:
-        return plain(sizes_of(edit.before, edit.after), glyphs)
+        return plain(shrinking(edit.before, edit.after) if edit.after else f"{short(edit.before)} → ?", glyphs)
     return f"-{short(edit.tokens_saved)}" if edit.tokens_saved else "?"
 
 
@@ -346,18 +344,8 @@ def _item(box: Box, big: Big, usage: UsageResult, glyphs: Glyphs) -> None:
     box.row((fit(name, box.inner - len(figure), glyphs), ""), (figure, ""))
 
 
-def sizes_of(before: int, after: int) -> str:
-    """Returns the size before and after an edit: `164K → 31K`, or `164K → ?` if `after` is 0 (unknown)."""
-    return shrinking(before, after) if after else f"{short(before)} → ?"
-
-
 # Messages that a box lists as the biggest.
 _BIGGEST = 8
-
-
-async def context_report(source: Source, provider: str | None) -> ContextReport:
-    """Returns what `ullage context --json` prints, with the messages as `provider` takes them if that is given."""
-    return ContextReport.of(usage_result(source.conversation), **await facts_beside(source, provider))
 
 
 async def facts_beside(source: Source, provider: str | None) -> dict[str, Any]:

@@ -199,13 +199,6 @@ def _reach(settings: ProviderSettings) -> str:
     return "look at the network; behind a proxy, set HTTPS_PROXY"
 
 
-def retention_checks(store: StorePlace | None) -> Iterator[Check]:
-    """Yields a check for each agent with transcripts here that deletes old ones. `store`: None for the user's."""
-    now = time.time_ns() // 1_000_000
-    for found in find_expiring(this_machine(), AGENTS, now + _AHEAD * _DAY):
-        yield Check(what="transcripts", found=_words(found, store))
-
-
 def _words(found: Expiring, store: StorePlace | None) -> str:
     if found.days >= _NEVER:
         return f"{found.agent} keeps its {plural(found.files, 'transcript')}"
@@ -678,7 +671,9 @@ def checks(store: StorePlace | None, provider: GivenProvider | None) -> Iterator
         except (UllageError, OSError, ValueError, EOFError, msgspec.MsgspecError) as error:
             remedy = _REINSTALL if what != "store" else "see above, or use --store"
             yield Check(what=what, found=str(error), remedy=remedy)
-    yield from retention_checks(store)
+    now = time.time_ns() // 1_000_000
+    for found in find_expiring(this_machine(), AGENTS, now + _AHEAD * _DAY):
+        yield Check(what="transcripts", found=_words(found, store))
     yield from wiring_checks(store)
     yield from plugin_checks(store)
     yield from team_checks()

@@ -257,13 +257,20 @@ class _Hook:
         if outcome in _SETTLED:
             self._kept.settle()
         if outcome == "nothing":
-            print_nothing()
+            _print("{}")
 
     def _answer_prompt(self, _: "dict[str, Any]") -> None:
         # The agent's file has a mark of a compaction that no hook has reported.
         if self._mark and has_new_mark(self._kept, self._path, self._mark):
             self._kept.owe()
-        self._give_late()
+        owed = self._kept.owed()
+        if owed and not (self._kept.has_brief() or self._kept.is_unanswered()):
+            self._kept.ask("")
+        if self._kept.has_brief() or self._kept.is_unanswered():
+            self._wait(_WAITS_WITH_A_PROMPT)
+            self._give(self._kept.claim, "prompt")
+            if owed and not self._kept.is_unanswered():
+                self._kept.settle()
         if self._notes_fill and self._ending.acquire(blocking=False):
             self._note_fill()
 
@@ -284,17 +291,6 @@ class _Hook:
         if self._notes_fill:
             window = said.get("context_window")
             start_counting(self._place, self._session, self._path, window if isinstance(window, int) else 0)
-
-    def _give_late(self) -> None:
-        """Gives, with a prompt, what could not be given when the session started again."""
-        owed = self._kept.owed()
-        if owed and not (self._kept.has_brief() or self._kept.is_unanswered()):
-            self._kept.ask("")
-        if self._kept.has_brief() or self._kept.is_unanswered():
-            self._wait(_WAITS_WITH_A_PROMPT)
-            self._give(self._kept.claim, "prompt")
-            if owed and not self._kept.is_unanswered():
-                self._kept.settle()
 
     def _wait(self, seconds: float) -> None:
         """Waits for the worker's brief while there is a worker, and at most until this hook took so many seconds."""
@@ -327,7 +323,7 @@ class _Hook:
         note_receipt(self._store, told, numbers, counts)
 
     def _start_worker(self) -> None:
-        self._worker = start_worker(self._agent, self._store, self._session, self._path)
+        self._worker = _start("worker", (self._agent, self._store, self._session, self._path, *_starters()))
         self._kept.set_worker(self._worker)
 
     def _worker_runs(self) -> bool:
@@ -368,11 +364,6 @@ def _read_words(words: "Sequence[str]") -> "tuple[str, str, str, str, bool] | No
     if not known:
         return None
     return agent, chosen["--store"], chosen["--mark"], chosen["--unless-wired-in"], notes_fill
-
-
-def start_worker(agent: str, store: str, session: str, path: str) -> int:
-    """Starts the worker of an agent's session with its file at `path`. Returns its process's id. Raises `OSError`."""
-    return _start("worker", (agent, store, session, path, *_starters()))
 
 
 def start_counting(store: str, session: str, path: str, window: int) -> int:
@@ -451,11 +442,6 @@ def print_answer(event: str, text: str) -> None:
 def print_plain(text: str) -> None:
     """Prints text that an agent takes as it is: before a compaction, as instructions for its summary."""
     _print(text)
-
-
-def print_nothing() -> None:
-    """Prints that there is nothing to give, and will not be."""
-    _print("{}")
 
 
 def _print(answer: str) -> None:
