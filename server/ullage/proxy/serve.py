@@ -26,11 +26,10 @@ from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.proxy.agent_process import Agent, FailPending, Successor
 from ullage.proxy.answers import answers_of
 from ullage.proxy.compactions import is_of_compaction
-from ullage.proxy.connection import Asked, Connection, Pending, ProxyOptions, revive
+from ullage.proxy.connection import PREFIX as OWN_PREFIX
+from ullage.proxy.connection import Asked, Connection, Pending, ProxyOptions, revive, with_own_methods
 from ullage.proxy.handover import offered
 from ullage.proxy.lines import Frame, LineCutter, Outlet, Piece, fields, line, peek, with_id, with_params
-from ullage.proxy.own_methods import PREFIX as OWN_PREFIX
-from ullage.proxy.own_methods import with_own_methods
 from ullage.proxy.prompts import agent_ended, complete, early_session, load, pending_new, reopen_lost, take_prompt
 from ullage.proxy.record import Recorder, SessionRecord, Store
 from ullage.proxy.recording import record_messages, record_update

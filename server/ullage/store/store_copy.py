@@ -10,8 +10,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from ullage.model.errors import StoreUnavailable
-from ullage.store.table_store import TableStore
-from ullage.store.tables.copied_rows import RecordRow, SessionRow
+from ullage.store.table_store import RecordRow, SessionRow, TableStore
 
 # Records of one transaction. A message is a few kB, seldom a MB.
 _BATCH = 200

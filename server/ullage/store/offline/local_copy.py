@@ -16,9 +16,8 @@ from ullage.store.search.word_index import WordIndex, drop_rows
 from ullage.store.sqlite.database import connect, reporting
 from ullage.store.sqlite.sqlite_store import SqliteStore
 from ullage.store.store_copy import same_records, write_checked
-from ullage.store.table_store import TableStore
-from ullage.store.tables import copied_rows, session_table
-from ullage.store.tables.copied_rows import RecordRow, SessionRow
+from ullage.store.table_store import RecordRow, SessionRow, TableStore, find_row, own_end, own_records
+from ullage.store.tables import session_table
 from ullage.store.tables.session_table import (
     NO_END,
     Connection,
@@ -146,7 +145,7 @@ class LocalCopy(SqliteStore):
     def forget(self, session_id: str) -> None:
         """Deletes the copy of a session that the server lacks, unless it has unsent records."""
         with self._writing_alone() as connection:
-            row = copied_rows.find_row(connection, session_id)
+            row = find_row(connection, session_id)
             if row is not None and not row.deleted and not _is_unsent(connection, session_id):
                 session_table.delete_session(connection, session_id, partial(drop_rows, connection))
 
@@ -208,8 +207,8 @@ class LocalCopy(SqliteStore):
     def last_own(self, session_id: str) -> RecordRow | None:
         """Returns the last of the session's own records, or None if it has none."""
         with self.reading() as connection:
-            found = copied_rows.own_end(connection, session_id)
-            return next(iter(copied_rows.own_records(connection, session_id, found - 1, 1)), None)
+            found = own_end(connection, session_id)
+            return next(iter(own_records(connection, session_id, found - 1, 1)), None)
 
     def is_unsent(self, session_id: str) -> bool:
         """Returns whether the server may lack something of a session."""
@@ -232,7 +231,7 @@ class LocalCopy(SqliteStore):
             return tuple(
                 row
                 for span in reversed(spans)
-                for row in copied_rows.own_records(connection, span.session_id, span.start - 1, NO_END)
+                for row in own_records(connection, span.session_id, span.start - 1, NO_END)
                 if row[0] < span.stop
             )
 
@@ -290,8 +289,8 @@ def _is_unsent(connection: Connection, session_id: str) -> bool:
 
 
 def _unsent(connection: Connection, session_id: str, after: int, deleted: int) -> Unsent:
-    last = copied_rows.own_end(connection, session_id)
-    row = copied_rows.find_row(connection, session_id)
+    last = own_end(connection, session_id)
+    row = find_row(connection, session_id)
     return Unsent(session_id=session_id, after=after, deleted=bool(deleted), row=row, last=last)
 
 

@@ -26,8 +26,7 @@ from ullage.service.ports.store import (
 )
 from ullage.store.offline.local_copy import CaughtUp, LocalCopy, catch_up, open_copy
 from ullage.store.store_copy import same_records
-from ullage.store.table_store import TableStore
-from ullage.store.tables.copied_rows import SessionRow
+from ullage.store.table_store import SessionRow, TableStore
 
 # Records of one transaction. Between two, the process's other threads may write.
 _BATCH = 200
