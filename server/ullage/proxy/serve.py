@@ -29,7 +29,7 @@ from ullage.proxy.compactions import is_of_compaction
 from ullage.proxy.connection import PREFIX as OWN_PREFIX
 from ullage.proxy.connection import Asked, Connection, Pending, ProxyOptions, revive, with_own_methods
 from ullage.proxy.handover import offered
-from ullage.proxy.lines import Frame, LineCutter, Outlet, Piece, fields, line, peek, with_id, with_params
+from ullage.proxy.lines import Frame, LineCutter, Outlet, Piece, fields, line, peek, with_field, with_params
 from ullage.proxy.prompts import agent_ended, complete, early_session, load, pending_new, reopen_lost, take_prompt
 from ullage.proxy.record import Recorder, SessionRecord, Store
 from ullage.proxy.recording import record_messages, record_update
@@ -98,7 +98,7 @@ def _take_clients_answer(sessions: Sessions, piece: Piece, frame: Frame) -> bool
         if session and asked.method == _TERMINAL_OUTPUT:
             session.show_terminal(asked.terminal_id, as_text(fields(frame.result).get("output")))
         if connection.number:
-            connection.agent.pass_on(Piece(with_id(piece.data, asked.request_id)))
+            connection.agent.pass_on(Piece(with_field(piece.data, "id", asked.request_id)))
         return connection.number > 0
     return False
 
@@ -483,7 +483,7 @@ def _shown(connection: Connection, piece: Piece, frame: Frame, sent: _Sent) -> P
             session_id=sent.session_id,
             terminal_id=sent.terminal_id,
         )
-        return piece if shown_id == frame.id else Piece(with_id(piece.data, shown_id))
+        return piece if shown_id == frame.id else Piece(with_field(piece.data, "id", shown_id))
     if frame.method == _CANCEL and connection.number:
         shown_id = connection.shown_id(fields(frame.params).get("requestId"))
         return Piece(with_params(piece.data, {"requestId": shown_id}))

@@ -49,7 +49,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     model: str
 
 
-_COLUMNS = "session_id, parent_id, fork_position, deleted, created_at, title, cwd, model"
+_COLUMNS = ", ".join(SessionRow.__struct_fields__)
 
 
 def all_sessions(connection: Connection) -> tuple[SessionRow, ...]:
@@ -118,18 +118,10 @@ def all_calibrations(connection: Connection) -> tuple[tuple[str, bytes], ...]:
     return tuple((model, bytes(calibration)) for model, calibration in rows)
 
 
-def _session(row: tuple[str, str | None, int | None, bool, int, str, str, str]) -> SessionRow:
-    session_id, parent_id, fork_position, deleted, created_at, title, cwd, model = row
-    return SessionRow(
-        session_id=session_id,
-        parent_id=parent_id,
-        fork_position=fork_position,
-        deleted=bool(deleted),
-        created_at=created_at,
-        title=title,
-        cwd=cwd,
-        model=model,
-    )
+def _session(row: Sequence[Any]) -> SessionRow:
+    named: dict[str, Any] = dict(zip(SessionRow.__struct_fields__, row, strict=True))
+    named["deleted"] = bool(named["deleted"])
+    return SessionRow(**named)
 
 
 P = ParamSpec("P")
