@@ -74,7 +74,9 @@ def versions(ground: Ground) -> Outcome:
 def _checkout(folder: Path, version: int) -> Path | None:
     """Returns the server's folder of the last commit whose store had this version, None if git does not have it."""
     git = ["git", "-C", str(_ROOT)]
-    log = [*git, "log", "--reverse", "--format=%H", f"-S_V{version + 1}", "--", "*migrations.py"]
+    # The tables were in a file of their own before.
+    places = ("*migrations.py", "*sqlite/database.py")
+    log = [*git, "log", "--reverse", "--format=%H", f"-S_V{version + 1}", "--", *places]
     first, *_ = [*subprocess.run(log, capture_output=True, text=True, check=False).stdout.split(), ""]
     place = folder / f"older{version}"
     place.mkdir()

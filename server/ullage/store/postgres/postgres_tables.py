@@ -217,7 +217,7 @@ _COUNT = f"""
     $$
 """
 SEARCH_FUNCTIONS = (_FIND, _COUNT)
-# The columns are those of SQLite's tables, see `migrations.py`. Names sort by their code points, as in SQLite.
+# The columns are those of SQLite's tables, see `sqlite/database.py`. Names sort by their code points, as in SQLite.
 # `sessions.rowid` counts the sessions in the order of their creation, as SQLite does by itself. A payload is kept as it
 # is: the server compresses rows of more than about 2 kB (https://www.postgresql.org/docs/current/storage-toast.html).
 _V1 = (
