@@ -229,8 +229,8 @@ def _answers(here: Here, names: ShortIds, now: int, screen: Screen, store: Path)
             (f"ullage continue {chosen} --before-compaction", "as before it"),
         ]
     wiring = next((agent.wiring for agent in AGENTS if agent.name == newest.agent), None)
-    if word := ("" if wiring is None or _is_wired(wiring, store) else wiring.word):
-        steps.append((f"ullage wire {word}", "gives back what compactions take"))
+    if wiring is not None and not _is_wired(wiring, store):
+        steps.append((f"ullage wire {wiring.word}", "gives back what compactions take"))
     yield Text("What to do", "dim")
     yield from step_lines(steps, screen.room, screen.glyphs)
 
