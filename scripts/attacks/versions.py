@@ -15,8 +15,7 @@ from ullage.app.agent_wiring import OwnCommand, Receipt, WiredFile, added_to
 from ullage.cli.commands.doctor import silent_hooks
 from ullage.model.events import SessionCreated
 from ullage.store import open_store
-from ullage.store.sqlite.database import copy_before
-from ullage.store.sqlite.migrations import VERSION
+from ullage.store.sqlite.database import VERSION, copy_before
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SESSION = "s"
@@ -75,7 +74,9 @@ def versions(ground: Ground) -> Outcome:
 def _checkout(folder: Path, version: int) -> Path | None:
     """Returns the server's folder of the last commit whose store had this version, None if git does not have it."""
     git = ["git", "-C", str(_ROOT)]
-    log = [*git, "log", "--reverse", "--format=%H", f"-S_V{version + 1}", "--", "*migrations.py"]
+    # The tables were in a file of their own before.
+    places = ("*migrations.py", "*sqlite/database.py")
+    log = [*git, "log", "--reverse", "--format=%H", f"-S_V{version + 1}", "--", *places]
     first, *_ = [*subprocess.run(log, capture_output=True, text=True, check=False).stdout.split(), ""]
     place = folder / f"older{version}"
     place.mkdir()

@@ -7,7 +7,7 @@ import pytest
 
 from support.memory_store import MemoryStore
 from support.workspace import PATIENCE, TestClient, build_test_client
-from ullage.api.context_methods import find_command, run_command
+from ullage.api.context_methods import find_command
 from ullage.app.serving_mcp import ConversationTools
 from ullage.cli.commands.search import search_to_end
 from ullage.cli.commands.watch import What, Wish, make_page
@@ -68,7 +68,7 @@ async def test_a_command_of_the_chat_tells_it(client: TestClient, session_id: st
     for words in ("walnut", "zebra"):
         command = find_command([{"type": "text", "text": f"/recall {words}"}])
         assert command is not None
-        assert LEFT in await run_command(client.workspace, session_id, command)
+        assert LEFT in await command.run(client.workspace, session_id)
 
 
 async def test_the_live_table_tells_it(client: TestClient, session_id: str) -> None:

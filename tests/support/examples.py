@@ -75,7 +75,7 @@ from ullage.model.updates import (
 )
 from ullage.service.compact.by_hand import fit_budget
 from ullage.service.ports.models import CommandOutcome
-from ullage.store.sqlite.migrations import VERSION
+from ullage.store.sqlite.database import VERSION
 from ullage.store.sqlite.sqlite_store import open_store
 
 FOUND = Discovery(

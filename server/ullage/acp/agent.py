@@ -24,7 +24,7 @@ from ullage.acp.sessions import OpenSessionParams, SessionHandlers
 from ullage.acp.version_2 import VERSION, greeting_as_v1, introduction_as_v2, opened_as_v2, question_as_v2, update_as_v2
 from ullage.api import session_methods as api
 from ullage.api.client_requests import ClientPermissions
-from ullage.api.context_methods import Invocation, find_command, run_command
+from ullage.api.context_methods import Invocation, find_command
 from ullage.api.engine import Handler, Reply
 from ullage.api.protocol import REQUEST_PERMISSION, AnyMethod
 from ullage.api.session_methods import read_settings
@@ -165,7 +165,7 @@ def _usage(took: Usage) -> PromptUsage:
 async def _answer(workspace: Workspace, session_id: str, invocation: Invocation) -> str:
     """Returns the slash command's answer, or the text of its error: the user reads it where the answer would be."""
     try:
-        return await run_command(workspace, session_id, invocation)
+        return await invocation.run(workspace, session_id)
     except UllageError as error:
         return str(error)
 
@@ -486,15 +486,12 @@ class Agent:
         introduced = introduce(self._version, names, client, uses_servers=is_usable())
         if params.version == PROTOCOL_VERSION:
             return introduced
-        self._speak_version_2()
-        return introduction_as_v2(as_plain(introduced))
-
-    def _speak_version_2(self) -> None:
         life = PromptLife(self.workspace, self.connection, self._announcer, self._prompts)
         self.connection.spoken = spoken(life, lambda: self.workspace().ports.ids.new("m"))
         self._routes = tuple(routes_of(self._routes, life))
         self.connection.clear_routes()
         self._install()
+        return introduction_as_v2(as_plain(introduced))
 
     async def _authenticate(self, params: AuthenticateParams) -> api.Nothing:
         known = (KEY_METHOD["id"], LOGIN_METHOD["id"])

@@ -198,16 +198,6 @@ def fenced(text: str) -> str:
     return f"{fence}\n{text}{end}{fence}"
 
 
-def with_fences(update: ToolCallUpdate) -> ToolCallUpdate:
-    """Returns the update of a tool call with each of its texts in a fence."""
-    if update.content is UNSET:
-        return update
-    return replace(
-        update,
-        content=tuple(replace(part, content=TextContent(text=fenced(part.content.text))) for part in update.content),
-    )
-
-
 UPDATE_METHOD = "session/update"
 _CLEARED = "context_cleared"
 _SHOWN_BY_COMPACTION = {"auto_compacting", "compaction_complete", "compaction_failed"}
@@ -307,7 +297,14 @@ class Announcer:
             case ToolCall():
                 return with_whole_paths(update, self._folder(session_id))
             case ToolCallUpdate():
-                return with_fences(update)
+                if update.content is UNSET:
+                    return update
+                return replace(
+                    update,
+                    content=tuple(
+                        replace(part, content=TextContent(text=fenced(part.content.text))) for part in update.content
+                    ),
+                )
             case _:
                 return update
 

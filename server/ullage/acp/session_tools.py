@@ -343,12 +343,6 @@ class ElicitationResult(Struct, frozen=True, kw_only=True):
     content: dict[str, Any] | UnsetType | None = UNSET
 
 
-def about_question(given: dict[str, Any]) -> ToolAbout:
-    """Returns the description of a call for the user."""
-    question = given.get("question")
-    return ToolAbout(title=f"Ask: {question}" if isinstance(question, str) else "Ask you", kind=ToolKind.OTHER)
-
-
 async def ask_user(ask: Ask, session_id: str, call_id: str, given: dict[str, Any]) -> ToolOutcome:
     """Asks the client's user, however long the answer takes, and returns the answer as the call's result. Raises
     `InvalidRequest` if the call's input holds no question."""
@@ -506,7 +500,10 @@ class DoorTools:
             case OFFER_PLAN.name:
                 return ABOUT_OFFER
             case ASK_USER.name:
-                return about_question(use.input)
+                question = use.input.get("question")
+                return ToolAbout(
+                    title=f"Ask: {question}" if isinstance(question, str) else "Ask you", kind=ToolKind.OTHER
+                )
             case name if name.startswith(PREFIX):
                 return self._session(session_id).servers.describe(name)
             case _:

@@ -79,8 +79,6 @@ from ullage.tools.offered_servers import Server
 
 # Messages read from the store at a time.
 _PAGE = 100
-
-
 Describe = Callable[[ToolUseBlock], ToolAbout]
 
 

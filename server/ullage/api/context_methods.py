@@ -312,24 +312,23 @@ class GivenBackResult(Struct, frozen=True, kw_only=True):
 
 
 async def given_back(workspace: Workspace, params: SessionParams) -> GivenBackResult:
+    from ullage.lost.left_out import compaction_before  # noqa: PLC0415
+
     conversation = workspace.open(params.session_id)
-    return GivenBackResult(rows=_receipt_rows(conversation, await asyncio.to_thread(_receipts, conversation)))
+    receipts = await asyncio.to_thread(_receipts, conversation)
+    records = conversation.workspace.ports.store.read_edits(conversation.id) if receipts else ()
+    edits = compaction_edits(records)
+    return GivenBackResult(
+        rows=tuple(
+            GivenBackRow(edit_id=compaction_before(one.at, edits) if one.why != "fill" else None, **asdict(one))
+            for one in receipts
+        )
+    )
 
 
 def _receipts(conversation: Conversation) -> Sequence[GivenBack]:
     origin = conversation.transcript.origin
     return conversation.workspace.receipts(origin.origin_id) if origin and origin.origin_id else ()
-
-
-def _receipt_rows(conversation: Conversation, receipts: Sequence[GivenBack]) -> tuple[GivenBackRow, ...]:
-    from ullage.lost.left_out import compaction_before  # noqa: PLC0415
-
-    records = conversation.workspace.ports.store.read_edits(conversation.id) if receipts else ()
-    edits = compaction_edits(records)
-    return tuple(
-        GivenBackRow(edit_id=compaction_before(one.at, edits) if one.why != "fill" else None, **asdict(one))
-        for one in receipts
-    )
 
 
 class LostParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -448,6 +447,10 @@ class Invocation(Struct, frozen=True, kw_only=True):
     command: SlashCommand
     argument: str
 
+    async def run(self, workspace: Workspace, session_id: str) -> str:
+        """Runs the command in a session and returns its answer in Markdown. Raises `UllageError`."""
+        return await self.command.run(workspace, session_id, self.argument)
+
 
 def find_command(prompt: Sequence[dict[str, Any]]) -> Invocation | None:
     """Returns the slash command that a prompt (ACP content blocks) calls. Returns None if the prompt is for the model,
@@ -464,23 +467,14 @@ async def prompt(workspace: Workspace, params: PromptParams) -> PromptResult:
     invocation = find_command(params.prompt)
     if invocation is None:
         return await ask_model(workspace, params)
-    return await _carry_out(workspace, params.session_id, invocation)
-
-
-async def _carry_out(workspace: Workspace, session_id: str, invocation: Invocation) -> PromptResult:
-    """Runs a slash command and publishes its answer as a notice, because it is not part of the conversation."""
-    answer = await run_command(workspace, session_id, invocation)
+    # The answer is a notice, because it is not part of the conversation.
+    answer = await invocation.run(workspace, params.session_id)
     if invocation.command.notifies:
         return PromptResult(stop_reason=TurnEnd.END_TURN)
     title, _, rest = answer.removeprefix("```\n").removesuffix("\n```").partition("\n")
     notice = Notice(severity=Severity.INFO, title=title.strip("*"), description=rest.strip() or UNSET)
-    workspace.bus.emit(session_id, notice)
+    workspace.bus.emit(params.session_id, notice)
     return PromptResult(stop_reason=TurnEnd.END_TURN)
-
-
-async def run_command(workspace: Workspace, session_id: str, invocation: Invocation) -> str:
-    """Runs a slash command in a session and returns its answer in Markdown. Raises `UllageError`."""
-    return await invocation.command.run(workspace, session_id, invocation.argument)
 
 
 async def _context(workspace: Workspace, session_id: str, _: str) -> str:

@@ -106,8 +106,6 @@ NOTIFICATIONS: Mapping[str, type[Struct]] = {
     UPDATE: SessionNotification,
     agents.FOLLOWING_CHANGED: agents.FollowingChange,
 }
-
-
 PREFIXES = {"lsp": "ullage/", "acp": "_ullage/"}
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/"

@@ -17,7 +17,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from ullage.api.protocol import SessionResult, UsageResult, prompting_of, session_result, usage_result
-from ullage.formats.parsing import Document, parse_document, read_usage
+from ullage.formats.parsing import parse_document, read_usage
 from ullage.formats.provider import Provider, read_definitions, read_events, write_messages
 from ullage.formats.requests.turns import IMAGE_TYPES
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
@@ -542,7 +542,9 @@ async def load_session(workspace: Workspace, params: SessionParams) -> SessionRe
 
 
 async def list_sessions(workspace: Workspace, params: ListSessionsParams) -> ListSessionsResult:
-    offset = _offset(params.cursor)
+    if params.cursor is not None and not params.cursor.isdecimal():
+        raise InvalidRequest(f"cursor {params.cursor!r} is not one that session/list gave")
+    offset = int(params.cursor or 0)
     found = list_main(workspace.ports.store, params.cwd, _PAGE + 1, offset)
     return ListSessionsResult(
         sessions=tuple(_listed(info) for info in found[:_PAGE]),
@@ -628,22 +630,19 @@ async def cancel(workspace: Workspace, params: SessionParams) -> Nothing:
 def _read_transcript(params: ImportParams) -> ImportedTranscript:
     # The readers of all agents are a tenth of a server's start, which needs none of them.
     from ullage.agents.transcripts import read_document  # noqa: PLC0415
-
-    return read_document(_import_document(params), params.format)
-
-
-def _import_document(params: ImportParams) -> Document:
     from ullage.system.growing_files import read_transcript_file  # noqa: PLC0415
 
     if params.text is not None:
-        return parse_document(params.text.encode(errors="surrogatepass"), "text", params.run)
-    if params.path is None:
+        document = parse_document(params.text.encode(errors="surrogatepass"), "text", params.run)
+    elif params.path is None:
         raise InvalidRequest("session/import needs `path` or `text`")
-    try:
-        return read_transcript_file(Path(params.path).expanduser(), params.run)
-    except RuntimeError as error:
-        # The path begins with `~` and an unknown user.
-        raise InvalidRequest(f"cannot read {params.path!r}: {error}") from error
+    else:
+        try:
+            document = read_transcript_file(Path(params.path).expanduser(), params.run)
+        except RuntimeError as error:
+            # The path begins with `~` and an unknown user.
+            raise InvalidRequest(f"cannot read {params.path!r}: {error}") from error
+    return read_document(document, params.format)
 
 
 def _listed(info: SessionInfo) -> ListedSession:
@@ -657,11 +656,3 @@ def _listed(info: SessionInfo) -> ListedSession:
         updated_at=datetime.fromtimestamp(info.updated_at / 1000, UTC).isoformat(),
         meta=ListedSessionMetas(ullage=meta),
     )
-
-
-def _offset(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    if not cursor.isdecimal():
-        raise InvalidRequest(f"cursor {cursor!r} is not one that session/list gave")
-    return int(cursor)

@@ -13,8 +13,8 @@ from ullage.app.serving import share_the_interpreter, warm_up
 from ullage.app.telemetry import request_span
 from ullage.model.json_values import JsonObject
 from ullage.model.settings import Settings
-from ullage.proxy.agent_sessions import NAME
 from ullage.proxy.connection import ProxyOptions as ProxyOptions
+from ullage.proxy.handover import NAME
 from ullage.proxy.record import Store
 from ullage.proxy.serve import serve_proxy
 from ullage.service.conversation.workspace import Workspace

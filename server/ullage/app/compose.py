@@ -125,7 +125,12 @@ class SessionTraces:
             SqliteCatalogue(self._path).remove(path, agent_session_id)
         self._rewrite_live_file(agent_session_id, path)
         if agent_session_id and Path(agent_session_id).name == agent_session_id:
-            _remove(beside(self._path, HOOKS), agent_session_id)
+            with suppress(OSError):
+                for file in [*beside(self._path, HOOKS).iterdir()]:
+                    # The temporary file of one that is being written has a longer suffix.
+                    if file.name.startswith(f"{agent_session_id}."):
+                        with suppress(OSError):
+                            file.unlink()
 
     def remove_kept(self, agent_session_id: str, path: str, /) -> None:
         """Removes the files of this conversation from the archive. Blocks. Raises `StoreError`."""
@@ -150,15 +155,6 @@ class SessionTraces:
             left = tuple(row for row in shown.sessions if not is_it(row))
             if len(left) < len(shown.sessions):
                 replace_file(file, msgspec.json.encode(replace(shown, sessions=left)))
-
-
-def _remove(folder: Path, name: str) -> None:
-    with suppress(OSError):
-        for file in [*folder.iterdir()]:
-            # The temporary file of one that is being written has a longer suffix.
-            if file.name.startswith(f"{name}."):
-                with suppress(OSError):
-                    file.unlink()
 
 
 class SystemClock:

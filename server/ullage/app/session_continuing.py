@@ -81,7 +81,11 @@ class SessionContinuing:
 
     async def plan(self, wanted: ContinuingPreviewParams) -> ContinuingResult:
         conversation = self._workspace.open(wanted.session_id)
-        _require_agent(agent_called(wanted.agent) if wanted.agent else _agent_of(conversation))
+        agent = agent_called(wanted.agent) if wanted.agent else _agent_of(conversation)
+        if agent is not None and agent.writer and (folder := missing_folder(agent)) is not None:
+            raise InvalidRequest(
+                f"{agent.name} is not on this machine: there is no folder {folder}; start {agent.name} once"
+            )
         origin = conversation.transcript.origin
         learned = (origin.format, self._workspace.compactions(origin.format)) if origin else None
         # Reading and counting a long conversation takes seconds, and other requests don't wait for it.
@@ -115,14 +119,6 @@ class SessionContinuing:
             cwd = str(Path.cwd())
             examples = examples_of(context.agent, transcript.cwd or cwd)
             return await prepare_continuation(scratch, transcript, context, machine_of_paths(), cwd, examples=examples)
-
-
-def _require_agent(agent: Agent | None) -> None:
-    """Raises `InvalidRequest` if an agent whose sessions can be written is not on this machine."""
-    if agent is not None and agent.writer and (folder := missing_folder(agent)) is not None:
-        raise InvalidRequest(
-            f"{agent.name} is not on this machine: there is no folder {folder}; start {agent.name} once"
-        )
 
 
 def _context(wanted: ContinuingPreviewParams, events: Sequence[Event]) -> WantedContext:

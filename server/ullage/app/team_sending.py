@@ -219,7 +219,9 @@ class TeamSender:
             send_chosen(choices, folder, source, lambda _, __: None, by_itself=True)
         except (UllageError, OSError) as error:
             log.warning("%s was not sent to the team's archive: %s", folder, error)
-            _note_failure(choices, folder, str(error))
+            before = read_sent(sent_path(), folder)
+            failed = before or Sent(archive=choices.archive, at=0, rules="", marks={})
+            write_sent(sent_path(), folder, replace(failed, error=str(error), by_itself=True))
             return False
         self._seen = {**self._seen, folder: sight}
         return True
@@ -233,12 +235,6 @@ def _sight(choices: TeamChoices, folder: str, source: SessionStore) -> str:
     except InvalidRequest as error:
         patterns = (str(error),)
     return digest_of(repr((choices.archive, choices.folders[folder], patterns, infos)))
-
-
-def _note_failure(choices: TeamChoices, folder: str, error: str) -> None:
-    before = read_sent(sent_path(), folder)
-    failed = before or Sent(archive=choices.archive, at=0, rules="", marks={})
-    write_sent(sent_path(), folder, replace(failed, error=error, by_itself=True))
 
 
 def _now() -> int:

@@ -178,7 +178,11 @@ def build_parser(color_choice: str = "auto", only: str | None = None) -> Parser:
     width = _help_width()
     parser = Parser(prog="ullage", formatter_class=partial(RawDescriptionHelpFormatter, width=width))
     parser.color_choice = color_choice
-    parser.page = _first_page(width)
+    lists = [_listed("commands:", _FIRST, width, "ullage ")]
+    lists += [_listed(heading, rows, width) for heading, rows in (("more:", _MORE), ("for programs:", _PROGRAMS))]
+    first, *others = ["\n".join(lines) for lines in lists]
+    parts = ["usage: ullage [COMMAND] [options]", fill(_ABOUT, width), first, fill(_WHICH, width), *others]
+    parser.page = "\n\n".join(parts) + "\n"
     parser.add_argument("--version", action="version", version=f"ullage {__version__}")
     add_shared(parser, set_defaults=True)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
@@ -218,15 +222,6 @@ def options_page(color_choice: str = "auto") -> Parser:
 
 def _help_width() -> int:
     return min(_WIDEST_HELP, shutil.get_terminal_size().columns - 2)
-
-
-def _first_page(width: int) -> str:
-    """Returns the help: the commands that a terminal user needs, then more of them, then those that programs run."""
-    lists = [_listed("commands:", _FIRST, width, "ullage ")]
-    lists += [_listed(heading, rows, width) for heading, rows in (("more:", _MORE), ("for programs:", _PROGRAMS))]
-    first, *others = ["\n".join(lines) for lines in lists]
-    parts = ["usage: ullage [COMMAND] [options]", fill(_ABOUT, width), first, fill(_WHICH, width), *others]
-    return "\n\n".join(parts) + "\n"
 
 
 def _listed(heading: str, commands: Sequence[Command], width: int, before: str = "") -> Iterator[str]:

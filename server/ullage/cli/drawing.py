@@ -416,7 +416,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int,
     widths = _widths(columns, natural, shown, width)
     heading = [(columns[place].name, "bold") for place in shown]
     lines = [
-        [(text[place], _style(columns[place], row[place])) for place in shown]
+        [(text[at], cell[1] if isinstance(cell := row[at], tuple) else columns[at].style) for at in shown]
         for text, row in zip(texts, rows, strict=True)
     ]
     return [_line(line, [columns[place] for place in shown], widths, glyphs) for line in (heading, *lines)]
@@ -440,10 +440,6 @@ def _widths(columns: Sequence[Column], natural: Sequence[int], shown: Sequence[i
 
 def _least(column: Column, natural: int) -> int:
     return min(natural, _LEAST_FLEXIBLE) if column.flexible else natural
-
-
-def _style(column: Column, cell: Cell) -> str:
-    return column.style if isinstance(cell, str) else cell[1]
 
 
 def _line(cells: Sequence[tuple[str, str]], columns: Sequence[Column], widths: Sequence[int], glyphs: Glyphs) -> Text:
@@ -570,9 +566,9 @@ _UNSEEN = re.compile(
 
 def escaped(encoded: bytes) -> bytes:
     """Returns JSON of the same value in which characters that could deceive who sees it are escapes."""
-    return (
-        encoded if encoded.isascii() else _UNSEEN.sub(lambda one: json.dumps(one[0])[1:-1], encoded.decode()).encode()
-    )
+    if encoded.isascii():
+        return encoded
+    return _UNSEEN.sub(lambda one: json.dumps(one[0])[1:-1], encoded.decode()).encode()
 
 
 @contextmanager

@@ -22,7 +22,12 @@ def log_in(settings: Settings) -> int:
     """Asks for a key and keeps it. Returns 0 once it is kept, else 1. Raises `InputError` without a keyring."""
     if not sys.stdin.isatty():
         raise InputError("--login needs a terminal, because a key that is typed must not be shown")
-    providers = {name: one for name, one in {**KNOWN, **settings.providers}.items() if _takes_key(one)}
+    # Servers of the user's own take a key only if the settings name it.
+    providers = {
+        name: one
+        for name, one in {**KNOWN, **settings.providers}.items()
+        if key_variable(one) and (not one.base_url or one.key_env)
+    }
     name = _ask_provider(providers, _likely(providers, settings))
     provider = providers[name]
     variable = key_variable(provider)
@@ -42,11 +47,6 @@ def log_in(settings: Settings) -> int:
     if os.environ.get(variable, "").strip():
         _print_and_exit(f"{variable} is set here. Where it is set, it is used and not the keyring.", 0)
     return 0
-
-
-def _takes_key(provider: ProviderSettings) -> bool:
-    """Returns whether a provider asks for a key: servers of the user's own do only if the settings name it."""
-    return bool(key_variable(provider)) and (not provider.base_url or bool(provider.key_env))
 
 
 def _likely(providers: Mapping[str, ProviderSettings], settings: Settings) -> str:

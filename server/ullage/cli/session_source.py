@@ -61,8 +61,6 @@ class ConversationRow(FollowedRow, frozen=True, kw_only=True):
 
 
 R = TypeVar("R", bound=FollowedRow)
-
-
 # Stored sessions without an agent's file that are opened for their figures, the newest.
 _STORED = 100
 
@@ -241,12 +239,8 @@ def _stored_row(info: SessionInfo, conversation: Conversation) -> ConversationRo
 
 # Columns from which ids are shown whole.
 _ROOMY = 160
-
-
 # The shortest beginning of an id that is shown. A time of an hour is in it.
 _SHORTEST = 8
-
-
 # More sessions than a store has. All ids are read.
 _ALL_IDS = 1_000_000
 
@@ -291,12 +285,8 @@ def _shared(one: str, other: str) -> int:
 
 
 _BAR_CELLS = 12
-
-
 # Columns of a terminal from which on words are whole.
 _WORDY = 110
-
-
 _COLUMNS = (
     Column(name="Full", right=True),
     Column(name="", rank=5, style="dim"),
@@ -410,8 +400,6 @@ def _compacts(row: FollowedRow, now: int, glyphs: Glyphs, *, is_short: bool) -> 
 
 
 STDIN = "-"
-
-
 # Conversations that an error lists.
 _CANDIDATES = 5
 
@@ -519,7 +507,17 @@ def _stored_or_read(options: ReadingOptions, *, copied: bool, writing: bool = Fa
     if transcript is None:
         transcript = read_transcript(name, options.format, run)
         unread = tuple(line for line in transcript.skipped if not line.expected)
-    yield ReadSource(transcript=_as_asked(transcript, options), name=name, chosen=chosen, unread=unread)
+    events = transcript.events
+    if options.at is not None:
+        events = tuple(first_messages(events, options.at))
+    if options.model is not None:
+        events = tuple(event for event in events if not isinstance(event, ModelChanged))
+    yield ReadSource(
+        transcript=replace(transcript, events=events, model=options.model or transcript.model),
+        name=name,
+        chosen=chosen,
+        unread=unread,
+    )
 
 
 def _teach(workspace: Workspace, transcript: ImportedTranscript, store: StorePlace | None) -> None:
@@ -533,21 +531,6 @@ def _teach(workspace: Workspace, transcript: ImportedTranscript, store: StorePla
             workspace.keep_compactions(origin, stored.compactions(origin))
 
 
-def _standard_input() -> bytes:
-    try:
-        return read_most(sys.stdin.buffer, LARGEST_TRANSCRIPT)
-    except OSError as error:
-        raise InputError(f"cannot read standard input: {error.strerror or error}") from error
-
-
-def _pipe_input(path: Path) -> bytes:
-    try:
-        with path.open("rb") as pipe:
-            return read_most(pipe, LARGEST_TRANSCRIPT, path)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-
-
 def read_transcript(name: str, format_name: str | None, run: int | None) -> ImportedTranscript:
     """Reads a transcript from a file or folder, or from standard input if `name` is `-`.
 
@@ -555,13 +538,18 @@ def read_transcript(name: str, format_name: str | None, run: int | None) -> Impo
     a conversation in a file with several; if it is None, the format's reader chooses one. Raises `InputError`.
     """
     path = Path(name).expanduser()
-    if name == STDIN:
-        document = parse_transcript(_standard_input(), "standard input", run)
-    elif path.is_fifo():
-        # A user who names a pipe, such as a shell's `<(…)`, waits for what is written to it.
-        document = parse_transcript(_pipe_input(path), name, run)
-    else:
-        document = read_transcript_file(path, run)
+    shown = "standard input" if name == STDIN else str(path)
+    try:
+        if name == STDIN:
+            document = parse_transcript(read_most(sys.stdin.buffer, LARGEST_TRANSCRIPT), shown, run)
+        elif path.is_fifo():
+            # A user who names a pipe, such as a shell's `<(…)`, waits for what is written to it.
+            with path.open("rb") as pipe:
+                document = parse_transcript(read_most(pipe, LARGEST_TRANSCRIPT, path), name, run)
+        else:
+            document = read_transcript_file(path, run)
+    except OSError as error:
+        raise InputError(f"cannot read {shown}: {error.strerror or error}") from error
     return transcripts.read_document(document, format_name)
 
 
@@ -586,15 +574,6 @@ def _session_or_file(workspace: Workspace, name: str | None, store: StorePlace |
             return find_session(workspace.ports.store, name)
         except SessionNotFound:
             raise InputError(f"{name}: there is no such file, and {error}") from error
-
-
-def _as_asked(transcript: ImportedTranscript, options: ReadingOptions) -> ImportedTranscript:
-    events = transcript.events
-    if options.at is not None:
-        events = tuple(first_messages(events, options.at))
-    if options.model is not None:
-        events = tuple(event for event in events if not isinstance(event, ModelChanged))
-    return replace(transcript, events=events, model=options.model or transcript.model)
 
 
 # The most unread lines that are listed: enough to see what they are.

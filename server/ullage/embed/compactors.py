@@ -75,8 +75,6 @@ _STAMP = Stamp(id="edit", timestamp=0)
 _SUMMARY_TOKENS = 500
 # The size of a screenful of output.
 _RESULT_TOKENS = 1_000
-
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

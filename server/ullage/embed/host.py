@@ -87,8 +87,6 @@ class AsyncInvokable(Protocol):
 Summarize = Callable[[SummaryTask], str | Awaitable[str]]
 # What a program may give to write summaries: a function, which may be a coroutine function, or a model object.
 LLM = Summarize | Invokable | AsyncInvokable
-
-
 # The event loop of the program's task that awaits one of Ullage's coroutines, None while a plain method is called. A
 # variable of the context, because many tasks and threads call at once, each from its own loop.
 _PROGRAMS_LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("programs_loop", default=None)

@@ -126,7 +126,9 @@ class Announcer:
             case CompactionUpdate():
                 self._end(update)
             case CompactionSummaryChunk():
-                self._advance(update)
+                if (bar := self._bars.get(update.compaction_id)) is not None:
+                    bar.characters += len(update.content.text)
+                    bar.lines.put_nowait(f"Writing the summary: {bar.characters:,} characters")
             case _:
                 pass
 
@@ -204,11 +206,6 @@ class Announcer:
         async with self._board.show(title, cancel) as progress:
             while (line := await bar.lines.get()) is not None:
                 progress.report(line)
-
-    def _advance(self, update: CompactionSummaryChunk) -> None:
-        if (bar := self._bars.get(update.compaction_id)) is not None:
-            bar.characters += len(update.content.text)
-            bar.lines.put_nowait(f"Writing the summary: {bar.characters:,} characters")
 
     def _end(self, update: CompactionUpdate) -> None:
         if (bar := self._bars.pop(update.compaction_id, None)) is None:
@@ -537,7 +534,17 @@ class LspServer:
 
     async def _initialize(self, params: types.InitializeParams) -> Reply:
         result = await self._pygls.initialize(params)
-        self._announce(result["capabilities"])
+        capabilities = result["capabilities"]
+        # No documents: otherwise the client would send their text, which Ullage doesn't use.
+        capabilities["textDocumentSync"] = {"openClose": False}
+        capabilities["executeCommandProvider"] = {"commands": self._commands.names, "workDoneProgress": True}
+        capabilities["experimental"] = {
+            "ullage": {
+                "version": self._version,
+                "methods": [PREFIX + method.name for method in self._methods],
+                "updates": UPDATE_METHOD,
+            }
+        }
         client = read_client(params)
         self._announcer.client = client
         self._board.may_create = client.shows_progress
@@ -549,18 +556,6 @@ class LspServer:
         # No daemon: Python ends one in the midst of native code, which may abort the program. It takes half a second.
         threading.Thread(target=self._hooks.warm_up, name="warm-up").start()
         await self._configuration.subscribe(params)
-
-    def _announce(self, capabilities: dict[str, Any]) -> None:
-        # No documents: otherwise the client would send their text, which Ullage doesn't use.
-        capabilities["textDocumentSync"] = {"openClose": False}
-        capabilities["executeCommandProvider"] = {"commands": self._commands.names, "workDoneProgress": True}
-        capabilities["experimental"] = {
-            "ullage": {
-                "version": self._version,
-                "methods": [PREFIX + method.name for method in self._methods],
-                "updates": UPDATE_METHOD,
-            }
-        }
 
     async def _cancel_progress(self, params: ProgressCancelParams) -> None:
         self._board.cancel(params.token)

@@ -366,16 +366,6 @@ async def search_team(asked: Asked, query: str, limit: int) -> str:
     return "\n".join([*lines, "", *left, "A whole message: open with its reference."])
 
 
-async def open_shared(asked: Asked, text: str, reference: Reference, page: int) -> str:
-    """Returns a page of the team's messages. Raises `InvalidRequest`, `SessionNotFound` or `MessageNotFound`."""
-    team = _team(asked, "open")
-    messages = await team.open(reference.session, reference.first - 1, reference.last)
-    whose = _whose(messages[0].owner, messages[0].folder, messages[0].title)
-    heads = {one.index: _team_head(one.index, one.session_id, one.role) for one in messages}
-    heads[messages[0].index] = f"{whose}\n{heads[messages[0].index]}"
-    return shown_page(text, heads, {one.index: one.text for one in messages}, page)
-
-
 def _team(asked: Asked, tool: str) -> ReadsTeam:
     if asked.own.workspace.team is None:
         raise InvalidRequest(f"{tool}: there is no team's archive here")
@@ -406,20 +396,6 @@ _LAST = "A whole message: ullage_open with its number, such as #85."
 
 class Unknown(UllageError):
     """What was left out is not known."""
-
-
-async def lost_text(own: Conversation, kind: str | None) -> str:
-    """Returns what the last compaction left out, as much as a result may hold of what is needed most: of one kind, or
-    of all. Says so if nothing was left out, or if that is not known."""
-    try:
-        entries = (await _left_out(own)).entries
-    except Unknown as error:
-        return str(error)
-    chosen = [entry for entry in entries if kind in (None, entry.kind.value)]
-    if not chosen:
-        return _NOTHING if kind is None else f"The last compaction left out no entry of the kind {kind}."
-    brief = write_brief(chosen, MAX_RESULT - size_of(_LAST) - 2, _bytes, cwd=own.transcript.cwd)
-    return f"{brief.text}\n\n{_LAST}"
 
 
 async def brief_text(own: Conversation) -> str:
@@ -478,7 +454,18 @@ async def figure_text(own: Conversation) -> str:
         "",
         "The biggest messages:",
     ]
-    lines += [*await _biggest(own)] or ["- none"]
+    page = await view_page(own, 0, None)
+    lines += [
+        *(
+            cut(
+                f"- {'a summary' if entry.inserted else reference_of(entry.index)} {speaker_of(entry.message)}: "
+                f"{entry.tokens:,} tokens",
+                _EVIDENCE,
+            )
+            for entry in nlargest(_BIGGEST, page.entries, key=lambda entry: entry.tokens)
+            if entry.tokens
+        )
+    ] or ["- none"]
     lines += ["", RECORD]
     for line in _evidence(own, meta, now):
         if fits([*lines, line], MAX_RESULT):
@@ -532,19 +519,6 @@ def _evidence(own: Conversation, meta: UsageMeta, now: int) -> Iterator[str]:
     yield from (one_line(f"{name}: {words}", _EVIDENCE) for name, words in facts if words)
 
 
-async def _biggest(own: Conversation) -> Iterator[str]:
-    page = await view_page(own, 0, None)
-    return (
-        cut(
-            f"- {'a summary' if entry.inserted else reference_of(entry.index)} {speaker_of(entry.message)}: "
-            f"{entry.tokens:,} tokens",
-            _EVIDENCE,
-        )
-        for entry in nlargest(_BIGGEST, page.entries, key=lambda entry: entry.tokens)
-        if entry.tokens
-    )
-
-
 async def _to_search(asked: Asked, given: SearchInput) -> str:
     if given.scope == "team":
         return await search_team(asked, given.query, given.limit)
@@ -555,7 +529,12 @@ async def _to_search(asked: Asked, given: SearchInput) -> str:
 async def _to_open(asked: Asked, given: OpenInput) -> str:
     reference = read_reference(given.ref)
     if reference.session.startswith(COPY_PREFIX):
-        return await open_shared(asked, given.ref, reference, given.page)
+        team = _team(asked, "open")
+        messages = await team.open(reference.session, reference.first - 1, reference.last)
+        whose = _whose(messages[0].owner, messages[0].folder, messages[0].title)
+        heads = {one.index: _team_head(one.index, one.session_id, one.role) for one in messages}
+        heads[messages[0].index] = f"{whose}\n{heads[messages[0].index]}"
+        return shown_page(given.ref, heads, {one.index: one.text for one in messages}, given.page)
     return open_text(asked, given.ref, given.page)
 
 
@@ -564,7 +543,16 @@ async def _to_context(asked: Asked, _: ContextInput) -> str:
 
 
 async def _to_lost(asked: Asked, given: LostInput) -> str:
-    return await lost_text(asked.own, given.kind)
+    kind = given.kind
+    try:
+        entries = (await _left_out(asked.own)).entries
+    except Unknown as error:
+        return str(error)
+    chosen = [entry for entry in entries if kind in (None, entry.kind.value)]
+    if not chosen:
+        return _NOTHING if kind is None else f"The last compaction left out no entry of the kind {kind}."
+    brief = write_brief(chosen, MAX_RESULT - size_of(_LAST) - 2, _bytes, cwd=asked.own.transcript.cwd)
+    return f"{brief.text}\n\n{_LAST}"
 
 
 # By the tool's name, what returns the text of its result.

@@ -76,7 +76,11 @@ class OwnSession:
         """Returns the conversation, with all that its agent has written so far. `meta` is what the agent says about
         the request that asks. Raises `NotFound` if there is none, `InputError` if its file can't be read, and
         `StoreError`."""
-        name = self._around.session or _named_in(meta) or self._named_by_process()
+        name = (
+            self._around.session
+            or next((name for agent in AGENTS if (name := agent.session_in_request(meta))), "")
+            or self._named_by_process()
+        )
         for row in self._around.followed():
             if name and name in (row.session_id, row.agent_session_id):
                 return self._current(row.session_id)
@@ -160,7 +164,3 @@ class OwnSession:
         conversation = self._workspace.open(session_id)
         conversation.catch_up()
         return Current(own=conversation, folder=self.folder, workspace=self._workspace)
-
-
-def _named_in(meta: Mapping[str, Any]) -> str:
-    return next((name for agent in AGENTS if (name := agent.session_in_request(meta))), "")

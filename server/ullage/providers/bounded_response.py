@@ -52,7 +52,17 @@ class _BoundedStream(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for data in self._stream:
             for piece in self._unpacked(data):
-                self._check(piece)
+                # An event ends with an empty line; the rest of the last piece begins the next one.
+                self._bytes += len(piece)
+                self._events += max(piece.count(b"\n\n"), piece.count(b"\r\n\r\n"), piece.count(b"\r\r"))
+                end = max(piece.rfind(b"\n\n"), piece.rfind(b"\r\n\r\n"), piece.rfind(b"\r\r"))
+                if end >= 0:
+                    self._event_bytes = self._event_lines = 0
+                self._event_bytes += len(piece) - max(0, end)
+                self._event_lines += max(piece.count(b"\n", max(0, end)), piece.count(b"\r", max(0, end)))
+                is_too_long = self._bytes > _MOST_BYTES or self._events > _MOST_EVENTS
+                if is_too_long or self._event_bytes > _MOST_EVENT_BYTES or self._event_lines > self._most_lines:
+                    raise AnswerBroken("the answer does not end: it was cut off")
                 yield piece
 
     async def aclose(self) -> None:
@@ -71,16 +81,3 @@ class _BoundedStream(httpx2.AsyncByteStream):
             data = self._unpack.unconsumed_tail
             if not data and len(piece) < _PIECE:
                 return
-
-    def _check(self, piece: bytes) -> None:
-        """Counts the piece. An event ends with an empty line; the rest of the last piece begins the next one."""
-        self._bytes += len(piece)
-        self._events += max(piece.count(b"\n\n"), piece.count(b"\r\n\r\n"), piece.count(b"\r\r"))
-        end = max(piece.rfind(b"\n\n"), piece.rfind(b"\r\n\r\n"), piece.rfind(b"\r\r"))
-        if end >= 0:
-            self._event_bytes = self._event_lines = 0
-        self._event_bytes += len(piece) - max(0, end)
-        self._event_lines += max(piece.count(b"\n", max(0, end)), piece.count(b"\r", max(0, end)))
-        is_too_long = self._bytes > _MOST_BYTES or self._events > _MOST_EVENTS
-        if is_too_long or self._event_bytes > _MOST_EVENT_BYTES or self._event_lines > self._most_lines:
-            raise AnswerBroken("the answer does not end: it was cut off")

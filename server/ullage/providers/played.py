@@ -185,20 +185,16 @@ def _step(word: str, value: str) -> Step:
         case "say":
             return Say(value)
         case "tool":
-            return _tool(value)
+            match = _TOOL.fullmatch(value)
+            if match is None:
+                raise ValueError("expected a tool's name and, if it has input, a JSON object")
+            return CallTool(match[1], json.loads(match[2] or "{}"))
         case "wait":
             return Wait(float(value))
         case "fail":
             return Fail(_error(value))
         case _:
             raise ValueError("not a word of the script language")
-
-
-def _tool(value: str) -> CallTool:
-    match = _TOOL.fullmatch(value)
-    if match is None:
-        raise ValueError("expected a tool's name and, if it has input, a JSON object")
-    return CallTool(match[1], json.loads(match[2] or "{}"))
 
 
 def _usage(value: str) -> Usage:
@@ -429,7 +425,10 @@ class ReplayProvider:
             for fragment in _fragments(block):
                 yield fragment
             if isinstance(block, ToolUseBlock):
-                yield ToolUseResult(result=self._results.get(block.id) or _unknown(block))
+                yield ToolUseResult(
+                    result=self._results.get(block.id)
+                    or ToolResultBlock(tool_use_id=block.id, content=(TextBlock(text=_NO_RESULT),), is_error=True)
+                )
         if answer.usage is not None:
             yield UsageDelta(usage=answer.usage)
         calls = any(isinstance(block, ToolUseBlock) for block in answer.content)
@@ -443,10 +442,6 @@ class ReplayProvider:
 
     async def close(self) -> None:
         """Does nothing, because there are no connections."""
-
-
-def _unknown(use: ToolUseBlock) -> ToolResultBlock:
-    return ToolResultBlock(tool_use_id=use.id, content=(TextBlock(text=_NO_RESULT),), is_error=True)
 
 
 def _fragments(block: Block) -> Iterator[Fragment]:

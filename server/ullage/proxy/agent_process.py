@@ -15,7 +15,7 @@ from msgspec import UNSET
 from ullage.jsonrpc.envelope import INVALID_REQUEST, ErrorObject, ErrorResponse, Notification, Request, RequestId
 from ullage.model.errors import AgentError
 from ullage.model.json_values import as_text
-from ullage.proxy.lines import Frame, LineCutter, Outlet, Piece, fields, line, peek, unwrapped, with_method
+from ullage.proxy.lines import Frame, LineCutter, Outlet, Piece, fields, line, peek, unwrapped, with_field
 from ullage.system.processes import GRACE, AgentProcess, start_agent
 
 # The beginning of the ids of the proxy's own requests. Clients use numbers or UUIDs, so no client's id begins so.
@@ -181,7 +181,7 @@ class Successor(Agent):
         if frame is None:
             return piece
         if frame.method == _PROXY_INITIALIZE:
-            return Piece(with_method(piece.data, _INITIALIZE))
+            return Piece(with_field(piece.data, "method", _INITIALIZE))
         if frame.method == _INITIALIZE:
             self._refuse(frame)
             return None

@@ -203,11 +203,6 @@ def _request(record: SessionRecord, max_tokens: int, focus: str = "") -> Summary
     )
 
 
-def archived_messages(record: SessionRecord) -> tuple[Message, ...]:
-    """Returns the messages that a compaction would replace now: all in the context except markers."""
-    return _to_archive(record)[0]
-
-
 def has_messages(record: SessionRecord) -> bool:
     """Returns whether the context has messages other than the markers of compactions."""
     return bool(record.conversation.transcript.active)
@@ -367,7 +362,7 @@ def accept_summary(record: SessionRecord, text: str, writer: str) -> Summary:
 
     Raises `AnswerBroken` if the text cannot be a summary of the conversation (see `check_summary`).
     """
-    counter, messages = record.conversation.projection.counter, archived_messages(record)
+    counter, messages = record.conversation.projection.counter, _to_archive(record)[0]
     check_summary(text, messages, counter)
     room = min(_WORDS_CAP, int(window_of(record) * _WORDS_SHARE))
     said = "\n".join(f"- {each}" for each in own_words(messages, text, room, counter))

@@ -3,6 +3,9 @@
 This is the client and the agent with their capabilities, the recorder, the requests that wait for an answer, the
 agent's sessions that the client does not see, and the start of the agent. The proxy reads and makes the shapes of
 version 1 of the protocol; `Shapes` converts those of the others.
+
+Ullage's own methods (`_ullage/…`) are answered for the client by the handlers that `ullage acp` has for them, and their
+names are added to the agent's answer to `initialize`. The agent gets nothing of these requests.
 """
 
 import asyncio
@@ -13,9 +16,11 @@ from pathlib import PurePath
 from typing import Any
 from uuid import uuid4
 
-from msgspec import Struct
+from msgspec import Raw, Struct
+from msgspec.structs import replace
 
-from ullage.acp.connection import Client, read_client
+from ullage import __version__
+from ullage.acp.connection import DIALECT, Client, read_client, wire_error
 from ullage.acp.version_2 import (
     VERSION,
     UpdateReader,
@@ -26,14 +31,14 @@ from ullage.acp.version_2 import (
     request_as_v2,
     update_as_v2,
 )
-from ullage.api.engine import Around, no_around
-from ullage.api.protocol import acp_error_object
-from ullage.jsonrpc.envelope import ErrorObject, ErrorResponse, RequestId, Response
-from ullage.model.errors import AgentError, UllageError
-from ullage.model.json_values import JsonObject, as_object, as_plain, as_text
+from ullage.api.engine import Around, Handler, RequestEngine, no_around
+from ullage.api.protocol import AnyMethod, acp_error_object
+from ullage.jsonrpc.envelope import ErrorObject, ErrorResponse, LineFraming, RequestId, Response
+from ullage.model.errors import AgentError, StoreUnavailable, UllageError
+from ullage.model.json_values import JsonObject, as_object, as_plain, as_text, encode_json
 from ullage.proxy.agent_process import Agent
 from ullage.proxy.compactions import with_compactions
-from ullage.proxy.lines import Frame, Outlet, Piece, line
+from ullage.proxy.lines import Frame, Outlet, Piece, fields, line, peek, with_result
 from ullage.proxy.record import Recorder
 
 IDLE = "idle"
@@ -568,3 +573,64 @@ async def of_agent(connection: Connection, name: str) -> Connection:
         if one.agent_name == name:
             return one
     return connection.agents[0]
+
+
+PREFIX = "_ullage/"
+# The agent answers `initialize`.
+_DIALECT = replace(DIALECT, opening="")
+
+
+class OwnMethods:
+    """Runs the client's requests of Ullage's own methods, each of which gets one answer."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._engine: RequestEngine | None = None
+
+    def take(self, piece: Piece) -> None:
+        """Takes a line of the client with one of the methods, and answers it in a task."""
+        if self._engine is None:
+            engine = RequestEngine(LineFraming(), _DIALECT, describe=wire_error)
+            engine.around = self._connection.options.around
+            engine.connect(self._connection.client)
+            for method in _methods():
+                engine.add_route(PREFIX + method.name, method.params, self._serve(method))
+            self._engine = engine
+        self._engine.feed(piece.data)
+
+    def cancel(self, request_id: RequestId | None, piece: Piece) -> bool:
+        """Cancels a request by the client's notification. Returns whether the request was one of these."""
+        is_ours = self._engine is not None and self._engine.owes(request_id)
+        if is_ours:
+            self.take(piece)
+        return is_ours
+
+    def _serve(self, method: AnyMethod) -> Handler:
+        async def handle(params: Any) -> Any:
+            workspace = await self._connection.recorder.opened()
+            if workspace is None:
+                raise StoreUnavailable("the session store failed, and nothing is recorded; start the proxy again")
+            return await method.handler(workspace, params)
+
+        return handle
+
+
+def with_own_methods(piece: Piece, name: str) -> Piece:
+    """Returns the agent's answer to `initialize` with Ullage's version and the names of its own methods, as `ullage
+    acp` names them. `name` is that of the agent's capabilities in the answer. Returns an answer without a result as it
+    is."""
+    frame = peek(piece.data)
+    if frame is None or not memoryview(frame.result):
+        return piece
+    capabilities = as_object(fields(frame.result).get(name))
+    names = [PREFIX + method.name for method in _methods()]
+    told: JsonObject = {**as_object(capabilities.get("_meta")), "ullage": {"version": __version__, "methods": names}}
+    changed = Raw(encode_json({**capabilities, "_meta": told}))
+    return Piece(with_result(piece.data, {name: changed}))
+
+
+def _methods() -> tuple[AnyMethod, ...]:
+    # Imported here, because the handlers would delay the start.
+    from ullage.api.methods import METHODS  # noqa: PLC0415
+
+    return METHODS

@@ -141,9 +141,10 @@ def with_params(line: bytes, changes: dict[str, Any]) -> bytes:
     return msgspec.json.encode(whole) + b"\n"
 
 
-def with_method(line: bytes, method: str) -> bytes:
-    """Returns the line, which must be an object, with this method. All other values keep their bytes."""
-    return msgspec.json.encode(_raw_fields.decode(line) | {"method": Raw(encode_json(method))}) + b"\n"
+def with_field(line: bytes, name: str, value: RequestId | None) -> bytes:
+    """Returns the line, which must be an object, with this id or method. All other values keep their bytes. The result
+    ends with a line feed."""
+    return msgspec.json.encode(_raw_fields.decode(line) | {name: Raw(encode_json(value))}) + b"\n"
 
 
 def unwrapped(line: bytes) -> bytes:
@@ -153,14 +154,6 @@ def unwrapped(line: bytes) -> bytes:
     inner = _raw_fields.decode(whole["params"])
     named = {name: inner[name] for name in ("method", "params") if name in inner}
     return msgspec.json.encode({**{name: whole[name] for name in ("jsonrpc", "id") if name in whole}, **named}) + b"\n"
-
-
-def with_id(line: bytes, request_id: RequestId | None) -> bytes:
-    """Returns the line, which must be an object, with this id. All other values keep their bytes. The result ends with
-    a line feed."""
-    whole = _raw_fields.decode(line)
-    whole["id"] = Raw(encode_json(request_id))
-    return msgspec.json.encode(whole) + b"\n"
 
 
 def with_result(line: bytes, changes: dict[str, Raw]) -> bytes:
@@ -201,12 +194,15 @@ class Outlet:
             waiting, self._waiting = self._waiting, []
             self._write(b"".join(waiting))
 
-    def insert(self, line: bytes) -> None:
+    def insert(self, data: bytes) -> None:
         """Writes a whole line: at once, or after the long line that is being forwarded in pieces."""
         if self._torn:
-            self._waiting.append(line)
+            self._waiting.append(data)
         else:
-            self._write(line)
+            self._write(data)
+
+    # As an engine writes that answers the client itself.
+    write = insert
 
     def _write(self, data: bytes, *, ends: bool = True) -> None:
         self._sink.write(b"\n" + data if self._cut_off else data)

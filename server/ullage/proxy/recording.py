@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from ullage.agents.acp import compaction_call, occupancy_of_update
 from ullage.edits.compaction import Summary
 from ullage.model.message import ArtifactLedger, Message, Role
-from ullage.proxy.agent_sessions import discard
 from ullage.proxy.compactions import Archiving, NativeCompaction, archive, has_messages
+from ullage.proxy.handover import discard
 from ullage.proxy.record import SessionRecord
 from ullage.proxy.session import ProxiedSession
 from ullage.proxy.session_life import State
@@ -24,7 +24,12 @@ async def record_update(session: ProxiedSession, update: dict[str, Any]) -> None
         # A compaction in a replay is an old one, which the record has.
         session.watch_compaction(update)
         if (unasked := session.take_unasked_compaction()) is not None:
-            await _record_unasked(session, unasked)
+
+            async def job(record: SessionRecord) -> None:
+                _archive(session, record, unasked)
+
+            await record_messages(session, session.rest())
+            await session.put(job)
     session.facts.take_update(update)
     occupancy = occupancy_of_update(update)
     if occupancy is not None:
@@ -83,20 +88,6 @@ def record_compaction(session: ProxiedSession, record: SessionRecord) -> None:
     made = session.take_compaction()
     if made is not None:
         _archive(session, record, made)
-
-
-async def _record_unasked(session: ProxiedSession, made: NativeCompaction) -> None:
-    """Records a compaction that the agent made by its own decision in the middle of a turn, after the messages before
-    it.
-
-    A compaction that changed nothing is not recorded.
-    """
-
-    async def job(record: SessionRecord) -> None:
-        _archive(session, record, made)
-
-    await record_messages(session, session.rest())
-    await session.put(job)
 
 
 def _archive(session: ProxiedSession, record: SessionRecord, made: NativeCompaction) -> None:

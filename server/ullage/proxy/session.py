@@ -15,9 +15,8 @@ from ullage.model.events import AgentAttached
 from ullage.model.json_values import as_list, as_object, as_objects, as_text
 from ullage.model.message import Message
 from ullage.proxy.compactions import NativeCompaction, ShownCompactions, watched
-from ullage.proxy.connection import Connection, Foreground
+from ullage.proxy.connection import Connection, Foreground, OwnMethods
 from ullage.proxy.lines import Piece, with_params
-from ullage.proxy.own_methods import OwnMethods
 from ullage.proxy.record import SessionRecord
 from ullage.proxy.session_life import PASSING, Event, SessionLife, State
 from ullage.proxy.turn_messages import Turn

@@ -57,12 +57,6 @@ def send_text(session: ProxiedSession, text: str) -> None:
     send_update(session, {"sessionUpdate": "agent_message_chunk", "content": content, "_meta": _MARK})
 
 
-def send_commands(session: ProxiedSession, commands: list[Any]) -> None:
-    """Sends the client the list of slash commands that the user can use, in ACP's form."""
-    update = {"sessionUpdate": "available_commands_update", "availableCommands": commands, "_meta": _MARK}
-    send_update(session, update)
-
-
 def send_options(session: ProxiedSession) -> None:
     """Sends the client the config options of the agent that the conversation has moved to, if it has any."""
     if session.facts.options:
@@ -188,7 +182,12 @@ async def offer_late(session: ProxiedSession) -> None:
 
 def _list(session: ProxiedSession) -> None:
     added = [own for own in _own(session) if own["name"] not in session.facts.command_names]
-    send_commands(session, [*session.facts.commands, *added])
+    update = {
+        "sessionUpdate": "available_commands_update",
+        "availableCommands": [*session.facts.commands, *added],
+        "_meta": _MARK,
+    }
+    send_update(session, update)
 
 
 def _own(session: ProxiedSession) -> list[JsonObject]:

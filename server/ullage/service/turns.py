@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from ullage.agents.file_reads import path_of_uri
 from ullage.edits.clear import MEMORY_TOOLS, ClearOptions, cleared_elsewhere
 from ullage.model import words
-from ullage.model.answer import Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, ToolUseClearing, TurnEnd
+from ullage.model.answer import ModelRequest, StopReason, TextDelta, ThinkingDelta, ToolUseClearing, TurnEnd
 from ullage.model.errors import AnswerBroken, ContextTooLong, InvalidRequest, ProviderError
 from ullage.model.events import ContextEdited
 from ullage.model.message import (
@@ -66,7 +66,6 @@ from ullage.service.ports.models import (
     LinkedFiles,
     Provider,
     Question,
-    SessionTools,
     ToolAbout,
     ToolOutcome,
 )
@@ -150,7 +149,12 @@ async def _outcome(turn: Turn, use: ToolUseBlock, call: ToolCall, answer: Partia
     if use.id in answer.faults:
         return ToolOutcome(text=_UNREADABLE + answer.faults[use.id], is_error=True)
     conversation, toolbox = turn.conversation, turn.conversation.workspace.ports.toolbox
-    session_id, cwd, door = conversation.id, conversation.transcript.cwd, _door_of(conversation, use)
+    tools = conversation.workspace.session_tools
+    session_id, cwd, door = (
+        conversation.id,
+        conversation.transcript.cwd,
+        (tools if tools is not None and tools.describe(conversation.id, use) is not None else None),
+    )
     question = door.question(session_id, use) if door else await toolbox.question(session_id, cwd, use)
     if question is not None and not await is_permitted(turn.conversation, question, call):
         return ToolOutcome(text=_NOT_PERMITTED, is_error=True)
@@ -163,12 +167,6 @@ def describe_call(conversation: Conversation, use: ToolUseBlock) -> ToolAbout:
     tools = conversation.workspace.session_tools
     about = tools.describe(conversation.id, use) if tools else None
     return about or conversation.workspace.ports.toolbox.describe(use)
-
-
-def _door_of(conversation: Conversation, use: ToolUseBlock) -> SessionTools | None:
-    """Returns the door's tools if the call is one of theirs, otherwise None."""
-    tools = conversation.workspace.session_tools
-    return tools if tools is not None and tools.describe(conversation.id, use) is not None else None
 
 
 async def is_permitted(conversation: Conversation, question: Question, call: ToolCall) -> bool:
@@ -231,7 +229,9 @@ async def _run(turn: Turn, content: Sequence[Block]) -> TurnEnd:
     await _introduce(turn)
     content = await read_links(conversation, content)
     _notice_what_is_not_taken(turn, content)
-    message = _unanswered(conversation, content)
+    view = conversation.transcript.view
+    last = view[-1] if view else None
+    message = last if last is not None and last.role is Role.USER and last.content == tuple(content) else None
     if message is None:
         message = Message(id=ids.new("m"), role=Role.USER, content=content, timestamp=clock.now())
         await append(conversation, [message], None, {message.id})
@@ -257,13 +257,6 @@ def _notice_what_is_not_taken(turn: Turn, content: Sequence[Block]) -> None:
         said.append(words.documents_not_taken(turn.provider.name, documents))
     if said:
         turn.conversation.emit(Notice(severity=Severity.WARNING, title=" ".join(said)))
-
-
-def _unanswered(conversation: Conversation, content: Sequence[Block]) -> Message | None:
-    """Returns the view's last message if it is a prompt with this content, still unanswered; else None."""
-    view = conversation.transcript.view
-    last = view[-1] if view else None
-    return last if last is not None and last.role is Role.USER and last.content == tuple(content) else None
 
 
 async def _introduce(turn: Turn) -> None:
@@ -336,7 +329,13 @@ async def _ask(turn: Turn, limit: int | None = None) -> PartialAnswer:
             async with aclosing(stream_with_retries(turn.provider, asked.request, waits)) as fragments:
                 async for fragment in fragments:
                     answer.add(fragment)
-                    _publish_fragment(conversation, message_id, fragment)
+                    match fragment:
+                        case TextDelta(text=text):
+                            conversation.emit(AgentMessageChunk(content=TextContent(text=text), message_id=message_id))
+                        case ThinkingDelta(text=text) if text:
+                            conversation.emit(AgentThoughtChunk(content=TextContent(text=text), message_id=message_id))
+                        case _:
+                            pass
             if answer.stop_reason is None:
                 raise AnswerBroken(f"{turn.provider.name}'s answer broke off; try again")
             if not answer.content and answer.stop_reason is not StopReason.REFUSAL:
@@ -404,16 +403,6 @@ async def _keep(conversation: Conversation, message_id: str, answer: PartialAnsw
     await append(conversation, messages, answer.usage, {message.id for message in messages}, (*cuts, *cleared))
     if notice is not None:
         conversation.emit(notice)
-
-
-def _publish_fragment(conversation: Conversation, message_id: str, fragment: Fragment) -> None:
-    match fragment:
-        case TextDelta(text=text):
-            conversation.emit(AgentMessageChunk(content=TextContent(text=text), message_id=message_id))
-        case ThinkingDelta(text=text) if text:
-            conversation.emit(AgentThoughtChunk(content=TextContent(text=text), message_id=message_id))
-        case _:
-            pass
 
 
 # Characters of all files of one prompt, about 100,000 tokens: further files are read by the model, if it needs them.

@@ -10,8 +10,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from ullage.model.errors import StoreUnavailable
-from ullage.store.table_store import TableStore
-from ullage.store.tables.copied_rows import RecordRow, SessionRow
+from ullage.store.table_store import RecordRow, SessionRow, TableStore
 
 # Records of one transaction. A message is a few kB, seldom a MB.
 _BATCH = 200
@@ -120,15 +119,11 @@ class _Copying:
             after, count = rows[-1][0], count + len(rows)
         self.records += count
         if self.written > before:
-            self._copy_snapshot(row, after)
+            # An undo after the records were read would have deleted the snapshot.
+            saved = None if row.deleted else self._source.saved_snapshot(row.session_id)
+            if saved is not None and saved[0] <= after:
+                self._target.save_snapshot(row.session_id, *saved)
         return digest.digest()
-
-    def _copy_snapshot(self, row: SessionRow, last: int) -> None:
-        """Copies the snapshot, by which a session opens without its archived part. It is of the log up to its own
-        position, which an undo after the records were read would have deleted."""
-        saved = None if row.deleted else self._source.saved_snapshot(row.session_id)
-        if saved is not None and saved[0] <= last:
-            self._target.save_snapshot(row.session_id, *saved)
 
 
 def write_checked(target: TableStore, row: SessionRow, after: int, records: Sequence[RecordRow]) -> None:

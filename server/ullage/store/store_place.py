@@ -58,8 +58,7 @@ def open_sessions_at(
             has_unsent,
             open_offline_store,
         )
-        from ullage.store.postgres.address import name_server  # noqa: PLC0415
-        from ullage.store.postgres.server import is_away  # noqa: PLC0415
+        from ullage.store.postgres.server import is_away, name_server  # noqa: PLC0415
     path, offline = offline_path(place), offline or OfflineSettings()
     if not offline.enabled and not has_unsent(path):
         return open_store_at(place)

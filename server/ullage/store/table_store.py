@@ -1,4 +1,5 @@
-"""The session store on two tables, of sessions and of records, whatever the database."""
+"""The session store on two tables, of sessions and of records, whatever the database, and the rows of a session as they
+are copied from one store to another."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -6,7 +7,9 @@ from contextlib import AbstractContextManager
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from ullage.model.errors import InvalidRequest
+from msgspec import Struct
+
+from ullage.model.errors import ConcurrentAppend, InvalidRequest
 from ullage.model.events import Record, SessionConfigured, SessionForked
 from ullage.service.ports.store import (
     ChunkId,
@@ -18,20 +21,108 @@ from ullage.service.ports.store import (
 from ullage.store.search.query import read_query
 from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex, drop_rows
-from ullage.store.tables import copied_rows, session_table
-from ullage.store.tables.copied_rows import RecordRow, SessionRow
+from ullage.store.tables import session_table
 from ullage.store.tables.session_table import (
     NO_END,
     Connection,
     decode_event,
-    find_index,
     find_tail,
-    read_edits,
-    read_imports,
-    read_messages,
     read_records,
+    storable,
     unpacked,
 )
+
+# A record's position, timestamp, event's name, number of messages, message's id and payload. The payload is not packed.
+RecordRow = tuple[int, int, str, int, str | None, bytes]
+
+
+class SessionRow(Struct, frozen=True, kw_only=True):
+    """A session as its table has it. A deleted one is still there if a fork needs its records."""
+
+    session_id: str
+    parent_id: str | None
+    fork_position: int | None
+    deleted: bool
+    created_at: int
+    title: str
+    cwd: str
+    model: str
+
+
+_COLUMNS = ", ".join(SessionRow.__struct_fields__)
+
+
+def all_sessions(connection: Connection) -> tuple[SessionRow, ...]:
+    """Returns all sessions in the order of their creation, so that a fork comes after its parent."""
+    return tuple(map(_session, connection.execute(f"SELECT {_COLUMNS} FROM sessions ORDER BY rowid")))
+
+
+def find_row(connection: Connection, session_id: str) -> SessionRow | None:
+    """Returns a session's row, or None."""
+    row = connection.execute(f"SELECT {_COLUMNS} FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+    return None if row is None else _session(row)
+
+
+def own_records(connection: Connection, session_id: str, after: int, limit: int) -> tuple[RecordRow, ...]:
+    """Returns at most `limit` of the session's own records after a position, in their order."""
+    rows = connection.execute(
+        "SELECT position, timestamp, event, messages, message_id, payload FROM records "
+        "WHERE session_id = ? AND position > ? ORDER BY position LIMIT ?",
+        (session_id, after, limit),
+    )
+    return tuple(
+        (position, at, event, count, name, unpacked(bytes(load))) for position, at, event, count, name, load in rows
+    )
+
+
+def own_end(connection: Connection, session_id: str) -> int:
+    """Returns the position of the last of the session's own records, -1 if it has none."""
+    return connection.execute(
+        "SELECT coalesce(max(position), -1) FROM records WHERE session_id = ?", (session_id,)
+    ).fetchone()[0]
+
+
+def find_snapshot(connection: Connection, session_id: str) -> tuple[int, bytes] | None:
+    """Returns the position and the bytes of a session's snapshot, or None."""
+    row = connection.execute("SELECT position, snapshot FROM snapshots WHERE session_id = ?", (session_id,)).fetchone()
+    return None if row is None else (row[0], unpacked(bytes(row[1])))
+
+
+def put_session(connection: Connection, row: SessionRow) -> None:
+    """Inserts a session, or gives it the title, the folder and the model of `row`."""
+    connection.execute(
+        f"INSERT INTO sessions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id) "
+        "DO UPDATE SET title = excluded.title, cwd = excluded.cwd, model = excluded.model",
+        (
+            *(row.session_id, row.parent_id, row.fork_position, row.deleted, row.created_at),
+            *map(storable, (row.title, row.cwd, row.model)),
+        ),
+    )
+
+
+def put_records(connection: Connection, session_id: str, after: int, rows: Sequence[RecordRow]) -> None:
+    """Writes records to the end of a session. Raises `ConcurrentAppend` if the end is not at the position `after`, -1
+    for a session without records of its own."""
+    if own_end(connection, session_id) != after:
+        raise ConcurrentAppend(f"session {session_id} was continued while it was copied: copy again")
+    connection.executemany(
+        "INSERT INTO records (session_id, position, timestamp, event, messages, message_id, payload) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        ((session_id, *row, connection.kept(payload)) for *row, payload in rows),
+    )
+
+
+def all_calibrations(connection: Connection) -> tuple[tuple[str, bytes], ...]:
+    """Returns the models that are calibrated, with their calibrations."""
+    rows = connection.execute("SELECT model, calibration FROM calibrations ORDER BY model")
+    return tuple((model, bytes(calibration)) for model, calibration in rows)
+
+
+def _session(row: Sequence[Any]) -> SessionRow:
+    named: dict[str, Any] = dict(zip(SessionRow.__struct_fields__, row, strict=True))
+    named["deleted"] = bool(named["deleted"])
+    return SessionRow(**named)
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -139,26 +230,6 @@ class TableStore(ABC):
             session_table.require_session(connection, session_id)
             return read_records(connection, session_id, 0, NO_END)
 
-    def find_index(self, session_id: str, message_id: str) -> int | None:
-        with self.reading() as connection:
-            session_table.require_session(connection, session_id)
-            return find_index(connection, session_id, message_id)
-
-    def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
-        with self.reading() as connection:
-            session_table.require_session(connection, session_id)
-            return read_messages(connection, session_id, start, stop)
-
-    def read_edits(self, session_id: str) -> tuple[Record, ...]:
-        with self.reading() as connection:
-            session_table.require_session(connection, session_id)
-            return read_edits(connection, session_id)
-
-    def read_imports(self, session_id: str) -> tuple[Record, ...]:
-        with self.reading() as connection:
-            session_table.require_session(connection, session_id)
-            return read_imports(connection, session_id)
-
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
         with self._writing(session_id) as connection:
             session_table.require_session(connection, session_id)
@@ -207,17 +278,21 @@ class TableStore(ABC):
         """Writes a session from another store, or those of its records that come after the position `after`. Raises
         `ConcurrentAppend` if the session's own records end elsewhere."""
         with self._writing_alone() if after < 0 else self._writing(row.session_id) as connection:
-            copied_rows.put_session(connection, row)
-            copied_rows.put_records(connection, row.session_id, after, records)
+            put_session(connection, row)
+            put_records(connection, row.session_id, after, records)
 
     # What is read by one statement; see `SessionStore`, and for copies `store_copy.py`.
     find_message = _reads(session_table.find_message)
+    find_index = _reads(session_table.find_index)
+    read_messages = _reads(session_table.read_messages)
+    read_edits = _reads(session_table.read_edits)
+    read_imports = _reads(session_table.read_imports)
     info = _reads(session_table.find_info)
     sessions_with = _reads(session_table.sessions_with)
     imported = _reads(session_table.imported_sessions)
     attached = _reads(session_table.attached_sessions)
-    copied_sessions = _reads(copied_rows.all_sessions)
-    copied_session = _reads(copied_rows.find_row)
-    copied_records = _reads(copied_rows.own_records)
-    saved_snapshot = _reads(copied_rows.find_snapshot)
-    calibrations = _reads(copied_rows.all_calibrations)
+    copied_sessions = _reads(all_sessions)
+    copied_session = _reads(find_row)
+    copied_records = _reads(own_records)
+    saved_snapshot = _reads(find_snapshot)
+    calibrations = _reads(all_calibrations)

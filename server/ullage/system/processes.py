@@ -129,7 +129,12 @@ async def start_with_us(*command: str, **options: Any) -> asyncio.subprocess.Pro
     """
     if not this_system.ending or threading.current_thread() is not threading.main_thread():
         return await asyncio.create_subprocess_exec(*command, **options, **this_system.apart())
-    _guard()
+    for number in (*this_system.ending, signal.SIGINT):
+        before = signal.getsignal(number)
+        is_ours = before is signal.SIG_DFL or (number == signal.SIGINT and callable(before))
+        if is_ours and number not in _state.guarded:
+            _state.guarded.add(number)
+            signal.signal(number, _ending(before if callable(before) else None))
     _state.starting += 1
     try:
         process = await asyncio.create_subprocess_exec(*command, **options, **this_system.apart())
@@ -158,15 +163,6 @@ class _State:
 _state = _State()
 
 
-def _guard() -> None:
-    for number in (*this_system.ending, signal.SIGINT):
-        before = signal.getsignal(number)
-        is_ours = before is signal.SIG_DFL or (number == signal.SIGINT and callable(before))
-        if is_ours and number not in _state.guarded:
-            _state.guarded.add(number)
-            signal.signal(number, _ending(before if callable(before) else None))
-
-
 def _ending(then: Callable[[int, FrameType | None], object] | None) -> Callable[[int, FrameType | None], None]:
     """Returns a signal handler that ends the children, and then calls `then` or has the signal end Ullage."""
 
@@ -174,7 +170,12 @@ def _ending(then: Callable[[int, FrameType | None], object] | None) -> Callable[
         if _state.starting:
             _state.waiting.add(number)
             return
-        _end_all()
+        groups = [process.pid for process in _state.running if process.returncode is None]
+        _signal(groups)
+        deadline = time.monotonic() + _CHILDREN_GRACE
+        while (groups := [group for group in groups if _lives(group)]) and time.monotonic() < deadline:
+            time.sleep(_PAUSE)
+        _signal(groups, at_once=True)
         if then is not None:
             then(number, frame)
             return
@@ -182,15 +183,6 @@ def _ending(then: Callable[[int, FrameType | None], object] | None) -> Callable[
         os.kill(os.getpid(), number)
 
     return handle
-
-
-def _end_all() -> None:
-    groups = [process.pid for process in _state.running if process.returncode is None]
-    _signal(groups)
-    deadline = time.monotonic() + _CHILDREN_GRACE
-    while (groups := [group for group in groups if _lives(group)]) and time.monotonic() < deadline:
-        time.sleep(_PAUSE)
-    _signal(groups, at_once=True)
 
 
 def _signal(groups: list[int], *, at_once: bool = False) -> None:

@@ -144,7 +144,11 @@ class DescriptorWriter:
                 written = os.write(self._descriptor, data[:_PIECE])
             except BlockingIOError:
                 # Input and output may be one socket, which the reading side has made non-blocking.
-                _wait_until_ready(self._descriptor)
+                # On Windows a descriptor is never in non-blocking mode.
+                if sys.platform != "win32":
+                    poll = select.poll()
+                    poll.register(self._descriptor, select.POLLOUT)
+                    poll.poll()
                 continue
             except OSError as error:
                 with self._changed:
@@ -191,14 +195,6 @@ class DescriptorWriter:
         # The loop may be closed already, because the thread keeps writing at the end of the program.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(function, *args)
-
-
-def _wait_until_ready(descriptor: int) -> None:
-    # On Windows a descriptor is never in non-blocking mode.
-    if sys.platform != "win32":
-        poll = select.poll()
-        poll.register(descriptor, select.POLLOUT)
-        poll.poll()
 
 
 def _readiness_of(descriptor: int) -> Callable[[], bool] | None:
@@ -334,17 +330,13 @@ class ThreadSource:
 
 async def open_source(descriptor: int) -> Source:
     """Returns a source that reads the descriptor. From here on the source owns the descriptor and closes it."""
-    if not _can_poll(descriptor):
+    # Files, /dev/null and Windows' pipes can't be polled.
+    mode = os.fstat(descriptor).st_mode
+    if not (os.name == "posix" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor))):
         return ThreadSource(descriptor)
     loop = asyncio.get_running_loop()
     _, source = await loop.connect_read_pipe(PolledSource, os.fdopen(descriptor, "rb", buffering=0))
     return source
-
-
-def _can_poll(descriptor: int) -> bool:
-    # Files, /dev/null and Windows' pipes can't be polled.
-    mode = os.fstat(descriptor).st_mode
-    return os.name == "posix" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor))
 
 
 # Seconds between two looks whether the client is still there.

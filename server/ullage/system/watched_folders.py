@@ -86,7 +86,6 @@ class WatchedFolders:
         self._covers = lru_cache(_MOST_KNOWN)(self._is_covered)
 
     def begin(self, wake: Callable[[], object]) -> None:
-        """Begins to watch, as `WatchesFiles.begin` describes."""
         self._wake = wake
         with suppress(ImportError, OSError, RuntimeError):
             self._observer = _new_observer()
@@ -130,7 +129,6 @@ class WatchedFolders:
         self.is_complete = self._is_local and is_all and not self._distrusted
 
     def covers(self, path: Path) -> bool:
-        """Returns whether each write to a file is told, as `WatchesFiles.covers` describes."""
         return not self._distrusted and self._covers(str(path))
 
     def distrust(self) -> None:
@@ -138,7 +136,6 @@ class WatchedFolders:
         self._distrusted, self.is_complete = True, False
 
     def tells_end_of(self, process_id: int) -> bool:
-        """Returns whether it is told when a process ends, as `WatchesFiles.tells_end_of` describes."""
         if sys.platform != "linux" or self._observer is None:
             return False
         if process_id in self._over:

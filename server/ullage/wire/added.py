@@ -22,7 +22,9 @@ def take_out(text: str, added: Added, before: str) -> str:
     if added.is_empty:
         return text
     if added.syntax == "whole":
-        return _before_whole(text, added, before)
+        if text in (added.text, before):
+            return before
+        raise InvalidRequest("it was changed after Ullage made it; move it away first")
     return _FILES[added.syntax].take_out(text, added, before)
 
 
@@ -38,9 +40,3 @@ def _whole(text: str, added: Added) -> str:
     if is_blank(text) or text == added.text:
         return added.text
     raise InvalidRequest("it is not Ullage's; move it away first")
-
-
-def _before_whole(text: str, added: Added, before: str) -> str:
-    if text in (added.text, before):
-        return before
-    raise InvalidRequest("it was changed after Ullage made it; move it away first")

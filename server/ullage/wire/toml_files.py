@@ -120,7 +120,13 @@ def tables(text: str) -> list[Table]:
     found = list[Table]()
     for start, end in _statements(text):
         if text[start:end].lstrip(" \t").startswith("["):
-            found.append(Table(keys=_keys(text[start:end]), start=start, end=end))
+            keys = list[str]()
+            value = parse(text[start:end])
+            while value:
+                ((key, inner),) = value.items()
+                keys.append(key)
+                value = as_object(as_list(inner)[0] if isinstance(inner, list) else inner)
+            found.append(Table(keys=tuple(keys), start=start, end=end))
         elif found:
             last = found[-1]
             found[-1] = Table(keys=last.keys, start=last.start, end=end)
@@ -144,14 +150,3 @@ def _statements(text: str) -> Iterator[tuple[int, int]]:
             blank = False
     if not blank:
         yield start, len(text)
-
-
-def _keys(header: str) -> tuple[str, ...]:
-    """Returns the keys of a header such as `[a."b c"]` or `[[a]]`."""
-    keys = list[str]()
-    value = parse(header)
-    while value:
-        ((key, inner),) = value.items()
-        keys.append(key)
-        value = as_object(as_list(inner)[0] if isinstance(inner, list) else inner)
-    return tuple(keys)

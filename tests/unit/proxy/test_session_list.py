@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ullage.proxy.client_side import rewritten
+from ullage.proxy.serve import rewritten
 from ullage.service.ports.store import AttachedSession
 
 # A conversation that was handed over twice and went back once.

@@ -19,7 +19,7 @@ from ullage.model.events import MessageAppended, SessionCreated, SessionRenamed,
 from ullage.model.message import Message, Role, ToolUseBlock
 from ullage.model.usage import Usage
 from ullage.store import open_store
-from ullage.store.sqlite.sqlite_errors import reporting
+from ullage.store.sqlite.database import reporting
 from ullage.store.tables.session_table import decode_event, encode_event, event_name, packed, storable, unpacked
 
 

@@ -18,8 +18,7 @@ from ullage.model.errors import StoreUnavailable
 from ullage.model.events import SessionCreated
 from ullage.store import open_store
 from ullage.store.originals.sqlite_originals import SqliteOriginals
-from ullage.store.sqlite.database import connect
-from ullage.store.sqlite.journal import has_log
+from ullage.store.sqlite.database import connect, has_log
 
 TESTS = Path(__file__).resolve().parents[2]
 # Seconds, for a process on a busy machine.
@@ -46,7 +45,7 @@ from support.logs import message, records
 from ullage.store import open_store
 from ullage.store.sqlite.database import connect
 from ullage.store.sqlite.database import connect
-from ullage.store.sqlite.journal import has_log
+from ullage.store.sqlite.database import has_log
 path = Path(sys.argv[1]) / "s.db"
 with open_store(path) as store, open_store(path) as other:
     other.append("s", records(message("two"), start=2))

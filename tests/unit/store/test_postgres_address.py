@@ -4,7 +4,7 @@ import pytest
 
 from ullage.model.errors import InvalidRequest
 from ullage.model.store_address import is_address
-from ullage.store.postgres.address import name_server, read_address
+from ullage.store.postgres.server import name_server, read_address
 
 
 @pytest.mark.parametrize(

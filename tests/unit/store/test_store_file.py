@@ -21,8 +21,7 @@ from ullage.model.errors import InvalidRequest, SessionNotFound, StoreTooNew, St
 from ullage.store import SqliteStore, open_store
 from ullage.store.search.word_index import STEP_BYTES
 from ullage.store.sqlite import sqlite_store
-from ullage.store.sqlite.journal import has_log, set_journal
-from ullage.store.sqlite.migrations import MIGRATIONS, VERSION, migrate
+from ullage.store.sqlite.database import MIGRATIONS, VERSION, has_log, migrate, set_journal
 from ullage.store.sqlite.sqlite_store import Fts5Index
 from ullage.store.store_copy import copy_store
 from ullage.store.tables.session_table import unpacked

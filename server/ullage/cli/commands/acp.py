@@ -58,19 +58,15 @@ def run(args: Namespace) -> int:
     # objects live as long as the process.
     gc.disable()
     if args.login:
-        return _log_in(args)
+        from ullage.cli.login import log_in  # noqa: PLC0415
+
+        if args.agent or args.in_chain:
+            raise InputError("--login takes no agent: it stores a key for Ullage's own")
+        return log_in(_read_settings(args.settings, args.model))
     if args.agent and args.in_chain:
         raise InputError("--in-chain takes no agent: the conductor starts the one that follows in the chain")
     serve = _serve_proxy if args.agent or args.in_chain else _serve_agent
     return serve(args, _read_settings(args.settings, args.model))
-
-
-def _log_in(args: Namespace) -> int:
-    from ullage.cli.login import log_in  # noqa: PLC0415
-
-    if args.agent or args.in_chain:
-        raise InputError("--login takes no agent: it stores a key for Ullage's own")
-    return log_in(_read_settings(args.settings, args.model))
 
 
 def _serve_agent(args: Namespace, settings: Settings) -> int:

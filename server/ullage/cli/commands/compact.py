@@ -27,7 +27,7 @@ from ullage.cli.drawing import (
     write_output,
 )
 from ullage.cli.reports import EditRow
-from ullage.cli.session_source import STDIN, Source, open_source, unread_words
+from ullage.cli.session_source import STDIN, open_source, unread_words
 from ullage.formats.transcripts.builder import SkippedLine
 from ullage.model.errors import InputError, NothingToCompact
 from ullage.model.events import compaction_block
@@ -147,7 +147,15 @@ async def _compact(options: CompactOptions) -> _Outcome:
         usage = usage_result(conversation)
         whole = with_hidden(usage, source.hidden)
         return _Outcome(
-            report=await _report(source, options, usage, used_before, block),
+            report=CompactReport.of(
+                usage,
+                **await facts_beside(source, options.provider),
+                before=used_before,
+                hidden_kept=source.hidden,
+                size=usage.size,
+                edits=tuple(edit for edit in edit_rows(source.conversation) if edit.in_force),
+                compaction=to_builtins(block),
+            ),
             compaction=block,
             other_edits=tuple(edit.kind for edit in made if edit.kind != "compaction"),
             usage=whole,
@@ -164,20 +172,6 @@ async def _compact(options: CompactOptions) -> _Outcome:
             now=conversation.workspace.ports.clock.now(),
             note=note,
         )
-
-
-async def _report(
-    source: Source, options: CompactOptions, usage: UsageResult, before: int, block: CompactionBlock | None
-) -> CompactReport:
-    return CompactReport.of(
-        usage,
-        **await facts_beside(source, options.provider),
-        before=before,
-        hidden_kept=source.hidden,
-        size=usage.size,
-        edits=tuple(edit for edit in edit_rows(source.conversation) if edit.in_force),
-        compaction=to_builtins(block),
-    )
 
 
 async def _block(conversation: Conversation, options: CompactOptions) -> tuple[CompactionBlock | None, str]:

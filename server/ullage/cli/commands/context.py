@@ -103,17 +103,22 @@ async def _run(options: ContextOptions, screen: Screen) -> None:
     with working(f"Counting {options.target or 'the newest conversation of this folder'}"):
         async with open_source(options) as source:
             if options.json:
-                print_json(await context_report(source, options.provider if options.messages else None))
+                print_json(
+                    ContextReport.of(
+                        usage_result(source.conversation),
+                        **await facts_beside(source, options.provider if options.messages else None),
+                    )
+                )
                 return
-            lines = [*chosen_words(source, screen), *await _box(source, screen), *unread_words(source.unread, screen)]
+            now = source.workspace.ports.clock.now()
+            conversation = source.conversation
+            big = await biggest(conversation)
+            lines = [
+                *chosen_words(source, screen),
+                *context_box(usage_result(conversation), now, screen.glyphs, screen.width, big),
+                *unread_words(source.unread, screen),
+            ]
     screen.print(lines)
-
-
-async def _box(source: Source, screen: Screen) -> list[Text]:
-    now = source.workspace.ports.clock.now()
-    conversation = source.conversation
-    big = await biggest(conversation)
-    return context_box(usage_result(conversation), now, screen.glyphs, screen.width, big)
 
 
 _EDIT_COLUMNS = (
@@ -135,35 +140,28 @@ async def _list_edits(options: ContextOptions, screen: Screen) -> None:
             return
         lines = [*chosen_words(source, screen)]
     if edits:
-        lines += _edit_table(edits, now, screen)
+        # Edits that belong to a larger action are indented, and are listed before the line of that action.
+        names = Shortened((edit.id for edit in edits), screen.room)
+        cells = [
+            (
+                names(edit.id),
+                ago(edit.at, now),
+                (f"  {edit.words}" if edit.part_of else edit.words, "" if edit.in_force else "strike dim"),
+                _sizes(edit, screen.glyphs),
+                edit.trigger,
+                _fate(edit, now),
+            )
+            for edit in edits
+        ]
+        lines += table(_EDIT_COLUMNS, cells, screen.room, screen.glyphs)
     else:
         lines += map(Text, screen.prose("No edits: the context is the whole conversation."))
     screen.print(lines)
 
 
-def _edit_table(edits: Sequence[EditRow], now: int, screen: Screen) -> list[Text]:
-    """Returns the lines of a table: a heading and one line per edit. `now` is Unix milliseconds.
-
-    Edits that belong to a larger action are indented, and are listed before the line of that action.
-    """
-    names = Shortened((edit.id for edit in edits), screen.room)
-    cells = [
-        (
-            names(edit.id),
-            ago(edit.at, now),
-            (f"  {edit.words}" if edit.part_of else edit.words, "" if edit.in_force else "strike dim"),
-            _sizes(edit, screen.glyphs),
-            edit.trigger,
-            _fate(edit, now),
-        )
-        for edit in edits
-    ]
-    return table(_EDIT_COLUMNS, cells, screen.room, screen.glyphs)
-
-
 def _sizes(edit: EditRow, glyphs: Glyphs) -> str:
     if edit.before:
-        return plain(sizes_of(edit.before, edit.after), glyphs)
+        return plain(shrinking(edit.before, edit.after) if edit.after else f"{short(edit.before)} → ?", glyphs)
     return f"-{short(edit.tokens_saved)}" if edit.tokens_saved else "?"
 
 
@@ -175,18 +173,10 @@ def _fate(edit: EditRow, now: int) -> str:
 
 # Cells of a part's label, its tokens and its share; of the tokens of a message; and of the share next to the bar.
 _LABEL, _TOKENS, _SHARE, _SHORT, _BESIDE = 21, 9, 6, 5, 6
-
-
 # A larger share says only that a figure is wrong, and would not fit its column. One up to the least says nothing.
 _LARGEST_SHARE, _LEAST_SHARE = 999, 1
-
-
 _PROMPT, _ADDED = "System prompt, tools", "Added by the agent"
-
-
 _NOT_USED = ("For the answer", "Free")
-
-
 # A bar of fewer cells says nothing.
 _LEAST_BAR = 6
 
@@ -354,18 +344,8 @@ def _item(box: Box, big: Big, usage: UsageResult, glyphs: Glyphs) -> None:
     box.row((fit(name, box.inner - len(figure), glyphs), ""), (figure, ""))
 
 
-def sizes_of(before: int, after: int) -> str:
-    """Returns the size before and after an edit: `164K → 31K`, or `164K → ?` if `after` is 0 (unknown)."""
-    return shrinking(before, after) if after else f"{short(before)} → ?"
-
-
 # Messages that a box lists as the biggest.
 _BIGGEST = 8
-
-
-async def context_report(source: Source, provider: str | None) -> ContextReport:
-    """Returns what `ullage context --json` prints, with the messages as `provider` takes them if that is given."""
-    return ContextReport.of(usage_result(source.conversation), **await facts_beside(source, provider))
 
 
 async def facts_beside(source: Source, provider: str | None) -> dict[str, Any]:

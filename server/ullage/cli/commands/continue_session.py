@@ -19,7 +19,6 @@ from ullage.cli.reports import Report, filled
 from ullage.cli.session_source import read_source, throwaway_copy
 from ullage.cli.terminal import at_home, visible
 from ullage.service.continuing import BUDGET, WantedContext, prepare_continuation
-from ullage.service.ports.models import ContinuingResult
 from ullage.system.shared_files import create_file
 from ullage.watch.candidates import machine_of_paths
 
@@ -101,7 +100,9 @@ def run(args: Namespace) -> int:
             prepared = asyncio.run(
                 prepare_continuation(scratch, source.transcript, wanted, machine, cwd, examples=examples)
             )
-    report = _report(prepared.shown, source.name, written=not options.preview)
+    # All but three fields have the names that the protocol gives them.
+    own = {"session_id": prepared.shown.agent_session_id, "source": source.name, "written": not options.preview}
+    report = convert({**asdict(prepared.shown), **own}, ContinueReport)
     if not options.preview:
         create_file(prepared.continuation.path, prepared.continuation.data)
     if options.json:
@@ -121,12 +122,6 @@ def _resume(report: ContinueReport) -> int:
         os.chdir(report.cwd)
         os.execv(program, report.command)
     return subprocess.call([program, *report.command[1:]], cwd=report.cwd)
-
-
-def _report(shown: ContinuingResult, source: str, *, written: bool) -> ContinueReport:
-    """Returns the report. All but three of its fields have the names that the protocol gives them."""
-    own = {"session_id": shown.agent_session_id, "source": source, "written": written}
-    return convert({**asdict(shown), **own}, ContinueReport)
 
 
 def _lines(report: ContinueReport, screen: Screen) -> Iterator[str]:

@@ -272,18 +272,15 @@ def draw_screen(scene: Scene, width: int, height: int) -> list[Text]:
     """Returns the scene as exactly `height` lines of `width` columns."""
     box = Box(scene.glyphs, width)
     box.title(scene.title, scene.model)
-    for line in _visible(scene, height - _FRAME_LINES):
+    rows = height - _FRAME_LINES
+    lines = [*scene.feed, *_writing(scene)][-rows:]
+    for line in [*lines, *[Line(text="")] * (rows - len(lines))]:
         box.line(line.text, line.style)
     box.rule()
     box.line(scene.notice.text, scene.notice.style)
     box.rule()
     _status(box, scene)
     return box.lines()
-
-
-def _visible(scene: Scene, rows: int) -> list[Line]:
-    lines = [*scene.feed, *_writing(scene)][-rows:]
-    return [*lines, *[Line(text="")] * (rows - len(lines))]
 
 
 def _writing(scene: Scene) -> list[Line]:
@@ -463,7 +460,19 @@ class Player:
                 await self._stage.pause(pause)
             await self._show_updates()
             if self._scene.edit_id is not None:
-                await self._undo_and_redo(client, session_id, self._scene.edit_id)
+                before = self._scene.usage.used if self._scene.usage else 0
+                self._scene.remark("undo")
+                result = await client.call(
+                    "context/undo", UndoParams(session_id=session_id, edit_id=self._scene.edit_id), RevertResult
+                )
+                await self._show_updates()
+                self._scene.report(undone(before, result.usage.used))
+                self._stage.show()
+                await self._stage.pause(_LOOK)
+                self._scene.remark("compact")
+                await client.call("context/compact", CompactParams(session_id=session_id), CompactResult)
+                await self._show_updates()
+                await self._stage.pause(_LOOK)
 
     def _settings(self) -> Any:
         window = ModelSettings(window=self._conversation.window)
@@ -495,19 +504,6 @@ class Player:
         self._scene.say(message)
         self._stage.show()
         await self._show_updates()
-
-    async def _undo_and_redo(self, client: LanguageClient, session_id: str, edit_id: str) -> None:
-        before = self._scene.usage.used if self._scene.usage else 0
-        self._scene.remark("undo")
-        result = await client.call("context/undo", UndoParams(session_id=session_id, edit_id=edit_id), RevertResult)
-        await self._show_updates()
-        self._scene.report(undone(before, result.usage.used))
-        self._stage.show()
-        await self._stage.pause(_LOOK)
-        self._scene.remark("compact")
-        await client.call("context/compact", CompactParams(session_id=session_id), CompactResult)
-        await self._show_updates()
-        await self._stage.pause(_LOOK)
 
     def _on_notification(self, method: str, params: Raw) -> None:
         if method == LSP_PREFIX + UPDATE:

@@ -65,10 +65,7 @@ from ullage.model.words import how_to_install, package_missing
 from ullage.providers.failures import shown_address
 from ullage.providers.prerequisites import EXTRAS, find_key, is_installed, key_remedy, key_source
 from ullage.providers.registry import KNOWN, ProviderRegistry
-from ullage.store.sqlite.database import connect, default_path
-from ullage.store.sqlite.journal import has_log
-from ullage.store.sqlite.migrations import VERSION
-from ullage.store.sqlite.sqlite_errors import reporting
+from ullage.store.sqlite.database import VERSION, connect, default_path, has_log, reporting
 from ullage.store.store_place import StorePlace, local_path, offline_path
 from ullage.system.desktop import notifier
 from ullage.system.settings_files import read_settings, switched_off
@@ -200,13 +197,6 @@ def _reach(settings: ProviderSettings) -> str:
     if settings.base_url:
         return f"start the server, or correct its address {shown_address(settings.base_url)}"
     return "look at the network; behind a proxy, set HTTPS_PROXY"
-
-
-def retention_checks(store: StorePlace | None) -> Iterator[Check]:
-    """Yields a check for each agent with transcripts here that deletes old ones. `store`: None for the user's."""
-    now = time.time_ns() // 1_000_000
-    for found in find_expiring(this_machine(), AGENTS, now + _AHEAD * _DAY):
-        yield Check(what="transcripts", found=_words(found, store))
 
 
 def _words(found: Expiring, store: StorePlace | None) -> str:
@@ -395,14 +385,13 @@ def _wiring_check(
         found = f"{name}: {' and '.join(missing)} no longer has what was added"
         return Check(what="hooks", found=found, remedy=again)
     added = f"{name}: added to {' and '.join(file.path for file in receipt.files)}"
-    if trouble := _trouble_of_programs(receipt) or silent_hooks(receipt, local_path(store)):
+    gone_now = " and ".join(gone_programs(receipt))
+    trouble = f"{gone_now}, so nothing is given back" if gone_now else " and ".join(unsafe_programs(receipt))
+    if trouble := trouble or silent_hooks(receipt, local_path(store)):
         return Check(what="hooks", found=f"{added}; {trouble}", remedy=again)
     remedy = ""
     if off := switched_off(wiring.hooks_off):
-        added, remedy = (
-            f"{added}; hooks are switched off by {off}",
-            "take it out there, if it is yours",
-        )
+        added, remedy = f"{added}; hooks are switched off by {off}", "take it out there, if it is yours"
     elif wiring.approval is not None and not approved:
         added, remedy = f"{added}; the hooks are not allowed yet", wiring.approval.remedy
     return Check(what="hooks", found=added if remedy else f"{added}; {last_arrival(arrivals)}", remedy=remedy)
@@ -447,27 +436,20 @@ def file_version(path: Path) -> int:
     return 0
 
 
-def _trouble_of_programs(receipt: Receipt) -> str:
-    """Returns what is wrong with the programs that were added, empty if nothing is."""
-    if gone := [*gone_programs(receipt)]:
-        return f"{' and '.join(gone)}, so nothing is given back"
-    return " and ".join(unsafe_programs(receipt))
-
-
 def _is_approved(wiring: Wiring, receipt: Receipt) -> bool:
     """Says whether the user has allowed the hooks, if the agent asks for that. Raises `InvalidRequest`."""
     if wiring.approval is None:
         return True
     config = read_settings(path_here(wiring.approval.path)) or b""
-    return wiring.approval.is_given(config.decode(errors="replace"), [*_hooks_in(receipt)])
-
-
-def _hooks_in(receipt: Receipt) -> Iterator[HookInFile]:
+    hooks = list[HookInFile]()
     for file in receipt.files:
         paths = tuple(dict.fromkeys((file.path, os.path.realpath(file.path))))
         text = (read_settings(Path(file.path)) or b"").decode(errors="replace")
-        for place in find_handlers(text, file.added):
-            yield HookInFile(paths=paths, event=place.event, group=place.group, number=place.handler)
+        hooks += [
+            HookInFile(paths=paths, event=place.event, group=place.group, number=place.handler)
+            for place in find_handlers(text, file.added)
+        ]
+    return wiring.approval.is_given(config.decode(errors="replace"), hooks)
 
 
 def last_arrival(arrivals: Sequence[Arrival]) -> str:
@@ -498,24 +480,17 @@ def plugin_checks(store: StorePlace | None) -> Iterator[Check]:
 def _check_plugin(found: str, wiring: Wiring, plugin: Plugin, store: Path) -> Check:
     receipt = read_receipt(store, wiring.word)
     if receipt is not None:
-        return _beside_wired(f"{found}; its hooks give way to those that `ullage wire` added", receipt, wiring, plugin)
+        found = f"{found}; its hooks give way to those that `ullage wire` added"
+        if not any(file.added.mcp for file in receipt.files):
+            return Check(what="plugin", found=found)
+        remedy = f"take one of them out: {plugin.remedy}, or ullage wire {wiring.word}"
+        return Check(what="plugin", found=f"{found}; the MCP server is there twice", remedy=remedy)
     arrivals = [arrival for arrival in read_arrivals(store) if arrival.agent == wiring.word]
-    if not arrivals and not _is_found():
+    folders = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(_ELSEWHERE).expanduser())))
+    if not arrivals and shutil.which(_PROGRAM, path=folders) is None:
         found = f"{found}, but the program `{_PROGRAM}` that it runs is not found"
         return Check(what="plugin", found=found, remedy=f"put its folder on PATH, or a link to it into {_ELSEWHERE}")
     return Check(what="plugin", found=f"{found}; {last_arrival(arrivals)}")
-
-
-def _beside_wired(found: str, receipt: Receipt, wiring: Wiring, plugin: Plugin) -> Check:
-    if any(file.added.mcp for file in receipt.files):
-        remedy = f"take one of them out: {plugin.remedy}, or ullage wire {wiring.word}"
-        return Check(what="plugin", found=f"{found}; the MCP server is there twice", remedy=remedy)
-    return Check(what="plugin", found=found)
-
-
-def _is_found() -> bool:
-    folders = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(_ELSEWHERE).expanduser())))
-    return shutil.which(_PROGRAM, path=folders) is not None
 
 
 def gone_programs(receipt: Receipt) -> Iterator[str]:
@@ -683,29 +658,28 @@ def checks(store: StorePlace | None, provider: GivenProvider | None) -> Iterator
     check, or None for all known ones.
     """
     yield _python()
-    yield from (_guarded(what, check) for what, check in _guardable(store))
-    yield from retention_checks(store)
+    guarded: dict[str, Callable[[], Check]] = {
+        "store": lambda: store_check(store),
+        "vocabulary": _vocabularies,
+        "counting": _counting,
+        "catalog": _catalog,
+        "server": _server,
+    }
+    for what, check in guarded.items():
+        try:
+            yield check()
+        except (UllageError, OSError, ValueError, EOFError, msgspec.MsgspecError) as error:
+            remedy = _REINSTALL if what != "store" else "see above, or use --store"
+            yield Check(what=what, found=str(error), remedy=remedy)
+    now = time.time_ns() // 1_000_000
+    for found in find_expiring(this_machine(), AGENTS, now + _AHEAD * _DAY):
+        yield Check(what="transcripts", found=_words(found, store))
     yield from wiring_checks(store)
     yield from plugin_checks(store)
     yield from team_checks()
     yield extras_check()
     yield from desktop_checks()
     yield from provider_checks(provider)
-
-
-def _guardable(store: StorePlace | None) -> Iterator[tuple[str, Callable[[], Check]]]:
-    yield "store", lambda: store_check(store)
-    yield "vocabulary", _vocabularies
-    yield "counting", _counting
-    yield "catalog", _catalog
-    yield "server", _server
-
-
-def _guarded(what: str, check: Callable[[], Check]) -> Check:
-    try:
-        return check()
-    except (UllageError, OSError, ValueError, EOFError, msgspec.MsgspecError) as error:
-        return Check(what=what, found=str(error), remedy=_REINSTALL if what != "store" else "see above, or use --store")
 
 
 def _python() -> Check:

@@ -228,16 +228,11 @@ def _answers(here: Here, names: ShortIds, now: int, screen: Screen, store: Path)
             (f"ullage lost {chosen}", "all that it left out"),
             (f"ullage continue {chosen} --before-compaction", "as before it"),
         ]
-    if word := _unwired(newest.agent, store):
-        steps.append((f"ullage wire {word}", "gives back what compactions take"))
+    wiring = next((agent.wiring for agent in AGENTS if agent.name == newest.agent), None)
+    if wiring is not None and not _is_wired(wiring, store):
+        steps.append((f"ullage wire {wiring.word}", "gives back what compactions take"))
     yield Text("What to do", "dim")
     yield from step_lines(steps, screen.room, screen.glyphs)
-
-
-def _unwired(name: str, store: Path) -> str:
-    """Returns the word of an agent to which Ullage can be added and is not, "" for another."""
-    wiring = next((agent.wiring for agent in AGENTS if agent.name == name), None)
-    return "" if wiring is None or _is_wired(wiring, store) else wiring.word
 
 
 def _is_all_wired(store: Path) -> bool:

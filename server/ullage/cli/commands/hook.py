@@ -67,23 +67,20 @@ class Fill:
             return ""
         self._marks |= due
         self._used = figure.used
-        return _sentence(figure, figure.used, figure.window)
+        window = figure.window
+        about = "about " if figure.is_estimated else ""
+        percent = (200 * figure.used + window) // (2 * window)
+        parts = [f"Context: {about}{figure.used:,} of {window:,} tokens ({percent} %)."]
+        if figure.compacts_at:
+            calls = f", {_calls(figure.calls_left)} from now" if figure.calls_left else ""
+            parts.append(f"It is compacted at {figure.compacts_at:,} tokens{calls}.")
+        return " ".join(parts)
 
     @property
     def given(self) -> str:
         """The marks whose notes were given, as JSON."""
         marks = ",".join(f'"{mark}"' for mark in sorted(self._marks))
         return f'{{"used":{self._used},"marks":[{marks}]}}'
-
-
-def _sentence(figure: Figure, used: int, window: int) -> str:
-    about = "about " if figure.is_estimated else ""
-    percent = (200 * used + window) // (2 * window)
-    parts = [f"Context: {about}{used:,} of {window:,} tokens ({percent} %)."]
-    if figure.compacts_at:
-        calls = f", {_calls(figure.calls_left)} from now" if figure.calls_left else ""
-        parts.append(f"It is compacted at {figure.compacts_at:,} tokens{calls}.")
-    return " ".join(parts)
 
 
 def _calls(left: "Iterable[int]") -> str:
@@ -159,7 +156,10 @@ class _Hook:
         said = as_object(parse(read_most(sys.stdin.buffer, GIVEN)))
         event, source = _text_of(said, "hook_event_name"), _text_of(said, "source")
         if event == CHECK:
-            self._prove()
+            from ullage import __version__  # noqa: PLC0415  (only `ullage doctor` asks)
+            from ullage.store.sqlite.database import VERSION  # noqa: PLC0415
+
+            print_plain(f"ullage {__version__} store {VERSION}")
             return
         handler = self._handlers.get(event if event != "SessionStart" else f"{event} {source}")
         if handler is None:
@@ -193,13 +193,6 @@ class _Hook:
             "BeforeAgent": self._answer_prompt,
             "AfterAgent": self._count,
         }
-
-    def _prove(self) -> None:
-        """Prints which Ullage answers, and the newest store that it can open."""
-        from ullage import __version__  # noqa: PLC0415  (only `ullage doctor` asks)
-        from ullage.store.sqlite.migrations import VERSION  # noqa: PLC0415
-
-        print_plain(f"ullage {__version__} store {VERSION}")
 
     def _begin(self, _: "dict[str, Any]") -> None:
         """Has the transcript read while the agent writes its summary. Prints what the summary must keep, if the agent
@@ -264,13 +257,20 @@ class _Hook:
         if outcome in _SETTLED:
             self._kept.settle()
         if outcome == "nothing":
-            print_nothing()
+            _print("{}")
 
     def _answer_prompt(self, _: "dict[str, Any]") -> None:
         # The agent's file has a mark of a compaction that no hook has reported.
         if self._mark and has_new_mark(self._kept, self._path, self._mark):
             self._kept.owe()
-        self._give_late()
+        owed = self._kept.owed()
+        if owed and not (self._kept.has_brief() or self._kept.is_unanswered()):
+            self._kept.ask("")
+        if self._kept.has_brief() or self._kept.is_unanswered():
+            self._wait(_WAITS_WITH_A_PROMPT)
+            self._give(self._kept.claim, "prompt")
+            if owed and not self._kept.is_unanswered():
+                self._kept.settle()
         if self._notes_fill and self._ending.acquire(blocking=False):
             self._note_fill()
 
@@ -291,17 +291,6 @@ class _Hook:
         if self._notes_fill:
             window = said.get("context_window")
             start_counting(self._place, self._session, self._path, window if isinstance(window, int) else 0)
-
-    def _give_late(self) -> None:
-        """Gives, with a prompt, what could not be given when the session started again."""
-        owed = self._kept.owed()
-        if owed and not (self._kept.has_brief() or self._kept.is_unanswered()):
-            self._kept.ask("")
-        if self._kept.has_brief() or self._kept.is_unanswered():
-            self._wait(_WAITS_WITH_A_PROMPT)
-            self._give(self._kept.claim, "prompt")
-            if owed and not self._kept.is_unanswered():
-                self._kept.settle()
 
     def _wait(self, seconds: float) -> None:
         """Waits for the worker's brief while there is a worker, and at most until this hook took so many seconds."""
@@ -334,7 +323,7 @@ class _Hook:
         note_receipt(self._store, told, numbers, counts)
 
     def _start_worker(self) -> None:
-        self._worker = start_worker(self._agent, self._store, self._session, self._path)
+        self._worker = _start("worker", (self._agent, self._store, self._session, self._path, *_starters()))
         self._kept.set_worker(self._worker)
 
     def _worker_runs(self) -> bool:
@@ -375,11 +364,6 @@ def _read_words(words: "Sequence[str]") -> "tuple[str, str, str, str, bool] | No
     if not known:
         return None
     return agent, chosen["--store"], chosen["--mark"], chosen["--unless-wired-in"], notes_fill
-
-
-def start_worker(agent: str, store: str, session: str, path: str) -> int:
-    """Starts the worker of an agent's session with its file at `path`. Returns its process's id. Raises `OSError`."""
-    return _start("worker", (agent, store, session, path, *_starters()))
 
 
 def start_counting(store: str, session: str, path: str, window: int) -> int:
@@ -460,11 +444,6 @@ def print_plain(text: str) -> None:
     _print(text)
 
 
-def print_nothing() -> None:
-    """Prints that there is nothing to give, and will not be."""
-    _print("{}")
-
-
 def _print(answer: str) -> None:
     try:
         sys.stdout.buffer.write(f"{answer}\n".encode())
@@ -516,16 +495,13 @@ def append_line(path: str, line: bytes, longest: int) -> None:
         this_system.lock(descriptor)
         os.write(descriptor, line)
         if os.fstat(descriptor).st_size > longest:
-            _drop_older(path, longest // 2)
+            # A process that ends in the midst of this leaves lines twice.
+            kept = longest // 2
+            with open(path, "r+b") as file:  # noqa: PTH123
+                file.seek(-kept, os.SEEK_END)
+                newer = file.read(2 * kept).partition(b"\n")[2]
+                file.seek(0)
+                file.write(newer)
+                file.truncate()
     finally:
         os.close(descriptor)
-
-
-def _drop_older(path: str, kept: int) -> None:
-    """Leaves the whole lines of the last `kept` bytes. A process that ends in the midst of this leaves lines twice."""
-    with open(path, "r+b") as file:  # noqa: PTH123
-        file.seek(-kept, os.SEEK_END)
-        newer = file.read(2 * kept).partition(b"\n")[2]
-        file.seek(0)
-        file.write(newer)
-        file.truncate()

@@ -116,27 +116,25 @@ async def _run(options: LostOptions, screen: Screen) -> None:
         async with open_source(options) as source:
             found = left_out(source, options)
             if options.json:
-                print_json(_report(source.name, found, options.limit))
+                compaction = found.compaction
+                listed = ((entries, ranked(entries)[: options.limit]) for _, entries in _by_kind(found))
+                rows = (entry for entries, chosen in listed for entry in entries if entry in chosen)
+                print_json(
+                    LostReport(
+                        name=source.name,
+                        at=compaction.timestamp or None,
+                        messages=len(compaction.before),
+                        kept=compaction.kept,
+                        counts=found.counts,
+                        missing=found.missing,
+                        lost=tuple(_row(entry, found.cwd) for entry in rows),
+                    )
+                )
                 return
             now = source.workspace.ports.clock.now()
             lines = [*chosen_words(source, screen), *_lines(found, options, now, screen)]
             lines += unread_words(source.unread, screen)
     screen.print(lines)
-
-
-def _report(name: str, found: LeftOut, limit: int | None) -> LostReport:
-    compaction = found.compaction
-    listed = ((entries, ranked(entries)[:limit]) for _, entries in _by_kind(found))
-    rows = (entry for entries, chosen in listed for entry in entries if entry in chosen)
-    return LostReport(
-        name=name,
-        at=compaction.timestamp or None,
-        messages=len(compaction.before),
-        kept=compaction.kept,
-        counts=found.counts,
-        missing=found.missing,
-        lost=tuple(_row(entry, found.cwd) for entry in rows),
-    )
 
 
 def _row(entry: Entry, cwd: str) -> LostRow:

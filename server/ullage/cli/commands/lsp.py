@@ -35,7 +35,11 @@ def run(args: "Namespace") -> int:
     """Serves one client until it is done. Returns the exit status. Raises `InvalidRequest` if the log or trace can't be
     written, or if no debugger can be used."""
     if args.debug or args.log_file or args.wait_for_debugger:
-        _prepare_debugging(args)
+        from ullage.app.serving import start_logging, wait_for_debugger  # noqa: PLC0415
+
+        start_logging(debug=args.debug, file=args.log_file)
+        if args.wait_for_debugger:
+            wait_for_debugger(args.wait_for_debugger)
     return serve(args.store, args.trace)
 
 
@@ -50,11 +54,3 @@ def serve(store: str | None, trace: "Path | None" = None) -> int:
     gc.freeze()
     gc.enable()
     return serve_language_server(store, trace)
-
-
-def _prepare_debugging(args: "Namespace") -> None:
-    from ullage.app.serving import start_logging, wait_for_debugger  # noqa: PLC0415
-
-    start_logging(debug=args.debug, file=args.log_file)
-    if args.wait_for_debugger:
-        wait_for_debugger(args.wait_for_debugger)

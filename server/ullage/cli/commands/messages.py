@@ -146,12 +146,8 @@ def message_table(rows: Sequence[MessageRow], screen: Screen) -> list[Text]:
 
 # Characters of a line; no terminal shows more.
 _LONGEST = 300
-
-
 # The last components of a path, by which it differs from others.
 _FOLDERS = 3
-
-
 _THINKING = "(thinking)"
 
 

@@ -171,17 +171,13 @@ class _Everything:
             self._show(f"{drawn}  {done:,} of {reading.total:,} conversations read (Ctrl-C ends it)")
             is_awaited = self._is_watched and len(self.shown) < self._options.limit
             if is_awaited and reading.left and time.monotonic() >= due:
-                await self._print_new()
+                self._workspace.search_wait = SearchWait(most=_FOUND_EVERY, embeddings=0.0)
+                found = await search(self._workspace, None, self._options.query or "", self._options.limit)
+                new = [hit for hit in found.hits if hit.fits and hit.message_id not in self.shown]
+                self.shown.update(hit.message_id for hit in new)
+                for line in hit_lines(new, self._workspace, self._screen):
+                    self._screen.print([line])
                 due = time.monotonic() + _FOUND_EVERY
-
-    async def _print_new(self) -> None:
-        """Prints what the conversations that were read have and what was not printed yet."""
-        self._workspace.search_wait = SearchWait(most=_FOUND_EVERY, embeddings=0.0)
-        found = await search(self._workspace, None, self._options.query or "", self._options.limit)
-        new = [hit for hit in found.hits if hit.fits and hit.message_id not in self.shown]
-        self.shown.update(hit.message_id for hit in new)
-        for line in hit_lines(new, self._workspace, self._screen):
-            self._screen.print([line])
 
 
 class TeamHitRow(Struct, frozen=True, kw_only=True):

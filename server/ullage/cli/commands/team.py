@@ -153,7 +153,10 @@ def _share(options: TeamOptions, choices: TeamChoices) -> TeamReport:
     if not members:
         raise InputError("share it with whom? Name a role of the database, or a group of roles: --with ROLE")
     private = options.private or (before.private if before else ())
-    _check(private)
+    try:
+        ContextSettings(private_patterns=tuple(private))
+    except (ValueError, ValidationError) as error:
+        raise InputError(str(error).replace("privatePatterns", "--private")) from error
     chosen = SharedFolder(members=members, private=private, store=store_name(options.store), by_hand=options.by_hand)
     # Before the first session leaves, so that it can be unshared whatever happens.
     new = replace(choices, archive=archive, folders={**choices.folders, folder: chosen})
@@ -202,13 +205,6 @@ def _unshare(options: TeamOptions, choices: TeamChoices) -> TeamReport:
 def _folder(options: TeamOptions) -> str:
     # Sessions have their folder as it was given to the agent: links are not followed.
     return os.path.abspath(options.folder or Path.cwd())  # noqa: PTH100
-
-
-def _check(private: Sequence[str]) -> None:
-    try:
-        ContextSettings(private_patterns=tuple(private))
-    except (ValueError, ValidationError) as error:
-        raise InputError(str(error).replace("privatePatterns", "--private")) from error
 
 
 def _row(choices: TeamChoices, folder: str) -> TeamFolderRow:

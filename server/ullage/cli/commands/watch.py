@@ -119,11 +119,15 @@ class Board:
         elif self.wish is not None:
             self._scroll(key)
         elif key == "p":
-            self._pause()
+            held, self._held = self._held, {} if self._held is None else None
+            for row in (held or {}).values():
+                self.take(row)
         elif key in ("enter", "c"):
             return self._wish(What.CONTEXT if key == "c" else What.MESSAGES)
         else:
-            self._choose(key)
+            rows = self._ordered()
+            if rows and (place := _moved(key, self._place(rows), len(rows) - 1)) is not None:
+                self._chosen = rows[place].session_id
         return None
 
     def lines(self, width: int, height: int, now: int, glyphs: Glyphs) -> list[Text | str]:
@@ -183,19 +187,9 @@ class Board:
         """Returns the index of the chosen row; the first one if none was chosen."""
         return next((place for place, row in enumerate(rows) if row.session_id == self._chosen), 0)
 
-    def _choose(self, key: str) -> None:
-        rows = self._ordered()
-        if rows and (place := _moved(key, self._place(rows), len(rows) - 1)) is not None:
-            self._chosen = rows[place].session_id
-
     def _scroll(self, key: str) -> None:
         if (top := _moved(key, self._top, max(0, len(self._page) - 1))) is not None:
             self._top = top
-
-    def _pause(self) -> None:
-        held, self._held = self._held, {} if self._held is None else None
-        for row in (held or {}).values():
-            self.take(row)
 
     def _wish(self, what: What, query: str = "") -> Wish | None:
         rows = self._ordered()
@@ -371,7 +365,10 @@ class _Watch:
                 while not self._board.is_over and not following.done():
                     self._changed.clear()
                     console.size = _terminal_size()
-                    live.update(self._drawn(console.size), refresh=True)
+                    now, glyphs = self._workspace.ports.clock.now(), Screen.of(self._args).glyphs
+                    live.update(
+                        Group(*self._board.lines(console.size.width, console.size.height, now, glyphs)), refresh=True
+                    )
                     with suppress(TimeoutError):
                         async with asyncio.timeout(_REDRAW_EVERY):
                             await self._changed.wait()
@@ -398,10 +395,6 @@ class _Watch:
             self._board.kept = await asyncio.to_thread(_kept_words, self._options.store)
             self._changed.set()
             await asyncio.sleep(_COUNT_EVERY if self._board.kept else _REDRAW_EVERY)
-
-    def _drawn(self, size: ConsoleDimensions) -> Group:
-        now, glyphs = self._workspace.ports.clock.now(), Screen.of(self._args).glyphs
-        return Group(*self._board.lines(size.width, size.height, now, glyphs))
 
     def _take(self, row: FollowedRow) -> None:
         self._board.take(row)

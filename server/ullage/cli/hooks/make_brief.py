@@ -119,7 +119,7 @@ class _Conversation:
     def brief_of_summary(self, summary: str) -> LeftBrief:
         """Returns the brief for a summary of all messages, which the file does not have yet. Which messages the agent
         keeps in addition is not known yet, so these count as left out."""
-        if self._has_grown():
+        if Path(self._path).stat().st_size > self._size * (1 + _GROWN):
             self._transcript, self._size = self._read()
             self._before = self._read_before()
         return self._brief(lost_from(self._before, [summary_message(self._wiring.summary_in(summary))]))
@@ -161,9 +161,6 @@ class _Conversation:
             raise InvalidRequest(f"{self._path} is not a file")
         parsed = read_database(path, self._session) if is_database(path) else parse_file(path)
         return read_document(parsed), found.st_size
-
-    def _has_grown(self) -> bool:
-        return Path(self._path).stat().st_size > self._size * (1 + _GROWN)
 
 
 def _database_with(agent: Agent, session: str) -> str:

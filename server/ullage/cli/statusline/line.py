@@ -62,6 +62,8 @@ class Figure:
 def figure_of_row(row: "dict[str, Any]") -> Figure:
     """Returns the figure of a row of the live file."""
     calls, nearness, cache = as_list(row.get("calls_left")), row.get("nearness"), as_object(row.get("cache"))
+    moment = as_object(row.get("moment"))
+    at, tokens, cost = _count(moment.get("at")), _count(moment.get("tokens")), moment.get("cost")
     return Figure(
         used=_count(row.get("used")),
         window=_count(row.get("window")),
@@ -72,7 +74,7 @@ def figure_of_row(row: "dict[str, Any]") -> Figure:
         warm_until=_count(cache.get("until")),
         is_promised=cache.get("source") == "promised",
         limits=limits_of_row(row),
-        moment=_moment(as_object(row.get("moment"))),
+        moment=None if at is None or tokens is None else (at, tokens, cost if isinstance(cost, float) else None),
         is_estimated=row.get("used_source") == "estimated",
         warns=None if nearness is None else nearness == "imminent",
     )
@@ -82,11 +84,6 @@ def limits_of_row(row: "dict[str, Any]") -> "list[tuple[str, int, int | None]]":
     """Returns the rate limits that a row of the live file has."""
     limits = map(as_object, as_list(row.get("rate_limits")))
     return [(str(one.get("name")), _count(one.get("percent")) or 0, _count(one.get("until"))) for one in limits]
-
-
-def _moment(moment: "dict[str, Any]") -> "tuple[int, int, float | None] | None":
-    at, tokens, cost = _count(moment.get("at")), _count(moment.get("tokens")), moment.get("cost")
-    return None if at is None or tokens is None else (at, tokens, cost if isinstance(cost, float) else None)
 
 
 def row_of_session(rows: "list[dict[str, Any]]", session_id: str) -> "dict[str, Any] | None":

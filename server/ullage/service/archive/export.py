@@ -21,7 +21,15 @@ async def export_session(conversation: Conversation, shape: str) -> str:
     request, in JSON, of the provider named by `shape` (`anthropic`, `openai`, `openai-responses`). Raises
     `InvalidRequest` for another name."""
     if shape == "ullage":
-        return _whole_log(conversation)
+        transcript = conversation.transcript
+        header = Header(
+            session_id=conversation.id,
+            title=transcript.title,
+            cwd=transcript.cwd,
+            model=transcript.model,
+            exported_at=conversation.workspace.ports.clock.now(),
+        )
+        return write_ullage(header, conversation.workspace.ports.store.read(conversation.id)).decode()
     request = await provider_request(conversation, shape)
     return msgspec.json.format(msgspec.json.encode(request), indent=2).decode()
 
@@ -33,18 +41,6 @@ async def provider_request(conversation: Conversation, provider: str) -> dict[st
     conversation = await ready(conversation)
     require_fit_if_managed(conversation)
     return write_request(provider, conversation.transcript.view, conversation.transcript.tools)
-
-
-def _whole_log(conversation: Conversation) -> str:
-    transcript = conversation.transcript
-    header = Header(
-        session_id=conversation.id,
-        title=transcript.title,
-        cwd=transcript.cwd,
-        model=transcript.model,
-        exported_at=conversation.workspace.ports.clock.now(),
-    )
-    return write_ullage(header, conversation.workspace.ports.store.read(conversation.id)).decode()
 
 
 # Originals that an error lists.

@@ -73,7 +73,12 @@ def list_known(workspace: Workspace, originals: Originals | None) -> list[HeldCo
     for root, sessions in groups.items():
         sessions.sort(key=lambda info: info.session_id != root)
     known = [_stored(store, groups[root], imported, linked.get(root, ()), changed) for root in groups]
-    known += [_archived(one) for one in alone]
+    known += [
+        HeldConversation(
+            title="", cwd="", agent=one.agent, updated_at=one.changed_at, kept=(one,), origins=(_origin_of(one),)
+        )
+        for one in alone
+    ]
     return sorted(known, key=lambda one: one.updated_at)
 
 
@@ -134,12 +139,6 @@ def _said_at(store: SessionStore, info: SessionInfo, imported: Mapping[str, Impo
     events = (record.event for record in reversed(store.read_apart(info.session_id)))
     times = (event.message.timestamp for event in events if isinstance(event, MessageAppended))
     return next(filter(None, times), info.updated_at)
-
-
-def _archived(one: KeptConversation) -> HeldConversation:
-    return HeldConversation(
-        title="", cwd="", agent=one.agent, updated_at=one.changed_at, kept=(one,), origins=(_origin_of(one),)
-    )
 
 
 def _origin_of(kept: KeptConversation) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from typing import Self
 
 from msgspec import Struct
 
-from ullage.agents.discovery import Discovery, Found, UnreadFile, Wanted
+from ullage.agents.discovery import Found, UnreadFile, Wanted
 from ullage.model.errors import EditNotFound, MessageNotFound, NotFound, SessionNotFound
 from ullage.model.message import index_of
 from ullage.service.conversation.conversation import Conversation, read_entries
@@ -102,11 +102,7 @@ class Listing(Struct, frozen=True, kw_only=True):
 
 async def list_found(workspace: Workspace, wanted: Wanted) -> Listing:
     """Returns conversations of agents, the folder's first. Their files are read in a thread."""
-    return with_sessions(workspace, await asyncio.to_thread(workspace.ports.transcripts, wanted))
-
-
-def with_sessions(workspace: Workspace, discovery: Discovery) -> Listing:
-    """Returns the conversations with their stored sessions."""
+    discovery = await asyncio.to_thread(workspace.ports.transcripts, wanted)
     listed = tuple(_with_sessions(workspace.ports.store, discovery.conversations))
     return Listing(conversations=listed, unread=discovery.unread)
 

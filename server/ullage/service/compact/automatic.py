@@ -220,7 +220,11 @@ async def _compact(conversation: Conversation, budget: ContextBudget) -> bool:
         guards.breaker = after_failure(guards.breaker)
         return True
     except CompactionVetoed as veto:
-        _hold_back(conversation, budget, veto)
+        # The hook is asked again only when the context has grown.
+        conversation.emit(notice("compaction_vetoed", words.compaction_vetoed(str(veto))))
+        if budget.overflow(conversation.used):
+            truncate(conversation, budget)
+        conversation.guards.vetoed_at = conversation.used
         return False
     except NothingToCompact as error:
         _log.info("session %s: %s", conversation.id, error)
@@ -245,15 +249,6 @@ async def _plan(conversation: Conversation, budget: ContextBudget, begun: list[A
     while begun:
         conversation.workspace.bus.publish(begun.pop())
     return planned
-
-
-def _hold_back(conversation: Conversation, budget: ContextBudget, veto: CompactionVetoed) -> None:
-    """Publishes a hook's veto and notes the size of the context, so that the hook is asked again only when the context
-    has grown. A context that overflows is truncated in spite of the veto."""
-    conversation.emit(notice("compaction_vetoed", words.compaction_vetoed(str(veto))))
-    if budget.overflow(conversation.used):
-        truncate(conversation, budget)
-    conversation.guards.vetoed_at = conversation.used
 
 
 def warn_if_due(conversation: Conversation) -> None:

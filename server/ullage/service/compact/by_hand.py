@@ -128,7 +128,9 @@ def commit(conversation: Conversation, preview_id: str, text: str | None) -> App
     summary = previewed.summary
     if text is not None:
         summary = Summary(text=text, ledger=summary.ledger, summarizer="edited")
-        _require_smaller(previewed.planned, summary)
+        grown = -finish(previewed.planned, summary).tokens_saved
+        if grown >= 0:
+            raise InvalidRequest(f"the edited summary counts {grown:,} tokens more than what it replaces; shorten it")
     planned = previewed.planned
     # The edit is made now, however long the user has read the preview.
     stamp = replace(planned.stamp, timestamp=conversation.workspace.ports.clock.now())
@@ -186,13 +188,6 @@ def _keep(conversation: Conversation, previewed: Previewed) -> None:
     waiting = [one for one in guards.previews.values() if one.planned.edits_seen == conversation.edits_seen]
     kept = [*waiting[1 - _MOST_PREVIEWS :], previewed]
     guards.previews = {one.planned.stamp.id: one for one in kept}
-
-
-def _require_smaller(planned: Planned, summary: Summary) -> None:
-    """Raises `InvalidRequest` if the compaction would not make the context smaller."""
-    grown = -finish(planned, summary).tokens_saved
-    if grown >= 0:
-        raise InvalidRequest(f"the edited summary counts {grown:,} tokens more than what it replaces; shorten it")
 
 
 def archived_entries(planned: Planned) -> Iterator[Entry]:

@@ -137,7 +137,24 @@ class PreCompactHook:
         command = conversation.workspace.settings.hooks.pre_compact
         if not command:
             return request.focus
-        outcome = await _run(conversation, command, _pre(conversation, planned, request, dry_run=self._dry_run))
+        plan = planned.plan
+        shares = conversation.workspace.settings.hooks.share_content
+        going = [message for message in request.messages if message.id not in plan.stays]
+        outcome = await _run(
+            conversation,
+            command,
+            PreCompact(
+                session_id=conversation.id,
+                cwd=conversation.transcript.cwd,
+                trigger=planned.stamp.trigger.value,
+                focus=request.focus,
+                context_size_before=plan.used_before,
+                messages_archived=plan.messages_archived,
+                tokens_archived=plan.used_before - plan.used_without_marker,
+                dry_run=self._dry_run,
+                messages=tuple(with_texts(message, redact) for message in going) if shares else UNSET,
+            ),
+        )
         if outcome.status == _VETO_STATUS:
             raise CompactionVetoed(_stopped(outcome.err or outcome.out))
         answer, fault = _read(outcome)
@@ -152,7 +169,20 @@ def after_compaction(conversation: Conversation, edit: CompactionEdit, began: in
     """Starts the hook `postCompact` in the background, if there is one. `began` is Unix milliseconds."""
     command = conversation.workspace.settings.hooks.post_compact
     if command:
-        given = _post(conversation, edit, conversation.workspace.ports.clock.now() - began)
+        block = compaction_block(edit)
+        given = PostCompact(
+            session_id=conversation.id,
+            cwd=conversation.transcript.cwd,
+            trigger=edit.trigger.value,
+            edit_id=edit.id,
+            compaction_number=block.compaction_number,
+            summary=block.summary,
+            summarizer=block.summarizer,
+            messages_archived=block.messages_archived,
+            context_size_before=block.context_size_before,
+            context_size_after=block.context_size_after,
+            seconds=max(0, conversation.workspace.ports.clock.now() - began) / 1000,
+        )
         conversation.work.spawn(_run_after(conversation, command, given))
 
 
@@ -192,40 +222,6 @@ def _stopped(reason: str) -> str:
 
 def _line(text: str) -> str:
     return " ".join(text.split())[:_MOST_REASON]
-
-
-def _pre(conversation: Conversation, planned: Planned, request: SummaryRequest, *, dry_run: bool) -> PreCompact:
-    plan = planned.plan
-    shares = conversation.workspace.settings.hooks.share_content
-    going = [message for message in request.messages if message.id not in plan.stays]
-    return PreCompact(
-        session_id=conversation.id,
-        cwd=conversation.transcript.cwd,
-        trigger=planned.stamp.trigger.value,
-        focus=request.focus,
-        context_size_before=plan.used_before,
-        messages_archived=plan.messages_archived,
-        tokens_archived=plan.used_before - plan.used_without_marker,
-        dry_run=dry_run,
-        messages=tuple(with_texts(message, redact) for message in going) if shares else UNSET,
-    )
-
-
-def _post(conversation: Conversation, edit: CompactionEdit, took: int) -> PostCompact:
-    block = compaction_block(edit)
-    return PostCompact(
-        session_id=conversation.id,
-        cwd=conversation.transcript.cwd,
-        trigger=edit.trigger.value,
-        edit_id=edit.id,
-        compaction_number=block.compaction_number,
-        summary=block.summary,
-        summarizer=block.summarizer,
-        messages_archived=block.messages_archived,
-        context_size_before=block.context_size_before,
-        context_size_after=block.context_size_after,
-        seconds=max(0, took) / 1000,
-    )
 
 
 Planner = Callable[[], Awaitable[Planned]]
@@ -396,7 +392,8 @@ async def look_up(conversation: Conversation) -> tuple[ProjectFile, ...]:
         return ()
     find = conversation.workspace.ports.project_files.find
     files = await asyncio.to_thread(find, cwd, INSTRUCTION_FILES, settings.trusted_folders, _MOST_CHARS)
-    said = _system_prompts(conversation)
+    messages = (item.message for item in conversation.transcript.items)
+    said = "\n".join(text_and_resources(message.content) for message in messages if message.role is Role.SYSTEM)
     lacking = [file for file in files if not file.text.strip() or file.text.strip() not in said]
     return tuple(lacking if settings.bring_back == "contents" else (replace(file, text="") for file in lacking))
 
@@ -419,11 +416,6 @@ def with_files(planned: Planned, files: Sequence[ProjectFile]) -> Planned:
         return planned
     summary = min(plan.summary_tokens, plan.room - _cost(view, chosen))
     return replace(planned, plan=replace(plan, summary_tokens=summary), brought_back=tuple(chosen))
-
-
-def _system_prompts(conversation: Conversation) -> str:
-    messages = (item.message for item in conversation.transcript.items)
-    return "\n".join(text_and_resources(message.content) for message in messages if message.role is Role.SYSTEM)
 
 
 def _cost(view: CountedView, chosen: Sequence[BroughtBack]) -> int:

@@ -371,7 +371,8 @@ class Conversation:
             self.keep_compactions()
         if self.projection.counter is counter and any(isinstance(record.event, ModelChanged) for record in records):
             with beside_the_log():
-                self._keep_first_calibration()
+                if self.workspace.kept_calibration(self.transcript.model) is None:
+                    self.workspace.keep_calibration(self.transcript.model, self.projection.tracker.calibration)
 
     def _fold(self, records: Sequence[Record], foreseen: Projection | None) -> None:
         self.figures = None
@@ -416,11 +417,6 @@ class Conversation:
         return isinstance(event, MessageAppended) and (
             event.count is None or event.count.counter != self.projection.counter.name
         )
-
-    def _keep_first_calibration(self) -> None:
-        """Saves the present calibration for the model that continues, if none is saved for it."""
-        if self.workspace.kept_calibration(self.transcript.model) is None:
-            self.workspace.keep_calibration(self.transcript.model, self.projection.tracker.calibration)
 
     def _publish(self, events: Sequence[Event]) -> None:
         if self._pending is not None:
@@ -572,7 +568,12 @@ def position_of(store: SessionStore, session_id: str, checkpoint: Checkpoint) ->
     """Returns the log position of a checkpoint that is not a time. Raises `EditNotFound`, `MessageNotFound` or
     `InvalidRequest`."""
     if checkpoint.edit_id is not None:
-        return _position_of_edit(store.read_edits(session_id), checkpoint.edit_id)
+        records = store.read_edits(session_id)
+        places = _places(records)
+        for record in records:
+            if isinstance(record.event, ContextEdited) and record.event.edit.id == checkpoint.edit_id:
+                return places[record.position]
+        raise EditNotFound(f"no edit {checkpoint.edit_id!r} was ever made in this session; context/history lists them")
     if checkpoint.message_id is not None:
         return _position_of_message(store, session_id, checkpoint.message_id)
     if checkpoint.position is None:
@@ -620,14 +621,6 @@ def _places(records: Collection[Record]) -> dict[int, int]:
     edits = {record.position: record.event.edit for record in records if isinstance(record.event, ContextEdited)}
     last = {edit.id: position for position, edit in edits.items()}
     return {position: last.get(edit.part_of or edit.id, position) for position, edit in edits.items()}
-
-
-def _position_of_edit(records: Collection[Record], edit_id: str) -> int:
-    places = _places(records)
-    for record in records:
-        if isinstance(record.event, ContextEdited) and record.event.edit.id == edit_id:
-            return places[record.position]
-    raise EditNotFound(f"no edit {edit_id!r} was ever made in this session; context/history lists them")
 
 
 def _position_of_message(store: SessionStore, session_id: str, message_id: str) -> int:

@@ -76,8 +76,6 @@ _log = logging.getLogger(__name__)
 # Before the name of a transcript format: the key of its agent's compactions among the stored calibrations.
 _COMPACTIONS = "compactions/"
 _NOTHING_GIVEN = Given()
-
-
 # Takes a conversation that is still empty; gives the content of its system prompt.
 Introduce = Callable[["Conversation"], Awaitable[tuple[Block, ...]]]
 
@@ -329,7 +327,21 @@ def rules_of(workspace: Environment, transcript: Transcript, evidence: Evidence)
     settings = overridden(context_settings(workspace.settings, model), transcript.context)
     limits, holder = workspace.limits(model), _holder(transcript)
     others, given = others_of(workspace, transcript), given_of(workspace, transcript)
-    window = find_window(_with_attached(evidence, transcript), _candidates(transcript, model, limits, holder, given))
+    # An agent behind the proxy may report its window.
+    attached = transcript.agent
+    window = find_window(
+        replace(evidence, said=attached.window) if attached and attached.window else evidence,
+        Candidates(
+            model=model,
+            settings=limits.input if limits.is_set else None,
+            catalog=None if limits.is_set else limits.input,
+            catalog_basis=limits.basis,
+            agent=agent_of(transcript),
+            version=transcript.origin.version if transcript.origin else "",
+            given=given,
+            holder=holder,
+        ),
+    )
     budget = None
     found, idle = Finding(), None
     if window is not None:
@@ -337,7 +349,14 @@ def rules_of(workspace: Environment, transcript: Transcript, evidence: Evidence)
         budget = make_budget(window.size, limits.max_output, settings, total)
         origin = transcript.origin
         if origin is None:
-            found = Finding(threshold=_ours(budget, settings))
+            found = Finding(
+                threshold=KnownThreshold(
+                    tokens=budget.compact_at,
+                    percent=percent(budget.compact_at, budget.window),
+                    source=ThresholdSource.OURS,
+                    basis=f"Ullage compacts there, by its setting context.compactAt ({settings.compact_at:g})",
+                )
+            )
         else:
             agent = agent_of(transcript)
             setup = Setup(
@@ -404,15 +423,6 @@ def _keeper(transcript: Transcript, settings: ContextSettings, window: KnownWind
     return Keeper.ULLAGE if settings.enabled and window is not None else Keeper.NOBODY
 
 
-def _ours(budget: ContextBudget, settings: ContextSettings) -> KnownThreshold:
-    return KnownThreshold(
-        tokens=budget.compact_at,
-        percent=percent(budget.compact_at, budget.window),
-        source=ThresholdSource.OURS,
-        basis=f"Ullage compacts there, by its setting context.compactAt ({settings.compact_at:g})",
-    )
-
-
 def _approached(
     budget: ContextBudget, threshold: KnownThreshold, settings: ContextSettings, evidence: Evidence
 ) -> ContextBudget:
@@ -433,22 +443,3 @@ def _holder(transcript: Transcript) -> str:
     agent = agent_of(transcript)
     # Some programs are built on another and write its format: what the file says is nearer.
     return transcript.origin.agent or (agent.name if agent else _UNKNOWN_AGENT)
-
-
-def _with_attached(evidence: Evidence, transcript: Transcript) -> Evidence:
-    """Returns the evidence with the window that an agent behind the proxy reports, if it reports one."""
-    attached = transcript.agent
-    return replace(evidence, said=attached.window) if attached and attached.window else evidence
-
-
-def _candidates(transcript: Transcript, model: str, limits: ModelLimits, holder: str, given: Given) -> Candidates:
-    return Candidates(
-        model=model,
-        settings=limits.input if limits.is_set else None,
-        catalog=None if limits.is_set else limits.input,
-        catalog_basis=limits.basis,
-        agent=agent_of(transcript),
-        version=transcript.origin.version if transcript.origin else "",
-        given=given,
-        holder=holder,
-    )

@@ -208,7 +208,11 @@ class Projection:
                 self._append(event.message, event.count)
                 continue
             if isinstance(event, ModelChanged):
-                self._change_model(event.model)
+                # The last usage stays the basis if the tokenizer is the same.
+                if self._tokenizer(event.model) == self._tokenizer(self.transcript.model):
+                    self.tracker.change_model()
+                else:
+                    self.tracker.recalibrate(self.tracker.calibration, Calibration.prior(self.counter.error_share))
             by_agent = isinstance(event, ContextEdited) and self._is_by_agent(event.edit)
             carried = self._reattached() if by_agent else None
             was_compacted = self.tracker.is_compacted
@@ -256,13 +260,6 @@ class Projection:
             return None
         seen = self.evidence.joined(self._others(origin.format)).compactions
         return ending(seen, origin.version, self.transcript.model, knows_files=carried is not None)
-
-    def _change_model(self, model: str) -> None:
-        """Adapts the tracker to another model. The last usage stays the basis if the tokenizer is the same."""
-        if self._tokenizer(model) == self._tokenizer(self.transcript.model):
-            self.tracker.change_model()
-        else:
-            self.tracker.recalibrate(self.tracker.calibration, Calibration.prior(self.counter.error_share))
 
     def price(self, usage: Usage) -> float | None:
         """Returns the list price of a request to the present model in US dollars, None if it is not known."""

@@ -14,7 +14,7 @@ from ullage.model.errors import SessionFollowed
 from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, SessionRenamed, SummaryReported
 from ullage.model.settings import Notices
 from ullage.model.updates import Cost, FollowedFrom, Level, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
-from ullage.model.usage import CURRENCY, Bill, GoodMoment, Hidden, HiddenKind, HiddenPart, Keeper, Nearness, Remark
+from ullage.model.usage import CURRENCY, Bill, GoodMoment, Hidden, HiddenKind, HiddenPart, Keeper, Nearness
 from ullage.model.words import percent
 from ullage.policy.budget import calls_left, level, nearness, passed
 from ullage.policy.prompt_cache import idle_compaction, prompt_cache, prompt_usage
@@ -61,18 +61,14 @@ _SILENT = (AgentAttached, ContextWarned, MessagePinned, SummaryReported)
 def usage_meta(conversation: Conversation) -> UsageMeta:
     """Returns all figures about the size of the context. They are computed once after each change, of the conversation
     or of what its agent says of the user's rate limits."""
-    figures, origin = _figures(conversation, conversation.rules), conversation.transcript.origin
+    if conversation.figures is None:
+        conversation.figures = _compute(conversation, conversation.rules)
+    figures, origin = conversation.figures, conversation.transcript.origin
     limits = conversation.workspace.rate_limits(origin.origin_id) if origin and origin.origin_id else ()
     limits = limits or conversation.projection.evidence.rate_limits
     if limits != figures.rate_limits:
         figures = conversation.figures = replace(figures, rate_limits=limits)
     return figures
-
-
-def _figures(conversation: Conversation, rules: Rules) -> UsageMeta:
-    if conversation.figures is None:
-        conversation.figures = _compute(conversation, rules)
-    return conversation.figures
 
 
 def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
@@ -83,6 +79,7 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
     # While automatic management is off, nothing happens at a threshold.
     is_kept = keeper is not Keeper.NOBODY
     threshold, left = rules.threshold if is_kept else None, tokens_left(reading.used, rules, keeper)
+    cost = conversation.projection.bill.amount
     return UsageMeta(
         source=reading.source,
         level=_level(reading.used, rules, keeper),
@@ -106,7 +103,10 @@ def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
         window=rules.window,
         threshold=threshold,
         left=left,
-        remarks=(*rules.remarks, *_limits(conversation, rules, reading.used)),
+        remarks=(
+            *rules.remarks,
+            *passed(rules.under.limits, rules.agent, conversation.transcript.cwd, reading.used, cost),
+        ),
         calls_left=None if left is None else calls_left(left, projection.evidence.growths),
         hidden=Hidden(
             tokens=reading.breakdown.overhead,
@@ -184,11 +184,6 @@ def good_moment(conversation: Conversation) -> GoodMoment | None:
         return None
     cost = projection.price(prompt_usage(projection.cached, 0, tokens))
     return GoodMoment(at=last.timestamp, work=work.text, tokens=tokens, cost=cost)
-
-
-def _limits(conversation: Conversation, rules: Rules, used: int) -> tuple[Remark, ...]:
-    cost = conversation.projection.bill.amount
-    return passed(rules.under.limits, rules.agent, conversation.transcript.cwd, used, cost)
 
 
 def shown_figures(conversation: Conversation) -> tuple[int, UsageMeta]:

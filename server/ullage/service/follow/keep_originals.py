@@ -250,7 +250,10 @@ class OriginalsKeeper:
         )
         kept = await self._guarded(copier, one.source, is_quiet=is_quiet, pack=False)
         if kept and one.session_id:
-            await self._linked(copier, one.source.path, one.session_id)
+            try:
+                await asyncio.to_thread(copier.originals.link, one.source.path, one.session_id)
+            except StoreError as error:
+                self._failed(error)
             one.session_id = ""
         if since >= _PACKED and not one.is_packed:
             one.is_packed = await self._packed(copier, path)
@@ -264,12 +267,6 @@ class OriginalsKeeper:
             self._failed(error)
             return False
         return True
-
-    async def _linked(self, copier: FileCopier, path: str, session_id: str) -> None:
-        try:
-            await asyncio.to_thread(copier.originals.link, path, session_id)
-        except StoreError as error:
-            self._failed(error)
 
     async def _keep_all(self, copier: FileCopier) -> None:
         loop = asyncio.get_running_loop()

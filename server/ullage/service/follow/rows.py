@@ -305,15 +305,11 @@ ReadNewest = Callable[[str], Coroutine[Any, Any, FollowedRow | None]]
 
 
 class AnswersOnKeeping(Protocol):
-    """The user's answer to whether agents' files are kept. Both functions may read or write files."""
+    """The user's answer to whether agents' files are kept, as in `FollowsAgents`. Both functions may use files."""
 
-    def question(self) -> KeepingQuestion | None:
-        """Returns what the user is to be asked; None once that was answered, or if the settings turn keeping off."""
-        ...
+    def question(self) -> KeepingQuestion | None: ...
 
-    def answer(self, *, keep: bool) -> None:
-        """Notes the answer. Raises `StoreUnavailable`."""
-        ...
+    def answer(self, *, keep: bool) -> None: ...
 
 
 class Following:
@@ -514,7 +510,8 @@ class CatalogueRows:
         `begun`, what the file begins with, a compaction. What follows is then estimated by its length. Of a whole file,
         `care` says what is counted. `least` is the size of what precedes the report and is not in the transcript, in
         bytes. Blocks: a server asks in a thread. Raises `UllageError`."""
-        transcript = self._with_told(transcript)
+        told = self._told(transcript.session_id) if transcript.session_id else None
+        transcript = replace(transcript, events=(*transcript.events, WindowReported(size=told))) if told else transcript
         last, later, is_edited = _last_report(transcript.events)
         is_left = is_edited or is_last_doubtful(transcript.events, least)
         used = (last.usage.total if last else 0) + later // _CHARACTERS
@@ -559,10 +556,6 @@ class CatalogueRows:
             updated_at=max(map(_time, transcript.events), default=0),
         )
         return self._named(of_agent(row, rules.agent), transcript)
-
-    def _with_told(self, transcript: ImportedTranscript) -> ImportedTranscript:
-        told = self._told(transcript.session_id) if transcript.session_id else None
-        return replace(transcript, events=(*transcript.events, WindowReported(size=told))) if told else transcript
 
     def _rules_of(self, transcript: ImportedTranscript, evidence: Evidence) -> Rules:
         origin = next((one for one in reversed(transcript.events) if isinstance(one, ConversationImported)), None)

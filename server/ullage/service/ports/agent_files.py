@@ -221,8 +221,6 @@ class Lease(Protocol):
 # Returns the processes of agents that say which conversations they have, by the agent's name and its own id of the
 # conversation. A process is None if the agent says that it had the conversation and it has ended.
 FindProcesses = Callable[[], Mapping[tuple[str, str], int | None]]
-
-
 # Returns the compactions that agents have said to begin, and have said nothing after: by the agent's own id of the
 # conversation, when it began, in Unix milliseconds. Takes microseconds if nothing has changed.
 FindCompactions = Callable[[], Mapping[str, int]]
@@ -243,8 +241,6 @@ class LiveFile(Protocol):
 # Takes an agent's own id of a conversation. Returns the window, in tokens, that the agent says to its status line, or
 # None if it is not known. Takes microseconds if nothing has changed.
 ToldWindow = Callable[[str], int | None]
-
-
 # Takes an agent's own id of a conversation. Returns what the agent said last in it of the limits of the user's
 # subscription. Takes microseconds if nothing has changed.
 ReadRateLimits = Callable[[str], tuple[RateLimit, ...]]

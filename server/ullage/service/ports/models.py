@@ -437,13 +437,9 @@ class ProjectFiles(Protocol):
 # Finds the conversations that coding agents keep on this machine. Returns the wanted ones, without those of sub-agents,
 # and the files that could not be read. Blocks while it reads the disk. Never raises.
 FindTranscripts = Callable[[Wanted], Discovery]
-
-
 # Returns what the user's settings of an agent on this machine say about compaction in a folder ("" if unknown), for a
 # model. Blocks on the disk for about a millisecond; never raises.
 ReadAgentSettings = Callable[[Agent, str, str, str], Given]
-
-
 # Returns the user's files on this machine that an agent adds to each request in a folder ("" if unknown), as they are
 # now. Blocks on the disk for about a millisecond; never raises.
 ReadInstructions = Callable[[Agent, str], tuple[Instructions, ...]]

@@ -300,6 +300,9 @@ def _reading(conversation: Conversation, skip: int) -> Reading:
         *kept(messages, transcript.pinned),
         *(message.id for message in messages if message.compaction),
     }
+    # Tools are not refused by `tool_choice` where a change of it would invalidate a cache that the request uses. A
+    # request to another model, or with other messages, uses no cache.
+    capabilities = _provider(conversation).capabilities(_model(conversation))
     return Reading(
         request=_request(conversation, limits.max_output, compacts=_compacts(conversation, skip)),
         stays=frozenset(stays),
@@ -309,7 +312,7 @@ def _reading(conversation: Conversation, skip: int) -> Reading:
         margin=margin(conversation),
         window=limits.input,
         skip=skip,
-        offers_tools=_offers_tools(conversation, skip),
+        offers_tools=capabilities.caches_tool_choice and not conversation.workspace.settings.summary.model and not skip,
     )
 
 
@@ -317,13 +320,6 @@ def _compacts(conversation: Conversation, skip: int) -> bool:
     """Returns whether the provider is to compact: it can, the context is large enough, nothing is skipped."""
     least = _provider(conversation).capabilities(_model(conversation)).compacts_from
     return least is not None and conversation.used >= least and not skip
-
-
-def _offers_tools(conversation: Conversation, skip: int) -> bool:
-    """Returns whether tools should not be refused by `tool_choice`, because a changed `tool_choice` would invalidate a
-    cache that the request uses. A request to another model, or with other messages, uses no cache."""
-    capabilities = _provider(conversation).capabilities(_model(conversation))
-    return capabilities.caches_tool_choice and not conversation.workspace.settings.summary.model and not skip
 
 
 def _request(conversation: Conversation, max_output: int | None, *, compacts: bool) -> ModelRequest:

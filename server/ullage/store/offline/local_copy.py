@@ -13,13 +13,11 @@ from ullage.model.errors import ConcurrentAppend, StoreUnavailable
 from ullage.model.events import Record, SessionForked, SessionRenamed
 from ullage.service.ports.store import StoredSession
 from ullage.store.search.word_index import WordIndex, drop_rows
-from ullage.store.sqlite.database import connect
-from ullage.store.sqlite.sqlite_errors import reporting
+from ullage.store.sqlite.database import connect, reporting
 from ullage.store.sqlite.sqlite_store import SqliteStore
 from ullage.store.store_copy import same_records, write_checked
-from ullage.store.table_store import TableStore
-from ullage.store.tables import copied_rows, session_table
-from ullage.store.tables.copied_rows import RecordRow, SessionRow
+from ullage.store.table_store import RecordRow, SessionRow, TableStore, find_row, own_end, own_records
+from ullage.store.tables import session_table
 from ullage.store.tables.session_table import (
     NO_END,
     Connection,
@@ -147,7 +145,7 @@ class LocalCopy(SqliteStore):
     def forget(self, session_id: str) -> None:
         """Deletes the copy of a session that the server lacks, unless it has unsent records."""
         with self._writing_alone() as connection:
-            row = copied_rows.find_row(connection, session_id)
+            row = find_row(connection, session_id)
             if row is not None and not row.deleted and not _is_unsent(connection, session_id):
                 session_table.delete_session(connection, session_id, partial(drop_rows, connection))
 
@@ -209,8 +207,8 @@ class LocalCopy(SqliteStore):
     def last_own(self, session_id: str) -> RecordRow | None:
         """Returns the last of the session's own records, or None if it has none."""
         with self.reading() as connection:
-            found = copied_rows.own_end(connection, session_id)
-            return next(iter(copied_rows.own_records(connection, session_id, found - 1, 1)), None)
+            found = own_end(connection, session_id)
+            return next(iter(own_records(connection, session_id, found - 1, 1)), None)
 
     def is_unsent(self, session_id: str) -> bool:
         """Returns whether the server may lack something of a session."""
@@ -233,7 +231,7 @@ class LocalCopy(SqliteStore):
             return tuple(
                 row
                 for span in reversed(spans)
-                for row in copied_rows.own_records(connection, span.session_id, span.start - 1, NO_END)
+                for row in own_records(connection, span.session_id, span.start - 1, NO_END)
                 if row[0] < span.stop
             )
 
@@ -291,8 +289,8 @@ def _is_unsent(connection: Connection, session_id: str) -> bool:
 
 
 def _unsent(connection: Connection, session_id: str, after: int, deleted: int) -> Unsent:
-    last = copied_rows.own_end(connection, session_id)
-    row = copied_rows.find_row(connection, session_id)
+    last = own_end(connection, session_id)
+    row = find_row(connection, session_id)
     return Unsent(session_id=session_id, after=after, deleted=bool(deleted), row=row, last=last)
 
 
@@ -384,25 +382,27 @@ class _Sending:
     def send(self, one: Unsent) -> None:
         there = self._remote.copied_session(one.session_id)
         if one.deleted:
-            self._delete(one, there)
+            if there is not None and not there.deleted:
+                if self._remote.copied_records(one.session_id, one.after, 1):
+                    self._continued.append(one.session_id)
+                else:
+                    self._remote.delete(one.session_id)
+            self.done.append(Settled(sent=one))
         elif one.row is None:
             self.done.append(Settled(sent=one))
         elif (parent := self._moved_parent(one.row, there)) is not None:
-            self._create_moved(one, one.row, parent)
+            position = (one.row.fork_position or 0) + parent.shift
+            own = self._local.copied_records(one.session_id, -1, NO_END)
+            moved = replace(one.row, parent_id=parent.session_id, fork_position=position)
+            self._send_whole(moved, tuple(_shifted(record, parent) for record in own))
+            self._moved[one.session_id] = replace(parent, session_id=one.session_id)
+            self.done.append(Settled(sent=one, moved_to=one.session_id))
         elif there is not None and not there.deleted:
             self._continue(one, one.row)
         elif there is None and one.after == (-1 if one.row.fork_position is None else one.row.fork_position):
             self._create(one, one.row)
         else:
             self._rescue(one, one.row)
-
-    def _delete(self, one: Unsent, there: SessionRow | None) -> None:
-        if there is not None and not there.deleted:
-            if self._remote.copied_records(one.session_id, one.after, 1):
-                self._continued.append(one.session_id)
-            else:
-                self._remote.delete(one.session_id)
-        self.done.append(Settled(sent=one))
 
     def _create(self, one: Unsent, row: SessionRow) -> None:
         """Sends a session that was made without the server."""
@@ -411,15 +411,6 @@ class _Sending:
             self.done.append(Settled(sent=one))
         else:
             self._rescue(one, row)
-
-    def _create_moved(self, one: Unsent, row: SessionRow, parent: _Moved) -> None:
-        """Sends a fork of what became another session. Its log is the same, at other positions."""
-        position = (row.fork_position or 0) + parent.shift
-        own = self._local.copied_records(one.session_id, -1, NO_END)
-        moved = replace(row, parent_id=parent.session_id, fork_position=position)
-        self._send_whole(moved, tuple(_shifted(record, parent) for record in own))
-        self._moved[one.session_id] = replace(parent, session_id=one.session_id)
-        self.done.append(Settled(sent=one, moved_to=one.session_id))
 
     def _moved_parent(self, row: SessionRow, there: SessionRow | None) -> _Moved | None:
         """Returns where a fork's beginning is now, if in another session; None if the server has it in its place."""
@@ -437,7 +428,9 @@ class _Sending:
         if shared == len(there):
             end = there[-1][0] if there else self._own_end(one.session_id, after)
             self._write(row, end, own[shared:])
-            self._send_snapshot(one, own)
+            saved = self._local.saved_snapshot(one.session_id)
+            if saved is not None and own and one.after < saved[0] <= own[-1][0]:
+                self._remote.save_snapshot(one.session_id, *saved)
             self.done.append(Settled(sent=one))
         elif shared == len(own):
             self.done.append(Settled(sent=one))
@@ -516,11 +509,6 @@ class _Sending:
             after = batch[-1][0]
             self._records += len(batch)
             self._sessions.add(row.session_id)
-
-    def _send_snapshot(self, one: Unsent, own: Sequence[RecordRow]) -> None:
-        saved = self._local.saved_snapshot(one.session_id)
-        if saved is not None and own and one.after < saved[0] <= own[-1][0]:
-            self._remote.save_snapshot(one.session_id, *saved)
 
     def _has(self, session_id: str, position: int | None) -> bool:
         """Returns whether the server has a position of a session, one of its own or an inherited one."""

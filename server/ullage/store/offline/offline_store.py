@@ -26,8 +26,7 @@ from ullage.service.ports.store import (
 )
 from ullage.store.offline.local_copy import CaughtUp, LocalCopy, catch_up, open_copy
 from ullage.store.store_copy import same_records
-from ullage.store.table_store import TableStore
-from ullage.store.tables.copied_rows import SessionRow
+from ullage.store.table_store import SessionRow, TableStore
 
 # Records of one transaction. Between two, the process's other threads may write.
 _BATCH = 200
@@ -67,20 +66,16 @@ def _copy_one(remote: TableStore, local: LocalCopy, row: SessionRow) -> bool:
         if local.is_unsent(row.session_id):
             return False
         try:
-            _copy_after(remote, local, row, end)
+            if local.copied_session(row.session_id) is None:
+                local.receive(row, -1, ())
+            while records := remote.copied_records(row.session_id, end, _BATCH):
+                local.receive(row, end, records)
+                end = records[-1][0]
         except ConcurrentAppend:
             continue
         local.set_cut(row.session_id, is_cut=False)
         return True
     return False
-
-
-def _copy_after(remote: TableStore, local: LocalCopy, row: SessionRow, end: int) -> None:
-    if local.copied_session(row.session_id) is None:
-        local.receive(row, -1, ())
-    while records := remote.copied_records(row.session_id, end, _BATCH):
-        local.receive(row, end, records)
-        end = records[-1][0]
 
 
 def _end_here(remote: TableStore, local: LocalCopy, row: SessionRow) -> int:
@@ -337,7 +332,11 @@ class OfflineStore:
             if remote is None:
                 self._lost()
             elif self._local.unsent():
-                self._send_first(remote)
+                try:
+                    self._sent(catch_up(self._local, remote))
+                except StoreUnavailable as error:
+                    self._require_away(error)
+                    remote.close()
         except BaseException:
             self._local.close()
             raise
@@ -531,14 +530,6 @@ class OfflineStore:
         self._epoch += 1
         here = len(self._local.find_ids("", _EPOCH))
         self._news.append(StoreNews(kind="offline", text=words.store_offline(self._server.name, here)))
-
-    def _send_first(self, remote: TableStore) -> None:
-        """Sends what was not sent before this process began."""
-        try:
-            self._sent(catch_up(self._local, remote))
-        except StoreUnavailable as error:
-            self._require_away(error)
-            remote.close()
 
     def _try_again(self, local: LocalCopy) -> bool:
         """Reaches for the server, in the thread of the upkeep. Sends what the server lacks and uses it from then on."""

@@ -29,8 +29,7 @@ from typing import Self
 from msgspec import Struct
 
 from ullage.service.ports.agent_files import Kept, KeptConversation, Original, Room, Source, Version
-from ullage.store.sqlite.database import connected, make_file, overwrite_deleted, transaction
-from ullage.store.sqlite.sqlite_errors import reporting
+from ullage.store.sqlite.database import connected, make_file, overwrite_deleted, reporting, transaction
 
 # Bytes of a line from which it is divided between objects, and bytes of each part at least.
 _LONG, _PART = 32 << 10, 2 << 10

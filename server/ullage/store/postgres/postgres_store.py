@@ -32,9 +32,16 @@ from psycopg_pool import PoolTimeout
 
 from ullage.model.errors import InvalidRequest, SessionNotFound, StoreUnavailable
 from ullage.model.events import Record
-from ullage.store.postgres.address import name_server, read_address
 from ullage.store.postgres.postgres_tables import VERSION, is_current, migrate
-from ullage.store.postgres.server import BoundedConnection, BoundedPool, reporting, unavailable, was_lost
+from ullage.store.postgres.server import (
+    BoundedConnection,
+    BoundedPool,
+    name_server,
+    read_address,
+    reporting,
+    unavailable,
+    was_lost,
+)
 from ullage.store.postgres.text_index import SharedSql, TextIndex
 from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex
@@ -419,8 +426,17 @@ class PostgresStore(TableStore):
         configure = partial(_configure, is_team=is_team)
         connect = partial(_connect, address, configure)
         with self._reporting, connect() as first:
-            schema = _current_schema(first)
-            _bring_up_to_date(first, schema)
+            row = first.execute(b"SELECT current_schema()").fetchone()
+            if row is None or row[0] is None:
+                raise psycopg.OperationalError("the search path names no schema that this role may use")
+            schema = row[0]
+            tables = SharedSql(first)
+            if not is_current(tables):
+                # A million messages take minutes.
+                first.is_patient = True
+                first.execute(begin_alone(schema))
+                migrate(tables)
+                first.execute(b"COMMIT")
         self._pool: Pool = BoundedPool(
             address,
             server,
@@ -457,38 +473,81 @@ class PostgresStore(TableStore):
         return 0 if self._is_team else super().index_some(session_id)
 
     def share(self, session_id: str, workspace: str | None) -> None:
-        """Puts a session into a workspace, whose members can read it, or with None into none."""
+        """Puts a session into a workspace, whose members can read it, or with None into none. Raises `InvalidRequest`
+        if a fork would be shared without the session whose messages it begins with."""
         with self._writing_alone() as connection:
-            put_into(connection, session_id, workspace)
+            require_session(connection, session_id)
+            if workspace is None:
+                query = "SELECT session_id FROM sessions WHERE parent_id = ? AND workspace IS NOT NULL AND NOT deleted"
+                fork = connection.execute(query, (session_id,)).fetchone()
+                if fork is not None:
+                    raise InvalidRequest(
+                        f"session {fork[0]} is shared and begins with messages of {session_id}: end that first"
+                    )
+            else:
+                query = (
+                    "SELECT p.session_id FROM sessions s JOIN sessions p ON p.session_id = s.parent_id "
+                    "WHERE s.session_id = ? AND p.workspace IS DISTINCT FROM ?"
+                )
+                parent = connection.execute(query, (session_id, workspace)).fetchone()
+                if parent is not None:
+                    raise InvalidRequest(
+                        f"session {session_id} begins with messages of {parent[0]}: share that one first"
+                    )
+            moving = "UPDATE sessions SET workspace = ? WHERE session_id = ? RETURNING indexed_position"
+            counting = _COUNT.format("s.session_id = ? AND s.indexed_position >= 0")
+            connection.execute(counting, (-1, session_id))
+            if connection.execute(moving, (workspace, session_id)).fetchone() != (-1,):
+                connection.execute(counting, (1, session_id))
+                connection.execute("DELETE FROM message_vocabulary WHERE owner = current_user AND rows <= 0")
 
     def set_members(self, workspace: str, members: Collection[str]) -> None:
-        """Shares a workspace with these roles of the database and no others."""
+        """Shares a workspace with these roles, or groups of roles, of the database and with no others."""
         with self._writing(workspace) as connection:
-            set_members(connection, workspace, members)
+            connection.execute(
+                "DELETE FROM sharing WHERE owner = current_user AND workspace = ? AND NOT member = ANY(?)",
+                (workspace, [*members]),
+            )
+            connection.executemany(
+                "INSERT INTO sharing (workspace, member) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                [(workspace, member) for member in members],
+            )
 
     def members(self) -> Mapping[str, tuple[str, ...]]:
         """Returns the members of each own workspace that has any."""
         with self.reading() as connection:
-            return find_members(connection)
+            rows = connection.execute(
+                "SELECT workspace, array_agg(member ORDER BY member) FROM sharing WHERE owner = current_user "
+                "GROUP BY workspace"
+            )
+            return {workspace: tuple(members) for workspace, members in rows}
 
     def shared_in(self, workspace: str) -> tuple[str, ...]:
         """Returns the ids of the own sessions in a workspace."""
         with self.reading() as connection:
-            return find_own(connection, workspace)
+            rows = connection.execute(
+                "SELECT session_id FROM sessions WHERE owner = current_user AND workspace = ? AND NOT deleted",
+                (workspace,),
+            )
+            return tuple(session_id for (session_id,) in rows)
 
     def forget_words(self) -> None:
         """Deletes words from the vocabulary of the search that only deleted sessions had."""
         with self._transactions.writing() as connection:
-            forget_words(connection)
+            connection.execute("DELETE FROM message_vocabulary WHERE owner = current_user")
+            connection.execute(_COUNT.format("TRUE"), (1,))
 
     def erase_deleted(self, *, rewrite: bool = False) -> None:
         """Does nothing: rows and words are gone, and the server reuses their room (`autovacuum`)."""
         del rewrite
 
     def owner(self, session_id: str) -> tuple[str, str | None]:
-        """Returns the role whose a session is, and the session's workspace."""
+        """Returns the role whose a session is, and the session's workspace. Raises `SessionNotFound`."""
         with self.reading() as connection:
-            return find_owner(connection, session_id)
+            require_session(connection, session_id)
+            return connection.execute(
+                "SELECT owner, workspace FROM sessions WHERE session_id = ?", (session_id,)
+            ).fetchone()
 
     def version(self) -> int:
         with self._reporting:
@@ -567,24 +626,6 @@ def _configure(connection: PostgresConnection, *, is_team: bool) -> None:
     connection.cursor_factory = _WholeCursor
 
 
-def _bring_up_to_date(connection: BoundedConnection, schema: str) -> None:
-    """Makes or changes the tables, for which a role needs the right. One that may only use them needs none."""
-    tables = SharedSql(connection)
-    if not is_current(tables):
-        # A million messages take minutes.
-        connection.is_patient = True
-        connection.execute(begin_alone(schema))
-        migrate(tables)
-        connection.execute(b"COMMIT")
-
-
-def _current_schema(connection: PostgresConnection) -> str:
-    row = connection.execute(b"SELECT current_schema()").fetchone()
-    if row is None or row[0] is None:
-        raise psycopg.OperationalError("the search path names no schema that this role may use")
-    return row[0]
-
-
 # Adds the rows of each word, and all rows, to the vocabulary of their workspace, or with -1 takes them away.
 _COUNT = """
     INSERT INTO message_vocabulary AS v (workspace, word, rows)
@@ -594,73 +635,6 @@ _COUNT = """
     WHERE s.owner = current_user AND {} GROUP BY coalesce(s.workspace, ''), word
     ON CONFLICT (word, owner, workspace) DO UPDATE SET rows = v.rows + excluded.rows
 """
-
-
-def put_into(connection: Connection, session_id: str, workspace: str | None) -> None:
-    """Puts a session into a workspace of its owner's, or with None into none. Raises `InvalidRequest` if a fork would
-    be shared without the session whose messages it begins with."""
-    require_session(connection, session_id)
-    if workspace is None:
-        query = "SELECT session_id FROM sessions WHERE parent_id = ? AND workspace IS NOT NULL AND NOT deleted"
-        fork = connection.execute(query, (session_id,)).fetchone()
-        if fork is not None:
-            raise InvalidRequest(
-                f"session {fork[0]} is shared and begins with messages of {session_id}: end that first"
-            )
-    else:
-        query = (
-            "SELECT p.session_id FROM sessions s JOIN sessions p ON p.session_id = s.parent_id "
-            "WHERE s.session_id = ? AND p.workspace IS DISTINCT FROM ?"
-        )
-        parent = connection.execute(query, (session_id, workspace)).fetchone()
-        if parent is not None:
-            raise InvalidRequest(f"session {session_id} begins with messages of {parent[0]}: share that one first")
-    moving = "UPDATE sessions SET workspace = ? WHERE session_id = ? RETURNING indexed_position"
-    counting = _COUNT.format("s.session_id = ? AND s.indexed_position >= 0")
-    connection.execute(counting, (-1, session_id))
-    if connection.execute(moving, (workspace, session_id)).fetchone() != (-1,):
-        connection.execute(counting, (1, session_id))
-        connection.execute("DELETE FROM message_vocabulary WHERE owner = current_user AND rows <= 0")
-
-
-def set_members(connection: Connection, workspace: str, members: Collection[str]) -> None:
-    """Shares a workspace with these roles, or groups of roles, and with no others."""
-    connection.execute(
-        "DELETE FROM sharing WHERE owner = current_user AND workspace = ? AND NOT member = ANY(?)",
-        (workspace, [*members]),
-    )
-    connection.executemany(
-        "INSERT INTO sharing (workspace, member) VALUES (?, ?) ON CONFLICT DO NOTHING",
-        [(workspace, member) for member in members],
-    )
-
-
-def find_members(connection: Connection) -> Mapping[str, tuple[str, ...]]:
-    """Returns the members of each of the role's own workspaces that has any."""
-    rows = connection.execute(
-        "SELECT workspace, array_agg(member ORDER BY member) FROM sharing WHERE owner = current_user GROUP BY workspace"
-    )
-    return {workspace: tuple(members) for workspace, members in rows}
-
-
-def find_own(connection: Connection, workspace: str) -> tuple[str, ...]:
-    """Returns the role's own sessions in a workspace; a superuser's, too, of the same workspace."""
-    rows = connection.execute(
-        "SELECT session_id FROM sessions WHERE owner = current_user AND workspace = ? AND NOT deleted", (workspace,)
-    )
-    return tuple(session_id for (session_id,) in rows)
-
-
-def forget_words(connection: Connection) -> None:
-    """Deletes the role's words that are in none of its sessions now from the vocabulary of the search."""
-    connection.execute("DELETE FROM message_vocabulary WHERE owner = current_user")
-    connection.execute(_COUNT.format("TRUE"), (1,))
-
-
-def find_owner(connection: Connection, session_id: str) -> tuple[str, str | None]:
-    """Returns whose a session is, and the workspace in which it is. Raises `SessionNotFound`."""
-    require_session(connection, session_id)
-    return connection.execute("SELECT owner, workspace FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
 
 
 _HUNDREDTHS = 100

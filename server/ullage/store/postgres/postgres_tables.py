@@ -164,8 +164,6 @@ SHARED_WORDS = (
     "DROP FUNCTION is_shared(TEXT, TEXT), is_shared_session(TEXT), is_shared_record(BIGINT)",
     *(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY" for table in _WITHOUT_POLICIES),
 )
-
-
 # The condition that a row matches the query `$1`, where no policy has it.
 _MATCHES = "CASE WHEN row_security_active('message_words') THEN 'TRUE' ELSE 'tokens @@ $1::tsquery' END"
 
@@ -219,9 +217,7 @@ _COUNT = f"""
     $$
 """
 SEARCH_FUNCTIONS = (_FIND, _COUNT)
-
-
-# The columns are those of SQLite's tables, see `migrations.py`. Names sort by their code points, as in SQLite.
+# The columns are those of SQLite's tables, see `sqlite/database.py`. Names sort by their code points, as in SQLite.
 # `sessions.rowid` counts the sessions in the order of their creation, as SQLite does by itself. A payload is kept as it
 # is: the server compresses rows of more than about 2 kB (https://www.postgresql.org/docs/current/storage-toast.html).
 _V1 = (

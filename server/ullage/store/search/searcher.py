@@ -93,8 +93,6 @@ _HEIRS = """
     )
     SELECT owner, session_id, reach FROM heirs WHERE NOT deleted
 """
-
-
 # Returns the session in which a record of a session at a position is shown, None if there is none.
 Holder = Callable[[str, int], str | None]
 
@@ -345,7 +343,13 @@ def _read_candidates(
         owner, said = read[record_id]
         candidate = found[record_id] = _make(record_id, shown[record_id], owner, said)
         candidate.chunks = parts
-        _read_texts(candidate)
+        text = message_text(candidate.message())
+        if candidate.chunks == [0]:
+            places = [next(chunks(text), (0, 0))]
+        else:
+            every = list(chunks(text))
+            places = [every[number] for number in candidate.chunks]
+        candidate.texts = [text[start:stop] for start, stop in places]
     return found
 
 
@@ -362,16 +366,6 @@ def _make(record_id: int, session_id: str, owner: str, said: Sequence[Any]) -> C
         time=time,
         payload=payload,
     )
-
-
-def _read_texts(candidate: Candidate) -> None:
-    text = message_text(candidate.message())
-    if candidate.chunks == [0]:
-        places = [next(chunks(text), (0, 0))]
-    else:
-        every = list(chunks(text))
-        places = [every[number] for number in candidate.chunks]
-    candidate.texts = [text[start:stop] for start, stop in places]
 
 
 # The share of a query's words from which on a message is likely enough about it that its neighbours are, too.

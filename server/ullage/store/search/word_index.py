@@ -169,7 +169,7 @@ def read_name(token: str) -> Name:
         return Name((), tuple(part[:_MAX_NAME] for part in re.split(r"[\W_]+", token.lower()) if part))
     segments = _SEGMENT.split(token)
     members = [member for segment in segments for member in _MEMBER.split(segment) if member]
-    wholes = dict.fromkeys(whole for whole in (token, *segments, *members) if _is_compound(whole))
+    wholes = dict.fromkeys(whole for whole in (token, *segments, *members) if "_" in whole or len(_parts(whole)) > 1)
     parts = (part.lower() for member in members for part in _parts(member))
     return Name(tuple(whole_token(whole.lower()) for whole in wholes), tuple(parts))
 
@@ -204,10 +204,6 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
     return word
-
-
-def _is_compound(name: str) -> bool:
-    return "_" in name or len(_parts(name)) > 1
 
 
 def _parts(name: str) -> list[str]:
@@ -361,7 +357,7 @@ def drop_rows(connection: WordIndex, record_ids: Sequence[int]) -> None:
     """Deletes the rows and vectors of the messages in the records with these ids, which must still be there: the index
     has no text of its own, so the tokens to delete are made of the record again."""
     for record_id in record_ids:
-        drop_vectors(connection, record_id)
+        connection.execute("DELETE FROM vectors WHERE record_id = ?", (record_id,))
         if not connection.has_row(record_id):
             continue
         (payload,) = connection.execute("SELECT payload FROM records WHERE record_id = ?", (record_id,)).fetchone()
@@ -425,7 +421,13 @@ def index_some(transactions: IndexTransactions, session_id: str | None) -> int:
         return 0
     with transactions.writing() as connection:
         for part in parts:
-            _write_part(connection, part)
+            taken = connection.execute(
+                # Another process may have done the same step in the meantime, or deleted the session.
+                f"UPDATE sessions SET indexed_position = ? WHERE session_id = ? AND {_SEEN} = ?",
+                (part.position, part.pending.session_id, part.pending.position),
+            )
+            if taken.rowcount:
+                insert_rows(connection, part.messages)
         return sum(session.left for session in _pending(connection, session_id))
 
 
@@ -478,16 +480,6 @@ def _read_part(connection: WordIndex, pending: _Pending, room: int) -> _Part:
     return _Part(pending, reached, messages, seen)
 
 
-def _write_part(connection: WordIndex, part: _Part) -> None:
-    taken = connection.execute(
-        # Another process may have done the same step in the meantime, or deleted the session.
-        f"UPDATE sessions SET indexed_position = ? WHERE session_id = ? AND {_SEEN} = ?",
-        (part.position, part.pending.session_id, part.pending.position),
-    )
-    if taken.rowcount:
-        insert_rows(connection, part.messages)
-
-
 def load_vectors(connection: Connection, model: str, chunks: Iterable[ChunkId]) -> dict[ChunkId, bytes]:
     """Returns the kept vectors of these chunks."""
     wanted = [*chunks]
@@ -520,8 +512,3 @@ def save_vectors(
         "(SELECT vector_id FROM vectors AS newest ORDER BY vector_id DESC LIMIT 1 OFFSET ?)",
         (most,),
     )
-
-
-def drop_vectors(connection: Connection, record_id: int) -> None:
-    """Deletes the vectors of a message."""
-    connection.execute("DELETE FROM vectors WHERE record_id = ?", (record_id,))

@@ -35,9 +35,8 @@ from ullage.model.usage import FollowedRow, LiveSessions, RateLimit
 from ullage.model.usage_report import rate_limits_of
 from ullage.policy.spending import PaidRequest
 from ullage.service.ports.agent_files import FoundFile, GivenBack, KeptReading, ReadFile
-from ullage.store.sqlite.database import connected, make_file, overwrite_deleted, transaction
+from ullage.store.sqlite.database import connected, make_file, overwrite_deleted, reporting, transaction
 from ullage.store.sqlite.quick_catalogue import QUICK_TABLES, add_receipt_to
-from ullage.store.sqlite.sqlite_errors import reporting
 
 # The tables that are kept when a catalogue of another version is made again; see the README.
 NOTES_TABLES = (

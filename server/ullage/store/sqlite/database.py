@@ -1,5 +1,5 @@
 """The store's file: its check before SQLite opens it for writing, so that a file of another program stays untouched,
-connections to it, and transactions on it.
+connections to it, transactions on it, its journal, its tables and their changes, and its failures as Ullage's errors.
 
 The file is read through SQLite alone. POSIX gives up all locks of a process on a file as soon as the process closes it
 once, which SQLite knows and other code does not: another process would then delete the write-ahead log that this one
@@ -7,12 +7,21 @@ still appends to (https://www.sqlite.org/howtocorrupt.html, section 2.2).
 
 A read-only connection to a file with a write-ahead log would leave `-wal` and `-shm` files. So a file without a `-wal`
 file is read as one that no process changes. If a `-wal` file exists, it may hold newer numbers.
+
+A write-ahead log lets other processes read while one writes. Its index is memory that processes share, which some file
+systems do not give that are mounted over a network or into a virtual machine. With a rollback journal (SQLite's mode
+DELETE) a commit waits until no process reads, and reading waits for a commit. Both need locks that hold between
+processes: without them several processes would damage the file, so it is not used.
 """
 
 import errno
+import mmap
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -20,13 +29,306 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from ullage.host.side_files import BEFORE, COPYING, STORE, beside, data_folder
-from ullage.model.errors import StoreTooNew
-from ullage.store.sqlite.journal import lacks_shared_memory, leave_log, set_journal, set_synchronous
-from ullage.store.sqlite.migrations import APPLICATION_ID, VERSION, migrate, numbers
-from ullage.store.sqlite.sqlite_errors import BUSY_TIMEOUT, reporting, unavailable
+from ullage.model.errors import InvalidRequest, StoreTooNew, StoreUnavailable
+
+_NO_LOCKS = "its file system has no locks that hold between processes"
+# Seconds. Making the tables of a new file takes a few milliseconds.
+_BUSY_PAUSE = 0.005
+# https://www.sqlite.org/rescode.html#ioerr_shmmap and its neighbours
+_NO_SHARED_MEMORY = (
+    sqlite3.SQLITE_IOERR_SHMOPEN,
+    sqlite3.SQLITE_IOERR_SHMSIZE,
+    sqlite3.SQLITE_IOERR_SHMLOCK,
+    sqlite3.SQLITE_IOERR_SHMMAP,
+)
+# Another process tries to write while this one does.
+_TRY_TO_WRITE = """
+import sqlite3, sys
+try:
+    sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None).execute("BEGIN IMMEDIATE")
+except sqlite3.OperationalError as error:
+    print(error.sqlite_errorname)
+"""
+_REFUSED = b"SQLITE_BUSY"
+# Seconds. The process takes a few hundredths.
+_PATIENCE = 60
+
+
+def set_journal(connection: sqlite3.Connection, path: Path) -> None:
+    """Gives a database without tables a write-ahead log if it can have one, and checks the locks of one that has none.
+    Raises `sqlite3.Error`, and `OSError` if there are no locks. If `lacks_shared_memory` is true for an error,
+    `leave_log` helps."""
+    (changes,) = connection.execute("PRAGMA schema_version").fetchone()
+    if not changes and _shares_memory(path.parent):
+        _change_mode(connection, "WAL")
+    if not has_log(connection):
+        _require_locks(connection, path)
+
+
+def has_log(connection: sqlite3.Connection) -> bool:
+    """Returns whether a database has a write-ahead log."""
+    return connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def set_synchronous(connection: sqlite3.Connection) -> None:
+    """Sets when a commit waits for the disk.
+
+    With a write-ahead log, NORMAL hands each commit to the operating system without waiting. A commit survives the
+    death of the process; a power cut may cost the newest commits, whole ones, and never damages the file
+    (https://www.sqlite.org/pragma.html#pragma_synchronous). With a rollback journal, a power cut could damage it then.
+    FULL waits, as it does everywhere if `ULLAGE_DURABLE` is `on`.
+    """
+    waits = os.environ.get("ULLAGE_DURABLE", "").lower() in ("on", "1") or not has_log(connection)
+    connection.execute(f"PRAGMA synchronous = {'FULL' if waits else 'NORMAL'}")
+
+
+def lacks_shared_memory(error: Exception) -> bool:
+    """Returns whether an error says that a write-ahead log is not possible on the file system."""
+    return getattr(error, "sqlite_errorcode", None) in _NO_SHARED_MEMORY
+
+
+def leave_log(path: Path) -> None:
+    """Gives a database a rollback journal, also if its log was begun elsewhere. Raises `sqlite3.Error`."""
+    with closing(sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None)) as connection:
+        # A process that has the file for itself keeps the index of the log in its own memory.
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        _change_mode(connection, "DELETE")
+
+
+def _shares_memory(folder: Path) -> bool:
+    """Returns whether processes can share memory by files in a folder. SQLite finds out only after it has begun a log,
+    which another process may then find."""
+    # Not every such file system keeps a file that has no name.
+    with tempfile.NamedTemporaryFile(dir=folder) as file:
+        file.truncate(mmap.PAGESIZE)
+        try:
+            mmap.mmap(file.fileno(), mmap.PAGESIZE).close()
+        except OSError:
+            return False
+    return True
+
+
+def _change_mode(connection: sqlite3.Connection, mode: str) -> None:
+    """Changes the journal. SQLite refuses that at once, whatever the timeout, while another process writes to the file,
+    as each does that opens a new one at the same time. So it is tried again for as long as other writers wait."""
+    until = time.monotonic() + BUSY_TIMEOUT
+    while True:
+        try:
+            connection.execute(f"PRAGMA journal_mode = {mode}").fetchone()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_BUSY_PAUSE)
+        else:
+            return
+
+
+def _require_locks(connection: sqlite3.Connection, path: Path) -> None:
+    """Raises `OSError` unless another process is kept from writing while this one does."""
+    command = [sys.executable, "-I", "-c", _TRY_TO_WRITE, str(path.absolute())]
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # A program that was frozen into one file is no Python: it would run itself.
+        asked = None if hasattr(sys, "frozen") else _ask(command)
+    finally:
+        connection.execute("ROLLBACK")
+    if asked != _REFUSED:
+        raise OSError(errno.ENOLCK, _NO_LOCKS)
+
+
+def _ask(command: list[str]) -> bytes:
+    try:
+        return subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False).stdout.strip()
+    except subprocess.TimeoutExpired:
+        return b""
+
+
+# "ullg": distinguishes a session store from any other SQLite file.
+APPLICATION_ID = 0x756C6C67
+
+# `records.messages` counts the messages up to and including the record, inherited ones too, so that a session's
+# count, and a message's index, are read from one row. `records.event` is the event's tag,
+# `records.message_id` the appended message's id.
+_V1 = (
+    """
+    CREATE TABLE sessions (
+        session_id TEXT PRIMARY KEY,
+        parent_id TEXT,
+        fork_position INTEGER,
+        deleted INTEGER NOT NULL DEFAULT 0,
+        created_at INTEGER NOT NULL,
+        title TEXT NOT NULL,
+        cwd TEXT NOT NULL,
+        model TEXT NOT NULL,
+        indexed_position INTEGER NOT NULL DEFAULT -1
+    )
+    """,
+    "CREATE INDEX forks ON sessions (parent_id) WHERE parent_id IS NOT NULL",
+    """
+    CREATE TABLE records (
+        record_id INTEGER PRIMARY KEY,
+        session_id TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        timestamp INTEGER NOT NULL,
+        event TEXT NOT NULL,
+        messages INTEGER NOT NULL,
+        message_id TEXT,
+        payload BLOB NOT NULL,
+        UNIQUE (session_id, position)
+    )
+    """,
+    "CREATE INDEX message_ids ON records (session_id, message_id) WHERE message_id IS NOT NULL",
+    "CREATE INDEX message_numbers ON records (session_id, messages) WHERE message_id IS NOT NULL",
+    "CREATE INDEX edits ON records (session_id, position) WHERE event IN ('context_edited', 'edit_reverted')",
+    "CREATE TABLE snapshots (session_id TEXT PRIMARY KEY, position INTEGER NOT NULL, snapshot BLOB NOT NULL)",
+    "CREATE TABLE calibrations (model TEXT PRIMARY KEY, calibration BLOB NOT NULL)",
+    "CREATE VIRTUAL TABLE message_text USING fts5 (text)",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+)
+
+# A row of `message_text` is a chunk of a message, see `word_index.py`. The older index held one message per row; the
+# next search fills the new one from the log.
+_V2 = (
+    "DROP TABLE message_text",
+    "CREATE VIRTUAL TABLE message_text USING fts5 (names, words, tokenize = 'porter unicode61 remove_diacritics 2')",
+    "UPDATE sessions SET indexed_position = -1",
+)
+
+# The index has no text of its own (`content`), and of a word only in which rows it is (`detail`), see `word_index.py`:
+# a seventh of the text, where text, places and two columns took more than twice the text. `message_vocabulary` counts
+# the rows of a word.
+_V3 = (
+    "DROP TABLE message_text",
+    "CREATE VIRTUAL TABLE message_words USING fts5 (tokens, content = '', detail = none, tokenize = 'ascii')",
+    "CREATE VIRTUAL TABLE message_vocabulary USING fts5vocab (message_words, row)",
+    "CREATE TABLE message_chunks (first_row INTEGER PRIMARY KEY, record_id INTEGER NOT NULL, chunks INTEGER NOT NULL)",
+    "CREATE INDEX chunked_records ON message_chunks (record_id)",
+    "UPDATE sessions SET indexed_position = -1",
+)
+
+# The sessions of agents behind the proxy are found without reading their messages.
+_V4 = ("CREATE INDEX attachments ON records (session_id, position) WHERE event = 'agent_attached'",)
+
+# Embeddings of chunks of messages, see `vectors.py`. A migration that changes what a chunk is must empty it. And the
+# sessions with settings of their own are found without reading all records.
+_V5 = (
+    """
+    CREATE TABLE vectors (
+        vector_id INTEGER PRIMARY KEY,
+        record_id INTEGER NOT NULL,
+        chunk INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        vector BLOB NOT NULL,
+        UNIQUE (record_id, chunk, model)
+    )
+    """,
+    "CREATE INDEX configurations ON records (session_id) WHERE event = 'session_configured'",
+)
+
+# Payloads and snapshots may be compressed, see `connection.py`. No table changes: the number keeps out versions that
+# can't read such rows.
+_V6: tuple[str, ...] = ()
+
+MIGRATIONS = (_V1, _V2, _V3, _V4, _V5, _V6)
+VERSION = len(MIGRATIONS)
+# Versions whose migrations are additions. Those up to 6 are in files that have the plain number.
+ADDITIONS = frozenset[int]()
+_FACTOR = 1_000
+
+
+def numbers(user_version: int) -> tuple[int, int]:
+    """Returns the lowest version of Ullage's store that can use a file, and the version that the file has."""
+    return (user_version, user_version) if user_version < _FACTOR else (user_version // _FACTOR, user_version % _FACTOR)
+
+
+def migrate(
+    connection: sqlite3.Connection,
+    migrations: tuple[tuple[str, ...], ...] = MIGRATIONS,
+    additions: frozenset[int] = ADDITIONS,
+) -> None:
+    """Runs the migrations that the store's file has not seen, and records its new version. The caller must hold a write
+    transaction, so that either all of them run or none."""
+    _, version = numbers(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version >= len(migrations):
+        return
+    for statements in migrations[version:]:
+        for statement in statements:
+            connection.execute(statement)
+    needed = max({*range(len(migrations) + 1)} - additions)
+    number = len(migrations) if needed == len(migrations) else needed * _FACTOR + len(migrations)
+    connection.execute(f"PRAGMA user_version = {number}")
+
+
+# Seconds that a writer waits for another process's transaction. Transactions take milliseconds, so a longer wait means
+# that the other process hangs.
+BUSY_TIMEOUT = 5.0
+
+_DAMAGED = "is damaged: move it away and a new one is made, or put back a copy"
+# Primary result codes, https://www.sqlite.org/rescode.html
+_REMEDIES = {
+    sqlite3.SQLITE_NOTADB: "is not a session store: choose another file",
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened: check that its folder exists and may be written",
+    sqlite3.SQLITE_READONLY: "is read-only: make it and its folder writable, or choose another file",
+    sqlite3.SQLITE_PERM: "may not be used: check its permissions, or choose another file",
+    sqlite3.SQLITE_FULL: "has no room left on its disk: free some and try again",
+    sqlite3.SQLITE_BUSY: f"was locked by another process for over {BUSY_TIMEOUT:g} s: end that one, or try again",
+    sqlite3.SQLITE_IOERR: "could not be read or written: check the disk and its free space",
+}
+
+
+def unavailable(path: Path, remedy: str, what: str = "session store") -> StoreUnavailable:
+    """Returns the error for a store at `path` that cannot be used. `remedy` continues the sentence that `what` and the
+    path begin, for example "session store PATH"."""
+    return StoreUnavailable(f"{what} {path} {remedy}")
+
+
+class reporting:  # noqa: N801 - a context manager, used like a function
+    """Converts failures of SQLite, the file system and decoding in the `with` block to `StoreUnavailable`, and values
+    that SQLite cannot hold to `InvalidRequest`. A wrong use of SQLite is raised unchanged, because it is a bug.
+
+    Every access to the store passes here, and a class costs a third of a generator.
+    """
+
+    __slots__ = ("_path", "_what")
+
+    def __init__(self, path: Path, what: str = "session store") -> None:
+        self._path = path
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is not None and (ours := _our_error(self._path, self._what, error)) is not None:
+            raise ours from error
+
+
+def _our_error(path: Path, what: str, error: BaseException) -> StoreUnavailable | InvalidRequest | None:
+    match error:
+        case sqlite3.ProgrammingError() | sqlite3.IntegrityError():
+            return None
+        case sqlite3.Error():
+            # Python's module itself raises errors without a code. One says that a text is not UTF-8.
+            is_text = "decode" in str(error)
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT if is_text else sqlite3.SQLITE_ERROR)
+            remedy = _REMEDIES.get(code & 0xFF, f"cannot be used ({error})")
+        case OSError():
+            remedy = f"cannot be used ({error.strerror}): choose another file"
+        case msgspec.DecodeError() | UnicodeDecodeError():
+            remedy = f"{_DAMAGED} ({error})"
+        case UnicodeEncodeError():
+            return InvalidRequest(f"{error.object!r} is not a name: it holds half a surrogate pair")
+        case OverflowError():
+            return InvalidRequest(f"a number is out of range: {error}")
+        case _:
+            return None
+    return unavailable(path, remedy, what)
+
 
 # Times that the write-ahead log is tried to be emptied, each for as long as a transaction is waited for.
 _CHECKPOINTS = 6

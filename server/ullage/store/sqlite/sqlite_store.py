@@ -26,10 +26,11 @@ from ullage.store.sqlite.database import (
     default_path,
     overwrite_deleted,
     reconnect,
+    reporting,
     transaction,
+    unavailable,
     writing,
 )
-from ullage.store.sqlite.sqlite_errors import reporting, unavailable
 from ullage.store.table_store import TableStore
 from ullage.store.tables.session_table import Connection, packed
 

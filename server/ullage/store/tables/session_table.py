@@ -186,7 +186,7 @@ def read_records(connection: Connection, session_id: str, start: int, stop: int)
 
 
 def read_messages(connection: Connection, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
-    """Returns the records of messages with `start <= index < stop`, inherited ones too."""
+    """Returns the records of messages with `start <= index < stop`, inherited ones too. Raises `SessionNotFound`."""
     return _read_by_index(
         connection,
         session_id,
@@ -197,7 +197,8 @@ def read_messages(connection: Connection, session_id: str, start: int, stop: int
 
 
 def read_edits(connection: Connection, session_id: str) -> tuple[Record, ...]:
-    """Returns the records that make, undo or redo an edit, inherited ones included, oldest first."""
+    """Returns the records that make, undo or redo an edit, inherited ones included, oldest first. Raises
+    `SessionNotFound`."""
     return _read_by_index(
         connection,
         session_id,
@@ -208,7 +209,8 @@ def read_edits(connection: Connection, session_id: str) -> tuple[Record, ...]:
 
 
 def read_imports(connection: Connection, session_id: str) -> tuple[Record, ...]:
-    """Returns the records that say from where a session was imported, inherited ones included, oldest first."""
+    """Returns the records that say from where a session was imported, inherited ones included, oldest first. Raises
+    `SessionNotFound`."""
     return _read_by_index(
         connection,
         session_id,
@@ -238,7 +240,9 @@ def find_in_lineage(connection: Connection, session_id: str, message_id: str) ->
 
 
 def find_index(connection: Connection, session_id: str, message_id: str) -> int | None:
-    """Returns the message's index among the appended ones, from 0, the last of several; None without it."""
+    """Returns the message's index among the appended ones, from 0, the last of several; None without it. Raises
+    `SessionNotFound`."""
+    require_session(connection, session_id)
     row = _find_by_id(connection, session_id, message_id, "messages")
     return None if row is None else row[0] - 1
 
@@ -282,7 +286,8 @@ def _read_by_index(
     connection: Connection, session_id: str, condition: str, values: tuple[int, ...]
 ) -> tuple[Record, ...]:
     """Returns the records of the session and its ancestors that fulfil an SQL `condition`, oldest first. The first two
-    values of the condition are the span's session and its stop, the others are `values`."""
+    values of the condition are the span's session and its stop, the others are `values`. Raises `SessionNotFound`."""
+    require_session(connection, session_id)
     spans = reversed(list(lineage(connection, session_id)))
     rows = (
         row
