@@ -81,7 +81,7 @@ class StepReader(PieceRecordReader):
         self._pieces.end()
         thinking, text = as_text(step.get("thinking")), as_text(step.get("content"))
         blocks: list[Block] = [ThinkingBlock(thinking=thinking)] if thinking else []
-        self._pieces.answer([*blocks, *([TextBlock(text=text)] if text else [])], time=time)
+        self._pieces.piece(Role.ASSISTANT, [*blocks, *([TextBlock(text=text)] if text else [])], time=time)
         for call in as_objects(step.get("tool_calls")):
             given = {key: _decode(value) for key, value in as_object(call.get("args")).items()}
             self._ran.append(self._pieces.call(as_text(call.get("name")), given, time=time))

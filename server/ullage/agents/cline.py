@@ -30,9 +30,9 @@ from ullage.agents.own_context import (
     version_of,
 )
 from ullage.agents.own_prompt import Exists, OwnPrompt
-from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
+from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.agents.titles import first_line, last_text
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
 from ullage.formats.transcripts.format import Records, file_named, incremental, parsed

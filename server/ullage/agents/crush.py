@@ -33,9 +33,9 @@ from ullage.agents.own_context import (
     switched_off,
 )
 from ullage.agents.own_prompt import Exists, OwnPrompt, chosen_paths, in_repository
-from ullage.agents.record_reader import RecordReader, usage_in
+from ullage.agents.record_reader import RecordReader
 from ullage.agents.titles import last_text
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_image_url
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, parsed, rows_of

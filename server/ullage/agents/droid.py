@@ -240,14 +240,14 @@ class DroidStreamReader(PieceRecordReader):
         text = as_text(value.get("text"))
         if value.get("role") == "assistant":
             self._said = text
-            self._pieces.answer([TextBlock(text=text)], as_text(value.get("id")), time)
+            self._pieces.piece(Role.ASSISTANT, [TextBlock(text=text)], as_text(value.get("id")), time)
         else:
             self._pieces.say(Role.USER, [TextBlock(text=text)], as_text(value.get("id")), time)
 
     def _take_end(self, value: JsonObject, time: int) -> None:
         text = as_text(value.get("finalText"))
         if text and text != self._said:
-            self._pieces.answer([TextBlock(text=text)], as_text(value.get("id")), time)
+            self._pieces.piece(Role.ASSISTANT, [TextBlock(text=text)], as_text(value.get("id")), time)
         self._pieces.end()
         # Only the usage of a single request is that of the context.
         if not self._called and self._pieces.last_answer:

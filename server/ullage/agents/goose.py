@@ -19,9 +19,9 @@ from ullage.agents.agent import Agent, Facts, Sessions, common_facts
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, number, share
 from ullage.agents.own_prompt import Exists, OwnPrompt, in_repository
-from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
+from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.agents.titles import last_text
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, parsed, rows_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text

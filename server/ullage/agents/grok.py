@@ -80,11 +80,13 @@ class GrokReader(PieceRecordReader):
                 self._pieces.say(Role.USER, _read_content(row))
             case "reasoning":
                 text = join_texts(read_parts(row.get("summary")))
-                self._pieces.answer([ThinkingBlock(thinking=text)] if text else [], as_text(row.get("id")))
+                self._pieces.piece(
+                    Role.ASSISTANT, [ThinkingBlock(thinking=text)] if text else [], as_text(row.get("id"))
+                )
             case "assistant":
                 self._take_answer(row)
             case "backend_tool_call":
-                self._pieces.answer([TextBlock(text=to_json(row.get("kind")))])
+                self._pieces.piece(Role.ASSISTANT, [TextBlock(text=to_json(row.get("kind")))])
             case "tool_result":
                 self._pieces.result(read_parts(row.get("content")), as_text(row.get("tool_call_id")))
             case "summary":
@@ -95,7 +97,7 @@ class GrokReader(PieceRecordReader):
     def _take_answer(self, row: JsonObject) -> None:
         self._builder.agent = "Grok"
         self._builder.use_model(as_text(row.get("model_id")))
-        self._pieces.answer(read_parts(row.get("content")))
+        self._pieces.piece(Role.ASSISTANT, read_parts(row.get("content")))
         for call in as_objects(row.get("tool_calls")):
             self._pieces.call(as_text(call.get("name")), read_arguments(call.get("arguments")), as_text(call.get("id")))
 

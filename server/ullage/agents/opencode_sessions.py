@@ -22,8 +22,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.record_reader import RecordReader, usage_beside
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp
+from ullage.agents.record_reader import RecordReader
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_beside
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_image_url
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, parsed, rows_of

@@ -30,10 +30,10 @@ from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts
 from ullage.agents.inserted import PI_CAME_BACK, PI_COMPACTED, PI_LEFT_OUT, by_program
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, before_end, inner, number, switch
-from ullage.agents.record_reader import RecordReader, usage_beside
+from ullage.agents.record_reader import RecordReader
 from ullage.agents.titles import first_prompt, last_text
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
-from ullage.formats.parsing import Document, as_count, as_timestamp, to_json
+from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_beside
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
 from ullage.formats.transcripts.format import Ends, from_end, incremental
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text

@@ -10,12 +10,11 @@ from typing import ClassVar
 from msgspec import Struct
 
 from ullage.agents.titles import first_line
-from ullage.formats.parsing import Document, Line, as_count, exclude_cache
+from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import PieceReader, SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.format import Records
 from ullage.model.json_values import JsonObject, as_text
 from ullage.model.message import Block, Role
-from ullage.model.usage import Usage
 
 # In place of messages that an agent has left out of the context without a summary.
 LEFT_OUT = "[Older messages were left out here to make room.]"
@@ -65,23 +64,6 @@ class PieceRecordReader(RecordReader):
 
     def _flush(self) -> None:
         self._pieces.end()
-
-
-def usage_in(counts: JsonObject, prompt: str, answer: str, cached: str = "", written: str = "") -> Usage:
-    """Returns the usage that a record has under these names. The count of the prompt includes the tokens that came from
-    the cache, `cached`, and those that were written to it, `written`."""
-    return exclude_cache(*(as_count(counts.get(name)) for name in (prompt, answer, cached, written)))
-
-
-def usage_beside(counts: JsonObject, prompt: str, answer: str, cached: str, written: str) -> Usage:
-    """Returns the usage that a record has under these names. The count of the prompt excludes the tokens of the
-    cache."""
-    return Usage(
-        input_tokens=as_count(counts.get(prompt)),
-        output_tokens=as_count(counts.get(answer)),
-        cache_read_input_tokens=as_count(counts.get(cached)),
-        cache_creation_input_tokens=as_count(counts.get(written)),
-    )
 
 
 # Characters of a conversation's first prompt that name it in the list of conversations.

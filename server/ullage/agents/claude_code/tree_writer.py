@@ -102,7 +102,7 @@ class TreeWriter:
         them there follows the end of the conversation: the user did not go back.
         """
         place = self._places[entry.uuid]
-        if self._builder.has_archived(place.at):
+        if self._builder.branches.has_archived(place.at):
             if self._again_at is not self._end:
                 self._again, self._again_at = set(), self._end
             self._again.add(entry.uuid)
@@ -155,7 +155,7 @@ class TreeWriter:
         end = self._at(compaction.end) if self.knows(compaction.end) else self._tip
         # What was kept may lie on the present branch and next to it. If nothing lies on it, the user has gone back.
         places = [self._at(uuid).at for uuid in compaction.kept if self.knows(uuid)]
-        if not any(map(self._builder.comes_from, places)):
+        if not any(map(self._builder.branches.comes_from, places)):
             self._go(end, entry.timestamp)
         said = self._written.said
         kept = list(dict.fromkeys(said[uuid] for uuid in compaction.kept if uuid in said))

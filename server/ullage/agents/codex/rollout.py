@@ -439,7 +439,7 @@ class CodexReader:
     def finish(self) -> None:
         """Adds the messages that were held back."""
         self._end_answer()
-        self._items.flush()
+        self._items.end()
 
     def _take_item(self, payload: JsonObject, record: Line) -> None:
         item = self._calls.complete(payload)
@@ -470,7 +470,7 @@ class CodexReader:
     def _add_message(self, item: JsonObject, time: int) -> None:
         """Adds a message of the user or the system to the transcript, after the answer before it."""
         self._end_answer()
-        self._items.flush()
+        self._items.end()
         text = text_of(item)
         self._add_instructions(text, of_user=item.get("role") == "user")
         before = self._builder.tip
@@ -503,7 +503,7 @@ class CodexReader:
         """Adds the answer of the items that were held back, then the tool results that came before its end."""
         if self._items.answering:
             last = self._items.last_answer
-            self._items.flush()
+            self._items.end()
             if self._items.last_answer != last:
                 self._usage.answer(self._items.last_answer)
         results, self._results = self._results, []
@@ -529,7 +529,7 @@ class CodexReader:
         answering = self._items.answering and not self._results
         self._use_window(as_object(payload.get("info")), _time(record))
         self._end_answer()
-        self._items.flush()
+        self._items.end()
         self._copied.count(as_object(payload.get("info")))
         self._usage.is_copied = self._copied.is_here
         if not self._usage.count(payload, answering=answering, timestamp=_time(record)):
@@ -546,7 +546,7 @@ class CodexReader:
 
     def _roll_back(self, turns: int, time: int) -> None:
         self._end_answer()
-        self._items.flush()
+        self._items.end()
         if turns and self._turns:
             place = max(0, len(self._turns) - turns)
             self._builder.rewind(self._turns[place], time)
@@ -555,7 +555,7 @@ class CodexReader:
 
     def _take_compaction(self, payload: JsonObject, record: Line) -> None:
         self._end_answer()
-        self._items.flush()
+        self._items.end()
         full = "replacement_history" in payload
         replacement = read_replacement(payload, self._known) if full else keep_newest(payload, self._prompts)
         # Newer versions write the model's answer to the request for the summary, too.
@@ -632,7 +632,7 @@ class CodexReader:
     def _take_message_of_agent(self, item: JsonObject, record: Line) -> None:
         """Adds a message from another agent. Its encrypted parts are left out, because only OpenAI can read them."""
         self._end_answer()
-        self._items.flush()
+        self._items.end()
         content = item.get("content")
         parts = [part for part in as_objects(content) if part.get("type") != "encrypted_content"]
         text = as_text(content) or text_of({"content": parts})
