@@ -75,7 +75,6 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def is_summary(self) -> bool:
-        """Whether the message is the summary of a compaction."""
         return self.role is Role.USER and join_texts(self.blocks).lstrip().startswith(_SUMMARY_OPENING)
 
     @property
@@ -281,14 +280,13 @@ def _records(document: Document) -> Records:
     folder = PurePosixPath(document.name.replace("\\", "/")).parent.name
     subagent = any(value.get("kind") == "subagent" for value in document.objects[:1])
     parent = folder if subagent and _CONVERSATION_ID.fullmatch(folder) else ""
-    return Records(
-        lines=(Line(number=1, value={"$set": {"parent": parent}}), *document.lines) if parent else document.lines
-    )
+    head = (Line(number=1, value={"$set": {"parent": parent}}),) if parent else ()
+    return Records(lines=(*head, *document.lines))
 
 
 def _history(document: Document) -> list[JsonObject]:
-    found = [as_objects(document.value), *(as_objects(as_object(document.value).get(key)) for key in _HISTORIES)]
-    return max(found, key=bool)
+    value = as_object(document.value)
+    return max(as_objects(document.value), *(as_objects(value.get(key)) for key in _HISTORIES), key=bool)
 
 
 class GeminiReader(RecordReader):
@@ -421,10 +419,7 @@ class GeminiReader(RecordReader):
         if not results and (failed or call.get("resultDisplay")):
             text = as_text(call.get("resultDisplay")) or as_text(call.get("status"))
             results = [ToolResultBlock(tool_use_id=as_text(call.get("id")), content=(TextBlock(text=text),))]
-        return [
-            ToolResultBlock(tool_use_id=r.tool_use_id, content=r.content, is_error=failed or r.is_error)
-            for r in results
-        ]
+        return [replace(result, is_error=failed or result.is_error) for result in results]
 
 
 def _has_ended(value: JsonObject) -> bool:

@@ -4,7 +4,7 @@ Some agents' lines say with `isSidechain` and `agentId` that they are a sub-agen
 then divided into conversations, which become runs. `Document.run` chooses one.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from msgspec import Struct
@@ -121,21 +121,37 @@ def is_side(value: JsonObject) -> bool:
     return value.get("isSidechain") is True
 
 
-def may_be_another(lines: Iterable[Line], *, reads_side: bool | None, agent_id: str, has_messages: bool) -> bool:
-    """Returns whether with these further lines of a file its conversation may be another one than that which is read.
+class SidechainReader(RecordReader):
+    """Reads the lines of the main conversation of a file, or of a sub-agent's (`_is_side`, None if no line has shown
+    which of the two it is yet)."""
 
-    `reads_side` says whether a sub-agent's is read, None if no line has shown that; `agent_id` is the sub-agent's.
-    `has_messages` says whether a message was read.
-    """
-    values = [line.value for line in lines if line.value]
-    agents = {as_text(value.get("agentId")) for value in values if is_side(value)}
-    if reads_side is False:
-        # A main conversation stays the file's, whatever its sub-agents do.
-        return bool(agents) and not has_messages
-    is_main = any(not is_side(value) for value in values if value.get("type") in _MESSAGES)
-    if reads_side:
-        return is_main or not agents <= {agent_id}
-    return bool(agents) and (is_main or agents != {""})
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        super().__init__(builder)
+        self._is_side: bool | None = None
+
+    def starts_over(self, lines: Sequence[Line]) -> bool:
+        """Returns whether with these further lines of the file its conversation may be another one; see `Format`."""
+        values = [line.value for line in lines if line.value]
+        agents = {as_text(value.get("agentId")) for value in values if is_side(value)}
+        if self._is_side is False:
+            # A main conversation stays the file's, whatever its sub-agents do.
+            return bool(agents) and not self._builder.messages
+        is_main = any(not is_side(value) for value in values if value.get("type") in _MESSAGES)
+        if self._is_side:
+            return is_main or not agents <= {self._builder.session_id}
+        return bool(agents) and (is_main or agents != {""})
+
+    def _read_facts(self, value: JsonObject) -> None:
+        """Reads the folder, the version and the ids that each line has."""
+        builder, session = self._builder, as_text(value.get("sessionId"))
+        builder.cwd = builder.cwd or as_text(value.get("cwd"))
+        builder.version = as_text(value.get("version")) or builder.version
+        if self._is_side:
+            builder.is_sub_agent = True
+            builder.session_id = as_text(value.get("agentId")) or builder.session_id
+            builder.parent = session or builder.parent
+        else:
+            builder.session_id = session or builder.session_id
 
 
 def _divide(lines: Sequence[Line]) -> list[_Conversation]:
