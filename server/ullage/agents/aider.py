@@ -109,7 +109,7 @@ class AiderReader:
         if start:
             self._flush()
             self._started = as_timestamp(start.group(1).replace(" ", "T"))
-            self._builder.session_id = f"{start.group(1)}"
+            self._builder.session_id = start.group(1)
             self._builder.skip(record.number, "start of the program", expected=True)
         elif text.startswith("####"):
             self._extend(Role.USER, text.removeprefix("####").strip(), record.number)

@@ -61,10 +61,8 @@ def _companions(path: str) -> tuple[str, ...]:
 
 
 def _records(document: Document) -> Records:
-    facts = tuple(
-        Line(number=1, value={"type": _SUMMARY, _SUMMARY: companion.value}) for companion in document.companions
-    )
-    return Records(lines=(*facts, *document.lines))
+    summaries = ({"type": _SUMMARY, _SUMMARY: companion.value} for companion in document.companions)
+    return Records(lines=(*(Line(number=1, value=value) for value in summaries), *document.lines))
 
 
 class GrokReader(PieceRecordReader):
@@ -80,9 +78,8 @@ class GrokReader(PieceRecordReader):
                 self._pieces.say(Role.USER, _read_content(row))
             case "reasoning":
                 text = join_texts(read_parts(row.get("summary")))
-                self._pieces.piece(
-                    Role.ASSISTANT, [ThinkingBlock(thinking=text)] if text else [], as_text(row.get("id"))
-                )
+                thinking = [ThinkingBlock(thinking=text)] if text else []
+                self._pieces.piece(Role.ASSISTANT, thinking, as_text(row.get("id")))
             case "assistant":
                 self._take_answer(row)
             case "backend_tool_call":

@@ -142,12 +142,13 @@ class Reading:
         self.model: str | None = None
         self.unknown = ""
 
-    def take(self, field: str, name: str, value: bool | float | None) -> None:
-        """Notes that the setting `name` gives the field this value. None and numbers below 0 are no values."""
+    def take(self, field: str, name: str, value: bool | float | None, written: str = "") -> None:
+        """Notes that the setting `name` gives the field this value. None and numbers below 0 are no values. `written`
+        is the setting as the user knows it, if its value is not the field's."""
         if value is None or (not isinstance(value, bool) and (not isfinite(value) or value < 0)):
             return
         self._values[field] = value
-        self._names[field] = f"{name}={_written(value)}"
+        self._names[field] = written or f"{name}={_written(value)}"
 
     def drop(self, field: str) -> None:
         """Forgets the value of a field, because a later setting says that there is none."""
@@ -157,11 +158,6 @@ class Reading:
     def given(self) -> Given:
         made = {field: _KINDS.get(field, int)(value) for field, value in self._values.items()}
         return msgspec.convert({**made, "names": self._names, "model": self.model, "unknown": self.unknown}, Given)
-
-    def rename(self, field: str, name: str) -> None:
-        """Gives the setting of a field the name under which the user knows it, if the field has a value."""
-        if field in self._names:
-            self._names[field] = name
 
 
 def number(value: object) -> float | None:

@@ -144,8 +144,7 @@ def _read(texts: Texts) -> Given:
 
 def _take_window(reading: Reading, name: str, tokens: float | None) -> None:
     if tokens:
-        reading.take("model_window", name, _used(int(tokens)))
-        reading.rename("model_window", f"{name}={tokens:g}")
+        reading.take("model_window", name, _used(int(tokens)), f"{name}={tokens:g}")
 
 
 def _window(setup: Setup) -> Rule | None:

@@ -154,7 +154,7 @@ class ChatReader:
         if kind == "function":
             call = f"call_{self._legacy_calls}"
             return [ToolResultBlock(tool_use_id=call, content=read_parts(message.get("content")))]
-        thinking = _read_thinking(message) if kind == "assistant" else []
+        thinking = read_thinking(message) if kind == "assistant" else []
         blocks: list[Block] = [*thinking, *read_parts(message.get("content"))]
         if refusal := as_text(message.get("refusal")):
             blocks.append(TextBlock(text=refusal))
@@ -218,7 +218,7 @@ def _read_call(call: JsonObject) -> ToolUseBlock:
     return ToolUseBlock(id=as_text(call.get("id")), name=as_text(function.get("name")), input=read_arguments(arguments))
 
 
-def _read_thinking(message: JsonObject) -> list[Block]:
+def read_thinking(message: JsonObject) -> list[Block]:
     """Returns the reasoning that gateways add: LiteLLM's `thinking_blocks`, or DeepSeek's `reasoning_content`."""
     blocks = [block for block in read_blocks(message.get("thinking_blocks")) if isinstance(block, ThinkingBlock)]
     text = as_text(message.get("reasoning_content"))

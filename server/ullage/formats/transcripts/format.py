@@ -11,7 +11,7 @@ import io
 import pickle
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, IntEnum
 from typing import Any, Protocol, TypeVar, cast
 
@@ -32,6 +32,12 @@ class Records(Struct, frozen=True, kw_only=True):
 
     lines: tuple[Line, ...]
     skipped: tuple[SkippedLine, ...] = ()
+
+
+def records_of(values: Iterable[JsonObject], skipped: tuple[SkippedLine, ...] = (), first: int = 0) -> Records:
+    """Returns these objects as records, numbered from `first`."""
+    lines = tuple(Line(number=number, value=value) for number, value in enumerate(values, start=first))
+    return Records(lines=lines, skipped=skipped)
 
 
 class Reader(Protocol):
