@@ -8,10 +8,9 @@ model are the tools that ran. A `CHECKPOINT` is a compaction. No file holds the 
 import re
 from collections.abc import Sequence
 
-from ullage.agents.agent import Agent, Sessions
+from ullage.agents.agent import Agent, Sessions, first_line
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import PieceRecordReader
-from ullage.agents.titles import first_line
 from ullage.formats.parsing import Document, as_timestamp, parse_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import incremental

@@ -15,11 +15,13 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, side_of
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_line, last_text, side_of
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
+    Exists,
     Given,
     OwnContext,
+    OwnPrompt,
     OwnSettings,
     Reading,
     Rule,
@@ -29,9 +31,7 @@ from ullage.agents.own_context import (
     switch,
     version_of,
 )
-from ullage.agents.own_prompt import Exists, OwnPrompt
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
-from ullage.agents.titles import first_line, last_text
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_beside, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks

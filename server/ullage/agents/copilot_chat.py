@@ -16,10 +16,9 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import RecordReader
-from ullage.agents.titles import first_prompt
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments

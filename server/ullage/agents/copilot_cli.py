@@ -11,11 +11,19 @@ One log has several conversations: the main one, and one for each sub-agent. The
 
 from collections.abc import Iterable, Sequence
 
-from ullage.agents.agent import Agent, Facts, Processes, Sessions, common_facts, running_in_name
+from ullage.agents.agent import (
+    Agent,
+    Facts,
+    Processes,
+    Sessions,
+    common_facts,
+    first_prompt,
+    last_text,
+    running_in_name,
+)
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, number, share
 from ullage.agents.record_reader import RecordReader
-from ullage.agents.titles import first_prompt, last_text
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_in
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.chat import read_arguments, read_parts

@@ -16,25 +16,27 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, last_text
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
+    Exists,
     Given,
     OwnContext,
+    OwnPrompt,
     OwnSettings,
     Reading,
     Rule,
     Setup,
     Texts,
     Threshold,
+    chosen_paths,
+    in_repository,
     inner,
     number,
     switch,
     switched_off,
 )
-from ullage.agents.own_prompt import Exists, OwnPrompt, chosen_paths, in_repository
 from ullage.agents.record_reader import RecordReader
-from ullage.agents.titles import last_text
 from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_image_url, read_parts

@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Given,
@@ -33,7 +33,6 @@ from ullage.agents.own_context import (
     version_of,
 )
 from ullage.agents.record_reader import PieceRecordReader, RecordReader
-from ullage.agents.titles import first_prompt, last_text
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_blocks

@@ -40,14 +40,26 @@ from ullage.agents.agent import (
     Retention,
     Sessions,
     common_facts,
+    first_prompt,
+    last_text,
     prompt_and_answer,
     side_of,
 )
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, inner, number, share
-from ullage.agents.own_prompt import Exists, OwnPrompt, chosen_names
+from ullage.agents.own_context import (
+    Exists,
+    Given,
+    OwnContext,
+    OwnPrompt,
+    OwnSettings,
+    Reading,
+    Texts,
+    chosen_names,
+    inner,
+    number,
+    share,
+)
 from ullage.agents.record_reader import RecordReader
-from ullage.agents.titles import first_prompt, last_text
 from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Wiring
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place

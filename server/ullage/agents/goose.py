@@ -14,12 +14,21 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, last_text
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, number, share
-from ullage.agents.own_prompt import Exists, OwnPrompt, in_repository
+from ullage.agents.own_context import (
+    Exists,
+    Given,
+    OwnContext,
+    OwnPrompt,
+    OwnSettings,
+    Reading,
+    Texts,
+    in_repository,
+    number,
+    share,
+)
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
-from ullage.agents.titles import last_text
 from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_parts

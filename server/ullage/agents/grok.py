@@ -9,10 +9,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, side_of
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text, side_of
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import PieceRecordReader
-from ullage.agents.titles import first_prompt, last_text
 from ullage.formats.parsing import Document, Line, to_json
 from ullage.formats.transcripts.chat import read_arguments, read_image_url, read_parts
 from ullage.formats.transcripts.format import Records, incremental

@@ -15,12 +15,25 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts, last_text
 from ullage.agents.machine import Machine
 from ullage.agents.opencode_sessions import FORMAT, TABLES, given_title
-from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, inner, less_output, number, switch
-from ullage.agents.own_prompt import ABSOLUTE, Exists, OwnPrompt, chosen_paths, in_repository
-from ullage.agents.titles import last_text
+from ullage.agents.own_context import (
+    ABSOLUTE,
+    Exists,
+    Given,
+    OwnContext,
+    OwnPrompt,
+    OwnSettings,
+    Reading,
+    Texts,
+    chosen_paths,
+    in_repository,
+    inner,
+    less_output,
+    number,
+    switch,
+)
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
 from ullage.formats.parsing import parse_json
 from ullage.formats.transcripts.format import parsed

@@ -13,10 +13,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
-from ullage.agents.titles import first_prompt
 from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_parts, read_thinking

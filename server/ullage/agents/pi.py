@@ -26,12 +26,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts, first_prompt, last_text
 from ullage.agents.inserted import PI_CAME_BACK, PI_COMPACTED, PI_LEFT_OUT, by_program
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, before_end, inner, number, switch
 from ullage.agents.record_reader import RecordReader
-from ullage.agents.titles import first_prompt, last_text
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
 from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_beside
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder

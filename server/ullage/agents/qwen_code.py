@@ -35,14 +35,17 @@ from ullage.agents.agent import (
     Occupancy,
     Sessions,
     common_facts,
+    first_prompt,
     prompt_and_answer,
     side_of,
     token_count,
 )
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
+    Exists,
     Given,
     OwnContext,
+    OwnPrompt,
     OwnSettings,
     Reading,
     Rule,
@@ -50,12 +53,12 @@ from ullage.agents.own_context import (
     Texts,
     Threshold,
     Without,
+    chosen_names,
+    folders_up,
     inner,
     number,
 )
-from ullage.agents.own_prompt import Exists, OwnPrompt, chosen_names, folders_up
 from ullage.agents.record_reader import SidechainReader, conversation_records, is_side
-from ullage.agents.titles import first_prompt
 from ullage.agents.wiring import GuideForm, HookPlace, HooksOff, SettingsFile, Wiring
 from ullage.formats.parsing import Document, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place

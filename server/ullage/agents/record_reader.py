@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from ullage.agents.titles import first_line
+from ullage.agents.agent import first_line
 from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import PieceReader, SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.format import Records

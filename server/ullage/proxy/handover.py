@@ -46,8 +46,7 @@ from ullage.proxy.record import SessionRecord
 from ullage.proxy.session import ProxiedSession
 from ullage.proxy.session_life import State
 from ullage.proxy.to_client import list_commands, send_compaction, send_options, send_text, send_usage
-from ullage.redaction.clean import redact
-from ullage.redaction.privacy import hide_text
+from ullage.redaction.clean import hide_text, redact
 
 _log = logging.getLogger(__name__)
 # Characters of the messages since a compaction that are repeated when it is undone: a few turns.

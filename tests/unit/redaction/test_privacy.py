@@ -18,7 +18,7 @@ from ullage.model.message import (
     ToolUseBlock,
 )
 from ullage.redaction import REDACTED
-from ullage.redaction.privacy import hide, hide_text
+from ullage.redaction.clean import hide, hide_text
 from ullage.summary.summary_request import SummaryRequest
 
 PATTERNS = (r"Project \w+", r"(?i)acme", r"\bread\b")

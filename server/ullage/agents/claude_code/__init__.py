@@ -28,6 +28,8 @@ from ullage.agents.agent import (
     Retention,
     Sessions,
     common_facts,
+    first_prompt,
+    last_text,
     running_in_record,
     side_of,
 )
@@ -35,7 +37,6 @@ from ullage.agents.claude_code.compaction import OWN_CONTEXT, SETTINGS
 from ullage.agents.claude_code.reader import FORMAT, MARKS
 from ullage.agents.claude_code.session_writer import WRITER
 from ullage.agents.machine import Machine
-from ullage.agents.titles import first_prompt, last_text
 from ullage.agents.wiring import GuideForm, HookPlace, HooksOff, Plugin, SettingsFile, Wiring
 from ullage.model.json_values import JsonObject, as_list, as_object, as_text
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts, first_prompt, last_text
 from ullage.agents.codex import early_log, rollout
 from ullage.agents.codex.rollout import is_context, text_of
 from ullage.agents.codex.segments import companions, references
@@ -39,7 +39,6 @@ from ullage.agents.own_context import (
     number,
     version_of,
 )
-from ullage.agents.titles import first_prompt, last_text
 from ullage.agents.wiring import Approval, HookInFile, HookPlace, SettingsFile, Wiring
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.tokens.families import inner_names

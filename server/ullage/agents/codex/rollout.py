@@ -29,9 +29,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents.agent import first_prompt, is_lone_command
 from ullage.agents.codex.segments import CopiedBeginning, records
 from ullage.agents.inserted import CODEX
-from ullage.agents.titles import first_prompt, is_lone_command
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
 from ullage.formats.transcripts.chat import (
