@@ -26,13 +26,17 @@ from ullage.agents.own_context import (
     OwnPrompt,
     OwnSettings,
     Reading,
+    Setup,
     Texts,
+    Threshold,
     chosen_paths,
     in_repository,
     inner,
-    less_output,
     number,
+    positive,
     switch,
+    switched_off,
+    version_of,
 )
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
 from ullage.formats.parsing import parse_json
@@ -76,10 +80,38 @@ def _companions(path: str) -> tuple[str, ...]:
     return (f"../../message/{name.removesuffix('.json')}/*.json", "../../part/*/*.json")
 
 
-# Tokens. What is kept free of a model's largest prompt, if the settings name that, at most.
-RESERVED = 20_000
+# Tokens. The most of an answer that is kept free of the window, and what is kept free of a model's largest prompt, if
+# the settings name that.
+_ANSWER, _RESERVED = 32_000, 20_000
+# From this version on a buffer is kept free of the window and of the largest prompt (its documentation, "Compaction").
+_BOTH_LIMITS = (2,)
 # The variable that switches compaction off, after the program's name.
 _OFF = "_DISABLE_AUTOCOMPACT"
+
+
+def _threshold(setup: Setup) -> Threshold:
+    """Returns the threshold by the largest prompt that the settings name, less the reserve, and no more than the
+    longest answer has; or by the window less the longest answer, which must be known. From version 2 on the smaller of
+    both, each less the reserve."""
+    given = setup.given
+    if given.automatic is False:
+        return switched_off(given)
+    longest = given.max_output or setup.max_output
+    answer, reserve = min(longest or _ANSWER, _ANSWER), _RESERVED if given.reserve is None else given.reserve
+    is_new = version_of(setup.version) >= _BOTH_LIMITS
+    if is_new:
+        kept = max(answer, reserve)
+        of_window = f"{kept:,} tokens before the end of the window"
+        if given.window is None or given.window - reserve >= setup.window - kept:
+            return positive(setup.window - kept, of_window, given.name("reserve"))
+    if given.window is not None:
+        kept = min(reserve, longest or answer) if given.reserve is None and not is_new else reserve
+        basis = f"{kept:,} tokens before the end of {given.window:,}"
+        return positive(given.window - kept, basis, given.name("window"))
+    if longest is None:
+        return None
+    kept = min(longest, _ANSWER)
+    return positive(setup.window - kept, f"{kept:,} tokens, for the answer, before the end of the window")
 
 
 def _files(name: str, machine: Machine) -> tuple[str, ...]:
@@ -210,7 +242,7 @@ AGENT = Agent(
     ),
     tables=TABLES,
     # Measured by trial: 92,000 of 100,000 with answers of up to 8,000, and 52,000 with prompts of up to 60,000.
-    own_context=OwnContext(threshold=less_output(32_000, RESERVED)),
+    own_context=OwnContext(threshold=_threshold),
     own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,
     acp=AcpAgent(name="OpenCode", compact_command="compact", offers_command=False),
@@ -225,7 +257,7 @@ KILO_AGENT = Agent(
         patterns=kilo_patterns, title_of=_title_of, format="opencode", facts_of=_facts_of, table="session"
     ),
     # Measured by trial: the same as opencode's.
-    own_context=OwnContext(threshold=less_output(32_000, RESERVED)),
+    own_context=OwnContext(threshold=_threshold),
     own_prompt=OwnPrompt(files=_kilo_files, skills=lambda machine, exists: _skills(machine, exists, "kilo", _KILO)),
     own_settings=KILO_SETTINGS,
 )

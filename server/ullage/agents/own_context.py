@@ -321,50 +321,9 @@ def before_end(tokens: int) -> Callable[[Setup], Threshold]:
         if given.automatic is False:
             return switched_off(given)
         kept = tokens if given.reserve is None else given.reserve
-        return _positive(setup.window - kept, f"{kept:,} tokens before the end of the window", given.name("reserve"))
+        return positive(setup.window - kept, f"{kept:,} tokens before the end of the window", given.name("reserve"))
 
     return rule
-
-
-# opencode 2 keeps a buffer free of the window and of the largest prompt (its documentation, "Compaction").
-_BOTH_LIMITS = (2,)
-
-
-def less_output(most: int, reserve: int) -> Callable[[Setup], Threshold]:
-    """Returns the threshold rule of an agent that keeps the tokens of the longest answer free, but at most `most`
-    tokens. If the user's settings name the model's largest prompt, the agent keeps `reserve` tokens of that free, and
-    no more than the longest answer has. From version 2 on, the agent keeps `reserve` tokens free of both. The rule
-    returns None if the length of the longest answer is unknown."""
-
-    def rule(setup: Setup) -> Threshold:
-        given = setup.given
-        if given.automatic is False:
-            return switched_off(given)
-        longest = given.max_output or setup.max_output
-        if version_of(setup.version) >= _BOTH_LIMITS:
-            return _of_both(setup, reserve if given.reserve is None else given.reserve, min(longest or most, most))
-        if given.window is not None:
-            kept = min(reserve, longest or most) if given.reserve is None else given.reserve
-            basis = f"{kept:,} tokens before the end of {given.window:,}"
-            return _positive(given.window - kept, basis, given.name("window"))
-        if longest is None:
-            return None
-        kept = min(longest, most)
-        return _positive(setup.window - kept, f"{kept:,} tokens, for the answer, before the end of the window")
-
-    return rule
-
-
-def _of_both(setup: Setup, buffer: int, answer: int) -> Rule | None:
-    """Returns the threshold by the window, less the buffer or the answer, and by the largest prompt."""
-    given = setup.given
-    kept = max(answer, buffer)
-    of_window = _positive(setup.window - kept, f"{kept:,} tokens before the end of the window", given.name("reserve"))
-    if given.window is None or given.window - buffer >= setup.window - kept:
-        return of_window
-    return _positive(
-        given.window - buffer, f"{buffer:,} tokens before the end of {given.window:,}", given.name("window")
-    )
 
 
 def switched_off(given: Given) -> Without:
@@ -372,7 +331,8 @@ def switched_off(given: Given) -> Without:
     return Without(basis=f"{given.name('automatic')} switches compaction off", setting=given.name("automatic"))
 
 
-def _positive(tokens: int, basis: str, setting: str = "") -> Rule | None:
+def positive(tokens: int, basis: str, setting: str = "") -> Rule | None:
+    """Returns a threshold, or None if it is not above 0."""
     return Rule(tokens=tokens, basis=basis, setting=setting) if tokens > 0 else None
 
 
