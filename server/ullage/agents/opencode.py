@@ -56,11 +56,6 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
     return (*databases, f"{folder}/storage/session/*/*.json")
 
 
-def kilo_patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns the path of the database of Kilo Code's CLI."""
-    return (f"{machine.data}/kilo/kilo.db",)
-
-
 def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     facts = common_facts(path, records)
     ids = (as_text(record.get("id")) for record in records if "projectID" in record)
@@ -208,15 +203,11 @@ def _folder(machine: Machine, name: str = "opencode") -> str:
     return f"{machine.folder('XDG_CONFIG_HOME', '.config')}/{name}"
 
 
-def _settings(machine: Machine) -> str:
-    return f"{_folder(machine)}/opencode.jsonc"
-
-
 WIRING = Wiring(
     word="opencode",
     files=(
         SettingsFile(
-            path=_settings,
+            path=lambda machine: f"{_folder(machine)}/opencode.jsonc",
             # In the order in which it chooses one to write to.
             instead=lambda machine: (f"{_folder(machine)}/opencode.json", f"{_folder(machine)}/config.json"),
             mcp_server=True,
@@ -254,7 +245,11 @@ KILO_AGENT = Agent(
     name="Kilo Code",
     short="Kilo",
     sessions=Sessions(
-        patterns=kilo_patterns, title_of=_title_of, format="opencode", facts_of=_facts_of, table="session"
+        patterns=lambda machine: (f"{machine.data}/kilo/kilo.db",),
+        title_of=_title_of,
+        format="opencode",
+        facts_of=_facts_of,
+        table="session",
     ),
     # Measured by trial: the same as opencode's.
     own_context=OwnContext(threshold=_threshold),

@@ -459,17 +459,13 @@ def _window(model: Mapping[str, Any]) -> int | None:
     return limit if isinstance(limit, int) else None
 
 
-def _compaction_done(update: Mapping[str, Any]) -> bool:
-    return as_object(as_object(update.get("_meta")).get("contextCompression")).get("phase") == "done"
-
-
 ACP = AcpAgent(
     name="qwen-code",
     compact_command="compress",
     offers_command=False,
     occupancy_in_update=_occupancy,
     window_of_model=_window,
-    compaction_done=_compaction_done,
+    compaction_done=lambda update: inner(as_object(update.get("_meta")), "contextCompression", "phase") == "done",
 )
 
 # Seconds, above `ullage hook`'s own limit of 4.

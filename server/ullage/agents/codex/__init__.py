@@ -16,8 +16,7 @@ becomes LF and a byte order mark goes.
 """
 
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -71,12 +70,6 @@ def _title_of(records: Sequence[JsonObject]) -> str:
     return last_text(payloads, "thread_name") or first_prompt(text for text in messages if not is_context(text))
 
 
-def session_in_request(meta: Mapping[str, Any]) -> str:
-    """Returns the id of the session whose model calls a tool of an MCP server, or "" if the request does not name it.
-    Seen with Codex 0.166, which gives its servers no variable with this id."""
-    return as_text(meta.get("threadId"))
-
-
 _SHARE = 0.9
 _NOT_SO = (0, 35)
 _LIMIT = "model_auto_compact_token_limit"
@@ -114,7 +107,7 @@ def _files(machine: Machine) -> tuple[str, ...]:
 
 
 def _named(files: Sequence[JsonObject]) -> tuple[str, ...]:
-    """Returns the list of models that the user has put in place of Codex's own, from the last file that names one."""
+    # The list of models that the user has put in place of Codex's own.
     return tuple(path for file in files if (path := as_text(file.get(_CATALOGUE))))[-1:]
 
 
@@ -165,21 +158,13 @@ _KNOWN = frozenset({_LIMIT, _SCOPE, "compact_prompt", "experimental_compact_prom
 OWN_CONTEXT = OwnContext(window=_window, threshold=_threshold, is_exact=True)
 SETTINGS = OwnSettings(files=_files, read=_read, named=_named, known=_KNOWN, servers="mcp_servers", prefix="CODEX")
 
-_TITLE = "Compact conversation"
-
-
-def _compaction_call(update: Mapping[str, Any]) -> bool:
-    # No tool has this title: the adapter titles a tool call by its command, file or server.
-    return update.get("title") == _TITLE
-
-
-def _whole_window(window: int) -> int:
-    # The adapter reports Codex's window for prompts, 95 % of the model's.
-    return window * 20 // 19
-
-
 ACP = AcpAgent(
-    name="codex-acp", compact_command="compact", compaction_call=_compaction_call, whole_window=_whole_window
+    name="codex-acp",
+    compact_command="compact",
+    # No tool has this title: the adapter titles a tool call by its command, file or server.
+    compaction_call=lambda update: update.get("title") == "Compact conversation",
+    # The adapter reports Codex's window for prompts, 95 % of the model's.
+    whole_window=lambda window: window * _USED[1] // _USED[0],
 )
 
 # Variables that say where sessions are. Codex gives an MCP server only a few others, unless its entry names them.
@@ -229,12 +214,7 @@ WIRING = Wiring(
                 HookPlace(event="Stop", timeout=_TIMEOUT, for_notes=True),
             ),
         ),
-        SettingsFile(
-            path=_config_path,
-            syntax="toml",
-            mcp_server=True,
-            mcp_variables=WITHHELD,
-        ),
+        SettingsFile(path=_config_path, syntax="toml", mcp_server=True, mcp_variables=WITHHELD),
     ),
     approval=Approval(
         path=_config_path,
@@ -250,9 +230,10 @@ AGENT = Agent(
     formats=(early_log.FORMAT, rollout.FORMAT),
     companions=companions,
     references=references,
-    # Where its sessions are, and where the user's data are. Codex 0.166 gives its servers few variables.
+    # Where its sessions are, and where the user's data are. Codex 0.166 gives its servers few variables, none with the
+    # session's id.
     withheld_variables=WITHHELD,
-    session_in_request=session_in_request,
+    session_in_request=lambda meta: as_text(meta.get("threadId")),
     sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of),
     own_context=OWN_CONTEXT,
     own_settings=SETTINGS,

@@ -579,9 +579,9 @@ class CodexReader:
         self._builder.skip(record.number, "session_meta line", expected=True)
         if self._builder.agent:
             if payload.get("id") != self._builder.session_id and not record.is_copied:
-                self._copied.begin()
+                self._copied.is_inside = True
             return
-        self._copied.make(_time(record))
+        self._copied.made_at = _time(record)
         self._builder.agent = "Codex"
         self._builder.version = as_text(payload.get("cli_version"))
         self._builder.session_id = as_text(payload.get("id"))
