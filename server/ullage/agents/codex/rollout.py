@@ -163,16 +163,12 @@ _SEALED = "[Codex compacted the conversation. Only OpenAI can read the summary.]
 
 class Replacement(Struct, frozen=True, kw_only=True):
     """What a compaction left of the conversation: the text of the `summary`, the ids of the messages that stay
-    (`kept`), and items that the transcript does not have yet (`new`)."""
+    (`kept`), and items that the transcript does not have yet (`new`). The `summary` is `NO_SUMMARY` if
+    nothing was summarized: the agent began a new context."""
 
     summary: str
     kept: tuple[str, ...]
     new: tuple[JsonObject, ...] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was summarized: the agent began a new context."""
-        return self.summary == NO_SUMMARY
 
 
 def text_of(item: JsonObject) -> str:
@@ -565,7 +561,7 @@ class CodexReader:
         A turn without a prompt is one that the user began to compact. Before a turn's prompt is written, Codex compacts
         a full context. After a turn, it compacts if `model_post_turn_compact_threshold_percent` says so.
         """
-        if replacement.is_empty:
+        if replacement.summary == NO_SUMMARY:
             return CompactionCause.NEW_WINDOW
         if is_full:
             return CompactionCause.THRESHOLD
