@@ -1,7 +1,7 @@
 """Measures the store in PostgreSQL, on a server of its own with `fsync`, and a page of a long context.
 
 Each figure has a floor of the same run: a bare insert, SQLite, or the same work on a session of 100 messages. What must
-not grow with a session in SQLite is held by a test, which counts its steps (`tests/unit/store/test_store_growth.py`).
+not grow with a session in SQLite is held by a test, which counts its steps (`tests/unit/store/test_store_log.py`).
 With `--long` there is also a search among a million messages (`search.py`), which takes about ten minutes and four GB
 of disk.
 """

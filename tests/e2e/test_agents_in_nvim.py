@@ -25,13 +25,6 @@ def nvim(request: pytest.FixtureRequest, lacking: Callable[[str], Never]) -> Pat
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def pane(nvim: Path, project: Path, tmp_path: Path, lacking: Callable[[str], Never]) -> Iterator[Pane]:
     """A Neovim in the project's folder."""
     if shutil.which("tmux") is None:

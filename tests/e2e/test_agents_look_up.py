@@ -11,7 +11,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from support.agents.launch import Known, prepare_of
+from support.agents.launch import Known, need, prepare_of
 from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.program import ULLAGE
 from support.agents.runs import ONE_SHOTS, SEATED, SUMMARY_WORDS, OneShot
@@ -116,8 +116,7 @@ LOOKERS = {
 @pytest.fixture(params=["claude-code", "codex", pytest.param("pi", marks=pytest.mark.long)])
 def looker(request: pytest.FixtureRequest) -> Looker:
     found = LOOKERS[request.param]
-    if not found.known.program.exists():
-        pytest.skip(f"{request.param} is not installed; scripts/rigs/agents.sh gets it")
+    need(found.known)
     return found
 
 

@@ -1,10 +1,8 @@
 """The archive as a user sees it: what an agent has deleted is found, shown and given back byte for byte."""
 
 import shutil
-from contextlib import suppress
 from pathlib import Path
-from queue import Empty, Queue
-from random import Random
+from queue import Queue
 from typing import Any
 
 import pytest
@@ -13,21 +11,13 @@ from support.agent_databases import GROWING, put
 from support.command_line import ullage, ullage_bytes
 from support.log_trees import to_bytes
 from support.panes import wait_until
-from support.watcher import KILLS, Watcher, log_in, turns, wait_for
-from ullage.store.originals.sqlite_originals import SqliteOriginals
+from support.watcher import Watcher, archived, log_in, turns, wait_for
 
 
 def export(home: Path, name: str, *options: str | Path) -> bytes:
     """Returns what `ullage export --original` prints."""
     ended = ullage_bytes("--store", home / "store.db", "export", "--original", name, *options, env={"HOME": str(home)})
     return ended.out
-
-
-def archived(home: Path, session_id: str = "", origin_id: str = "") -> dict[Path, int]:
-    """Returns the files of a conversation that the archive has, with the bytes that it has of each."""
-    with SqliteOriginals(home / "store.db.archive") as originals:
-        found = originals.find(session_id=session_id) if session_id else originals.find(origin_id=origin_id)
-    return {Path(one.source.path): one.versions[-1].size for one in found}
 
 
 def test_a_conversation_that_its_agent_deletes_is_found_shown_and_given_back(tmp_path: Path) -> None:
@@ -84,33 +74,6 @@ def test_a_conversation_that_its_agent_deletes_from_a_database_is_given_back_row
     assert imported["messages"] == 3
     shown = ullage("--store", tmp_path / "store.db", "keep", env={"HOME": str(tmp_path)}).out
     assert "row by row" in shown
-
-
-def test_watchers_that_are_killed_keep_every_byte_once(tmp_path: Path) -> None:
-    random, rows = Random(11), Queue[dict[str, Any]]()
-    path, lines = log_in(tmp_path), turns(KILLS * 3)
-    whole, at = to_bytes(lines), 0
-    path.touch()
-    watchers = [Watcher(tmp_path, rows) for _ in range(2)]
-    try:
-        for _ in range(KILLS):
-            with path.open("ab") as file:
-                at += file.write(whole[at : at + random.randrange(len(whole) // KILLS)])
-            with suppress(Empty):
-                rows.get(timeout=random.random())
-            watchers.pop(random.randrange(2)).kill()
-            watchers.append(Watcher(tmp_path, rows))
-        with path.open("ab") as file:
-            file.write(whole[at:])
-        wait_until(lambda: archived(tmp_path, origin_id=path.stem) == {path: len(whole)})
-    finally:
-        for watcher in watchers:
-            watcher.kill()
-    with SqliteOriginals(tmp_path / "store.db.archive") as originals:
-        (original,) = originals.find(path=str(path))
-        assert [version.size for version in original.versions] == [len(whole)]
-        assert b"".join(originals.read(original.versions[0].version_id)) == whole
-    assert path.read_bytes() == whole
 
 
 def test_a_file_that_is_still_there_is_given_as_it_is(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from support.acp_end import Json
-from support.agents.launch import RIG_AGENTS, Known
+from support.agents.launch import RIG_AGENTS, Known, need
 from support.agents.model_server import ModelServer
 from support.agents.scenario import Place
 from support.systems import needs_linux
@@ -35,8 +35,7 @@ CASK = "The cask in the corner is called Methuselah."
 
 def installed(name: str) -> Known:
     known = RIG_AGENTS[name]
-    if not known.program.exists():
-        pytest.skip(f"{name} is not installed; scripts/rigs/agents.sh gets it")
+    need(known)
     return known
 
 

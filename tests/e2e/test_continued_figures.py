@@ -10,9 +10,9 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from support.agents.launch import Known
+from support.agents.launch import Known, need
 from support.agents.model_server import ModelServer
-from support.agents.resumed import CLAUDE, CODEX, PROMPT, need, resume
+from support.agents.resumed import CLAUDE, CODEX, PROMPT, resume
 from support.claude_log import ClaudeLog
 from support.codex_files import counted as report
 from support.codex_files import said, session

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from support.agents.launch import Launch
+from support.agents.launch import Launch, need
 from support.agents.model_server import ModelServer
-from support.agents.resumed import CODEX, PROMPT, need, resume, sent_items
+from support.agents.resumed import CODEX, PROMPT, resume, sent_items
 from support.codex_files import call, compacted, counted, item, output, said, session
 from support.command_line import ullage
 from support.foreign import to_lines

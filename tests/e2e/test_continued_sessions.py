@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from support.agents.launch import Launch
+from support.agents.launch import Launch, need
 from support.agents.model_server import ModelServer
-from support.agents.resumed import CLAUDE, PROMPT, need, resume, said
+from support.agents.resumed import CLAUDE, PROMPT, resume, said
 from support.claude_log import ClaudeLog
 from support.command_line import ullage
 from support.systems import needs_linux

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from support.agents.launch import need
 from support.agents.model_server import ModelServer
 from support.agents.panes import HAS_TMUX, Pane, panes
-from support.agents.resumed import need, said
+from support.agents.resumed import said
 from support.agents.runs import SEATED, SUMMARY_WORDS
 from support.claude_log import ClaudeLog
 from support.editors import EDITORS, NEOVIMS, neovim, neovim_environment

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from support.agents.launch import need
 from support.agents.model_server import ModelServer
 from support.agents.runs import ONE_SHOTS
 from support.systems import needs_linux
@@ -37,8 +38,7 @@ def _said(message: Any) -> tuple[str, str]:
 
 async def test_the_context_is_what_pi_sends_after_an_extension_edited_it(tmp_path: Path) -> None:
     (agent,) = (shot for shot in ONE_SHOTS if shot.known.name == "pi")
-    if not agent.known.program.exists():
-        pytest.skip("pi is not installed; scripts/rigs/agents.sh gets it")
+    need(agent.known)
     extensions = tmp_path / "pi" / "extensions"
     extensions.mkdir(parents=True)
     (extensions / "edit.js").write_text(_EXTENSION)

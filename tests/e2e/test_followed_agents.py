@@ -3,8 +3,11 @@ automatic compaction is warned of before and recorded after."""
 
 import asyncio
 import json
+import shutil
+import struct
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,8 +15,7 @@ from typing import Any
 import pytest
 
 from support.acp_end import PATIENCE
-from support.agents.clock import HAS_COMPILER, Clock
-from support.agents.launch import Known
+from support.agents.launch import need
 from support.agents.model_server import ModelServer
 from support.agents.panes import HAS_TMUX, panes
 from support.agents.runs import ONE_SHOTS, SEATED, SUMMARY_WORDS, OneShot, Seated
@@ -25,6 +27,72 @@ from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import parse_document
 from ullage.model.events import CompactionCause, CompactionEdit, ContextEdited
 from ullage.store.sqlite.catalogue import Keeping
+
+HAS_COMPILER = shutil.which("cc") is not None
+_SOURCE = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile long *ahead;
+
+__attribute__((constructor)) static void begin(void) {
+  const char *path = getenv("CLOCK_AHEAD");
+  int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+  void *mapped = file < 0 ? MAP_FAILED : mmap(NULL, 16, PROT_READ, MAP_SHARED, file, 0);
+  if (mapped != MAP_FAILED) ahead = mapped;
+  unsetenv("LD_PRELOAD");
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now) {
+  int failed = syscall(SYS_clock_gettime, clock, now);
+  if (failed || !ahead || clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID) return failed;
+  now->tv_sec += ahead[clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE];
+  return 0;
+}
+
+int gettimeofday(struct timeval *now, void *zone) {
+  struct timespec precise;
+  clock_gettime(CLOCK_REALTIME, &precise);
+  now->tv_sec = precise.tv_sec;
+  now->tv_usec = precise.tv_nsec / 1000;
+  return 0;
+}
+
+time_t time(time_t *now) {
+  struct timespec precise;
+  clock_gettime(CLOCK_REALTIME, &precise);
+  if (now) *now = precise.tv_sec;
+  return precise.tv_sec;
+}
+"""
+
+
+class Clock:
+    """The clock of the programs that are started with `variables`. It begins `behind` seconds before the system's."""
+
+    def __init__(self, folder: Path, behind: int) -> None:
+        self._behind, self._file, library = behind, folder / "clock", folder / "clock.so"
+        self._set(-behind, 0)
+        source = folder / "clock.c"
+        source.write_text(_SOURCE)
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
+        self.variables: Mapping[str, str] = {"LD_PRELOAD": str(library), "CLOCK_AHEAD": str(self._file)}
+
+    def catch_up(self) -> None:
+        """Lets the time pass until it is the system's."""
+        self._set(0, self._behind)
+
+    def _set(self, wall: int, steady: int) -> None:
+        """Sets what is added to the time of day, and to the clocks that only go on, in seconds."""
+        with self._file.open("r+b" if self._file.exists() else "wb") as file:
+            file.write(struct.pack("=qq", wall, steady))
+
 
 # Tokens below an agent's threshold at which the user must have been warned. A call in these tests adds fewer.
 _SHORT = 4_000
@@ -62,12 +130,6 @@ class Shown:
                     shown = self.figures()
         assert accept(shown), shown
         return shown
-
-
-def need(agent: Known) -> None:
-    # Agents are large, and published by others. A machine that cannot get one tests the others.
-    if not agent.program.exists():
-        pytest.skip(f"{agent.name} is not installed; scripts/rigs/agents.sh gets it")
 
 
 @pytest.mark.parametrize("agent", [pytest.param(ONE_SHOTS[0], id=ONE_SHOTS[0].known.name), *OTHERS])

@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -20,7 +21,9 @@ from support.postgres_server import needs_postgres
 from support.watcher import Watcher
 from ullage.cli.commands.hook import note_receipt
 from ullage.cli.statusline.files import keep
+from ullage.model.events import Record, SessionCreated
 from ullage.store.originals.sqlite_originals import Blocks, SqliteOriginals
+from ullage.store.sqlite.sqlite_store import open_store
 
 # Conversations, and phrases in each.
 _CONVERSATIONS, _PHRASES = 4, 15
@@ -256,3 +259,29 @@ def test_nothing_is_left_of_several_that_are_chosen_by_what_they_are(
             file.unlink()
     home.run("forget", *choice, "--yes")
     assert sorted(home.left()) == sorted(one for n in range(_CONVERSATIONS) if n not in gone for one in _phrases(n))
+
+
+def test_days_are_counted_from_the_last_change(tmp_path: Path) -> None:
+    now = time.time_ns() // 1_000_000
+    with open_store(tmp_path / "store.db") as store:
+        for days in (1, 3):
+            changed = Record(position=0, timestamp=now - days * 86_400_000, event=SessionCreated())
+            store.create(f"s_{days}", [changed])
+    said = ullage("forget", "--older-than", "2d", "--yes", "--json", "--store", tmp_path / "store.db")
+    assert json.loads(said.out)["deleted"] == ["s_3"]
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["there", "deleted by its agent"])
+def test_an_age_is_that_of_the_conversation_and_not_of_its_reading(tmp_path: Path, *, is_there: bool) -> None:
+    home = Home(tmp_path)
+    log = ClaudeLog(session=home.path(1).stem, cwd="/home/me/shop/1")
+    log.now = 1_700_000_000_000
+    home.path(1).write_bytes(log.ask(f"Why {' '.join(_phrases(1))}?").answer(9_000).data)
+    for number in range(_CONVERSATIONS):
+        changed = 1_700_000_000 if number == 1 else time.time()
+        os.utime(home.path(number), (changed, changed))
+    assert home.run("search", "walnut", "--json").json["hits"]
+    if not is_there:
+        home.path(1).unlink()
+    home.run("forget", "--older-than", "90d", "--yes")
+    assert sorted(home.left()) == sorted(one for n in (0, 2, 3) for one in _phrases(n))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from support.agents.launch import Launch, prepare_of
+from support.agents.launch import Launch, need, prepare_of
 from support.agents.model_server import ModelServer
 from support.agents.panes import HAS_TMUX, panes
 from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
@@ -53,8 +53,7 @@ class Wired:
     def __init__(
         self, folder: Path, model: ModelServer, *options: str, permissions: Mapping[str, Sequence[str]] | None = None
     ) -> None:
-        if not _KNOWN.program.exists():
-            pytest.skip("Claude Code is not installed; scripts/rigs/agents.sh gets it")
+        need(_KNOWN)
         self.folder, self.model, self.store = folder, model, folder / "store.db"
         model.summary_words = SUMMARY_WORDS
         chosen = {"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(_WINDOW)}, "permissions": permissions or {}}

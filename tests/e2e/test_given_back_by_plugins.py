@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from support.acp_end import PATIENCE
+from support.agents.launch import need
 from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.runs import ONE_SHOTS, OneShot
 from support.command_line import ullage
@@ -27,8 +28,7 @@ class PluggedAgent:
     of summaries, too."""
 
     def __init__(self, shot: OneShot, word: str, asking: str, home: Path, model: ModelServer) -> None:
-        if not shot.known.program.exists():
-            pytest.skip(f"{word} is not installed; scripts/rigs/agents.sh gets it")
+        need(shot.known)
         self.home, self.store, self.model = home, home / "store.db", model
         self._shot, self._word = shot, word
         model.until_summary, model.summary_words = True, (asking,)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from support.agents.launch import need
 from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.panes import HAS_TMUX, Pane, panes
 from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
@@ -115,8 +116,7 @@ async def _until(holds: Callable[[], bool]) -> None:
 def _needs_codex() -> None:
     if not HAS_TMUX:
         pytest.skip("needs tmux")
-    if not _KNOWN.program.exists():
-        pytest.skip("Codex is not installed; scripts/rigs/agents.sh gets it")
+    need(_KNOWN)
 
 
 @pytest.mark.long

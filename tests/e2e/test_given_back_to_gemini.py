@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from support.agents.launch import need
 from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.runs import ONE_SHOTS
 from support.command_line import ullage
@@ -45,8 +46,7 @@ def settings(home: Path) -> Path:
 @pytest.mark.long
 @needs_linux
 async def test_the_model_of_gemini_cli_is_given_one_note_of_its_fill(tmp_path: Path) -> None:
-    if not GEMINI.known.program.exists():
-        pytest.skip("Gemini CLI is not installed; scripts/rigs/agents.sh gets it")
+    need(GEMINI.known)
     store, model = tmp_path / "store.db", ModelServer()
     async with model.serving():
         launch = GEMINI.known.launch(tmp_path, model.url)
@@ -77,8 +77,7 @@ async def test_the_model_of_gemini_cli_is_given_one_note_of_its_fill(tmp_path: P
 @pytest.mark.long
 @needs_linux
 async def test_the_prompt_after_a_compression_has_what_the_summary_left_out_once(tmp_path: Path) -> None:
-    if not GEMINI.known.program.exists():
-        pytest.skip("Gemini CLI is not installed; scripts/rigs/agents.sh gets it")
+    need(GEMINI.known)
     store, model = tmp_path / "store.db", ModelServer()
     model.summary, model.summary_words = f"<state_snapshot>{SUMMARY}</state_snapshot>", ("<state_snapshot>",)
     async with model.serving():

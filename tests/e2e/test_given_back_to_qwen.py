@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from support.agents.launch import need
 from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.runs import ONE_SHOTS
 from support.command_line import ullage
@@ -46,8 +47,7 @@ def lines_of(asked: str) -> list[str]:
 @pytest.mark.long
 @needs_linux
 async def test_a_summary_of_qwen_code_is_steered_and_the_prompt_after_it_has_what_it_left_out(tmp_path: Path) -> None:
-    if not QWEN.known.program.exists():
-        pytest.skip("Qwen Code is not installed; scripts/rigs/agents.sh gets it")
+    need(QWEN.known)
     store, model = tmp_path / "store.db", ModelServer()
     model.summary, model.summary_words = f"<state_snapshot>{SUMMARY}</state_snapshot>", ("<state_snapshot>",)
     async with model.serving():

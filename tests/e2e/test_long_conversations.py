@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from support.claude_log import long_session
 from support.command_line import ullage
-from support.long_session import long_session
 
 MESSAGES = 10_000
 

@@ -13,8 +13,7 @@ import pytest
 
 from support.command_line import ullage
 from support.corpus import cases
-from support.mcp_client import McpClient, mcp_client
-from support.mcp_talk import MOST_RESULT, shown
+from support.mcp_client import MOST_RESULT, McpClient, mcp_client, shown
 from support.transcripts import conversation
 
 QUESTIONS = cases("questions_about_sessions.json")

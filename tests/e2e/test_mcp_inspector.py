@@ -12,7 +12,7 @@ import pytest
 
 from benches.neovim import RIGS
 from support.command_line import PATIENCE
-from support.mcp_talk import NEEDLE, shown, talk
+from support.mcp_client import NEEDLE, shown, talk
 from support.systems import needs_linux
 
 _INSPECTOR = RIGS / "mcp" / "node_modules" / ".bin" / "mcp-inspector"

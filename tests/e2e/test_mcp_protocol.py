@@ -11,8 +11,7 @@ import pytest
 
 from support.command_line import ullage
 from support.lsp_client import PATIENCE
-from support.mcp_client import HELLO, McpClient, mcp_client
-from support.mcp_talk import NEEDLE, shown, talk
+from support.mcp_client import HELLO, NEEDLE, McpClient, mcp_client, shown, talk
 from support.systems import needs_linux
 from ullage.mcp.mcp_server import PROTOCOL_VERSIONS, VERSIONS
 

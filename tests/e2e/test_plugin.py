@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from support.agents.launch import prepare_of
+from support.agents.launch import need, prepare_of
 from support.agents.model_server import ModelServer
-from support.agents.resumed import need, resume
+from support.agents.resumed import resume
 from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
 from support.command_line import Ran, ullage
 from support.documents import ROOT

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.agents.launch import RIG_AGENTS, Known
+from support.agents.launch import RIG_AGENTS, Known, need
 from support.agents.model_server import ModelServer
 from support.agents.runs import SUMMARY_WORDS
 from support.agents.scenario import Place
@@ -32,8 +32,7 @@ CALLS = {
 @pytest.fixture(params=list(CALLS))
 def known(request: pytest.FixtureRequest) -> Known:
     found = RIG_AGENTS[request.param]
-    if not found.program.exists():
-        pytest.skip(f"{found.name} is not installed; scripts/rigs/agents.sh gets it")
+    need(found)
     return found
 
 

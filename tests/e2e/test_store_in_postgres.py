@@ -17,8 +17,7 @@ from support.agents.program import ProgramEnd, program
 from support.command_line import SAMPLE, ullage
 from support.followed_home import SESSION, FollowedHome, changed, stored
 from support.lsp_client import ROOT, RpcFailure, start_server
-from support.mcp_client import mcp_client
-from support.mcp_talk import NEEDLE, shown, talk
+from support.mcp_client import NEEDLE, mcp_client, shown, talk
 from support.postgres_server import PostgresServer, needs_postgres
 from support.program import OUR_CLIENT
 from support.proxy_rig import TOY

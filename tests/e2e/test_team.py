@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import ullage
-from support.corpus import cases
-from support.leaks import leaks, line_of
+from support.corpus import cases, leaks, line_of
 from support.logs import conversation
 from support.panes import wait_until
 from support.postgres_server import PostgresServer, needs_postgres

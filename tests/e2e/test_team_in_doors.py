@@ -11,8 +11,7 @@ from support.agents.panes import HAS_TMUX, panes
 from support.command_line import ullage
 from support.editors import EDITORS, NEOVIMS, neovim, neovim_environment
 from support.lsp_client import LspClient, RpcFailure, start_server
-from support.mcp_client import mcp_client
-from support.mcp_talk import talk
+from support.mcp_client import mcp_client, talk
 from support.postgres_server import PostgresServer, needs_postgres
 from support.team import Member, Team, make_team, said
 from ullage.model.message import Role

@@ -19,18 +19,17 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     return msgspec.json.decode(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("provider", RULES)
 @pytest.mark.parametrize("path", model_conversation_files(), ids=lambda path: path.name)
-def test_recorded_conversation_fits_the_budget_and_stays_valid(
-    path: Path, provider: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    whole = run(capsys, "context", str(path), "--json", "--messages", "--provider", provider)
-    compacted = run(capsys, "compact", str(path), "--budget", str(BUDGET), "--json", "--provider", provider)
-    assert RULES[provider](whole["messages"]) == []
-    assert RULES[provider](compacted["messages"]) == []
-    assert compacted["used"] <= BUDGET
-    if compacted["compaction"] is not None:
-        # Right after an agent's own compaction the messages may be fewer tokens than the budget; most is hidden then.
-        # Of its summary the analysis is not kept, nor what the record says of files.
-        there = whole["used"] - whole["hidden"] - whole["breakdown"]["summary"]
-        assert compacted["used"] >= 0.9 * min(BUDGET, there)
+def test_recorded_conversation_fits_the_budget_and_stays_valid(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # `unit/agents/test_recorded_transcripts.py` writes the whole conversation for both.
+    whole = run(capsys, "context", str(path), "--json", "--messages", "--provider", "anthropic")
+    assert anthropic_violations(whole["messages"]) == []
+    # Right after an agent's own compaction the messages may be fewer tokens than the budget; most is hidden then. Of
+    # its summary the analysis is not kept, nor what the record says of files.
+    there = whole["used"] - whole["hidden"] - whole["breakdown"]["summary"]
+    for provider, violations in RULES.items():
+        compacted = run(capsys, "compact", str(path), "--budget", str(BUDGET), "--json", "--provider", provider)
+        assert violations(compacted["messages"]) == []
+        assert compacted["used"] <= BUDGET
+        if compacted["compaction"] is not None:
+            assert compacted["used"] >= 0.9 * min(BUDGET, there)

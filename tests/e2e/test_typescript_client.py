@@ -15,7 +15,7 @@ import pytest
 from benches.neovim import RIGS
 from support.acp_end import SHOWS_ALL, Json
 from support.acp_schema import PACKAGE, faults_in_error, faults_in_params, faults_in_result
-from support.agents.launch import RIG_AGENTS, Launch
+from support.agents.launch import RIG_AGENTS, Launch, need
 from support.agents.model_server import ModelServer
 from support.agents.program import ULLAGE, ProgramEnd, program, proxied
 from support.agents.runs import SUMMARY_WORDS
@@ -234,8 +234,7 @@ async def test_a_whole_session_with_an_agent_behind_the_proxy_is_read_by_the_sdk
     name: str, options: tuple[str, ...], version: int, tmp_path: Path
 ) -> None:
     agent = RIG_AGENTS[name]
-    if not agent.program.exists():
-        pytest.skip(f"{name} is not installed; scripts/rigs/agents.sh gets it")
+    need(agent)
     async with ModelServer().serving() as model:
         launch = agent.launch(tmp_path / "home", model.url)
         model.summary_words = SUMMARY_WORDS

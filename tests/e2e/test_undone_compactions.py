@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from support.agents.launch import Launch
+from support.agents.launch import Launch, need
 from support.agents.model_server import ModelServer
-from support.agents.resumed import CLAUDE, CODEX, PROMPT, need, resume, said, sent_items
+from support.agents.resumed import CLAUDE, CODEX, PROMPT, resume, said, sent_items
 from support.agents.runs import SUMMARY_WORDS
 from support.command_line import ullage
 from support.systems import needs_linux

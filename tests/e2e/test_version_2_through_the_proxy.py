@@ -3,11 +3,9 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from support.acp_end import is_ours
 from support.acp_schema import faults_in_params, has_schema
-from support.agents.launch import RIG_AGENTS
+from support.agents.launch import RIG_AGENTS, need
 from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.scenario import Place
 from support.systems import needs_linux
@@ -20,8 +18,7 @@ AGENT = RIG_AGENTS["codex-acp"]
 
 @needs_linux
 async def test_a_conversation_is_recorded_warned_of_and_compacted(tmp_path: Path) -> None:
-    if not AGENT.program.exists():
-        pytest.skip(f"{AGENT.name} is not installed; scripts/rigs/agents.sh gets it")
+    need(AGENT)
     async with ModelServer().serving() as model:
         launch = AGENT.launch(tmp_path / "home", model.url)
         place = Place(model=model, launch=launch, folder=tmp_path, version=2)

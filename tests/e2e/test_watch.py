@@ -20,8 +20,9 @@ from support.command_line import ullage
 from support.log_trees import to_bytes
 from support.panes import wait_until
 from support.systems import needs_signals
-from support.watcher import KILLS, PATIENCE, Watcher, log_in, turns, wait_for
+from support.watcher import KILLS, PATIENCE, Watcher, archived, log_in, turns, wait_for
 from ullage.store import open_store
+from ullage.store.originals.sqlite_originals import SqliteOriginals
 
 
 def said_in(home: Path) -> Sequence[str]:
@@ -114,7 +115,7 @@ def test_a_list_says_that_an_agent_compacts_until_it_writes_although_nobody_foll
     assert nearness() is None
 
 
-def test_watchers_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
+def test_watchers_that_are_killed_lose_and_double_nothing_and_keep_every_byte_once(tmp_path: Path) -> None:
     random, rows = Random(7), Queue[dict[str, Any]]()
     path, lines = log_in(tmp_path), turns(KILLS * 3)
     whole, at = to_bytes(lines), 0
@@ -133,10 +134,15 @@ def test_watchers_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> Non
         wait_for(rows, len(lines))
         # The row has an answer at once; the session gets it when the file has been quiet for a second.
         wait_until(lambda: len(said_in(tmp_path)) == len(lines))
+        wait_until(lambda: archived(tmp_path, origin_id=path.stem) == {path: len(whole)})
     finally:
         for watcher in watchers:
             watcher.kill()
     assert said_in(tmp_path) == [f"u{number}" for number in range(len(lines))]
+    with SqliteOriginals(tmp_path / "store.db.archive") as originals:
+        (original,) = originals.find(path=str(path))
+        assert [version.size for version in original.versions] == [len(whole)]
+        assert b"".join(originals.read(original.versions[0].version_id)) == whole
     assert path.read_bytes() == whole
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.example_files import EXAMPLES
+from support.example_messages import EXAMPLES
 from support.examples import record_examples
 
 

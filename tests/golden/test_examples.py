@@ -12,7 +12,7 @@ from typing import Any, get_args
 import msgspec
 from jsonschema import Draft202012Validator
 
-from support.example_files import type_of
+from support.example_messages import type_of
 from ullage.api.methods import METHODS, schema_document, settings_schema
 from ullage.api.protocol import CLIENT_METHODS, CODES
 from ullage.model.updates import CompactionStatus, Update

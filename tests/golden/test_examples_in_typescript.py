@@ -9,7 +9,7 @@ from typing import Any, Never
 import msgspec
 import pytest
 
-from support.example_files import type_of
+from support.example_messages import type_of
 from ullage.model.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]

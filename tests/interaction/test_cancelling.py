@@ -12,7 +12,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from support.cancel_table import BY_REQUEST, BY_SESSION, RECORDED, CancelTable, column
+from support.documents import BY_REQUEST, BY_SESSION, RECORDED, CancelTable, column
 from support.lsp_client import PATIENCE, RpcFailure
 from support.playing_rig import ALLOW, PlayingRig
 from support.ready_servers import command_of

@@ -1,5 +1,6 @@
 """Imports are one transaction, and importing a transcript again finds the session that was made the first time."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,16 @@ async def test_the_same_transcript_again_is_the_session_already_made() -> None:
     assert len(client.workspace.ports.store.list()) == 1
 
 
+async def test_two_processes_that_import_the_same_at_once_make_one_session() -> None:
+    first = build_test_client()
+    second = build_test_client(store=first.workspace.ports.store, ids=first.ids)
+    # A message that takes so long to count that others work meanwhile.
+    text = file_of([*TALK, {"role": "user", "content": "Which port? " * 20_000}])
+    made = await asyncio.gather(*(client.call("session/import", text=text) for client in (first, second)))
+    assert sorted(one["outcome"] for one in made) == ["new", "unchanged"]
+    assert len(first.workspace.ports.store.list()) == 1
+
+
 async def test_a_transcript_that_has_grown_continues_its_session() -> None:
     client = build_test_client()
     first = await client.call("session/import", text=file_of(TALK[:3]))
@@ -95,6 +106,17 @@ async def test_a_transcript_that_has_grown_continues_its_session() -> None:
     assert [entry["message"]["content"][0]["text"] for entry in entries] == [said["content"] for said in TALK]
     older = await client.call("session/import", text=file_of(TALK[:3]))
     assert (older["outcome"], older["messages"]) == ("unchanged", 5)
+
+
+async def test_a_title_that_says_nothing_gives_its_place_to_what_is_typed_later() -> None:
+    client = build_test_client()
+    talk = [{"role": "user", "content": "/review"}, {"role": "assistant", "content": "Of what?"}]
+    for title, typed in (("/review", "/clear"), ("/review", "Of the port.\nAll of it."), ("Of the port.", "And this.")):
+        imported = await client.call("session/import", text=file_of(talk))
+        assert imported["session"]["title"] == title
+        talk += [{"role": "user", "content": typed}, {"role": "assistant", "content": f"{typed}: done."}]
+    imported = await client.call("session/import", text=file_of(talk))
+    assert imported["session"]["title"] == "Of the port."
 
 
 async def test_a_transcript_that_is_another_from_some_message_on_becomes_a_new_session() -> None:

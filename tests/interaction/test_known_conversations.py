@@ -5,7 +5,7 @@ import asyncio
 import json
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -23,20 +23,23 @@ from ullage.agents.discovery import is_kept_for
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_document
 from ullage.app import catalogue
-from ullage.app.catalogue import KnownConversations, families
+from ullage.app.catalogue import KnownConversations, families, whole_document
 from ullage.app.compose import SessionTraces
 from ullage.cli.statusline.files import keep
 from ullage.formats.parsing import Document
 from ullage.host.side_files import CATALOGUE, beside
+from ullage.model.errors import UnknownFormat, UnreadableTranscript
 from ullage.model.events import CompactionCause
 from ullage.model.settings import Notices
 from ullage.model.usage import FollowedRow, LiveSessions, RateLimit, UsageSource
 from ullage.policy.evidence import Compacted
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.follow.rows import row_of
+from ullage.service.ports.agent_files import FoundFile
 from ullage.service.sessions import project_transcript, title_of
 from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue
-from ullage.system.growing_files import read_database, read_transcript_file
+from ullage.system.growing_files import GrowingFiles, read_database, read_transcript_file
 from ullage.watch.candidates import find_candidates, is_of_sub_agent
 
 ID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
@@ -84,6 +87,17 @@ def test_each_agents_conversation_is_known_by_its_title_and_folder(home: Home, w
         assert row.reason == ""
 
 
+def test_each_agents_figure_is_that_of_all_that_belongs_to_its_file(home: Home, workspace: Workspace) -> None:
+    put_all(home)
+    conversations = known(home, workspace)
+    candidates = {one.path: candidate for one, candidate in conversations.of_folder(None)}
+    for quick in conversations.found:
+        (shown,) = conversations.read_closer([quick])
+        with suppress(UnknownFormat, UnreadableTranscript):
+            whole = read_document(whole_document(candidates[quick.path]))
+            assert figure(shown) == figure(row_of(asyncio.run(project_transcript(workspace, whole)))), quick.agent
+
+
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("pattern", "place"), PLACES.items())
 def test_what_is_shown_is_the_figure_of_the_whole_file(
@@ -121,6 +135,28 @@ def test_only_what_has_changed_is_read_again(home: Home, workspace: Workspace) -
     assert {one.title: one.used for one in known(home, workspace).found} == {"Snow": 9_050, "Rain": 12_007}
     changing.unlink()
     assert [one.title for one in known(home, workspace).found] == ["Snow"]
+
+
+async def test_the_figure_that_a_file_beside_the_conversations_own_says_is_the_newest(
+    home: Home, workspace: Workspace
+) -> None:
+    task = ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks/7"
+    texts = [("user", "<task>\nIce?\n</task>"), ("assistant", "Yes.")]
+    said = [{"role": role, "content": [{"type": "text", "text": text}], "ts": 10} for role, text in texts]
+    history = home.put(f"{task}/api_conversation_history.json", json.dumps(said))
+
+    def count(tokens: int) -> None:
+        counts = json.dumps({"tokensIn": tokens, "tokensOut": 7})
+        request = {"ts": 9, "type": "say", "say": "api_req_started", "text": counts}
+        home.put(f"{task}/ui_messages.json", json.dumps([request]))
+
+    count(9_000)
+    followed = FollowedFile(workspace, GrowingFiles(), FoundFile(path=history, agent="Roo Code"))
+    for tokens in (9_000, 12_000):
+        count(tokens)
+        await followed.read_all()
+        assert followed.conversation is not None
+        assert [one.used for one in known(home, workspace).found] == [followed.conversation.used] == [tokens + 7]
 
 
 def test_what_takes_longer_than_a_user_waits_is_read_by_the_next_list(home: Home, workspace: Workspace) -> None:

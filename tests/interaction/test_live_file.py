@@ -205,6 +205,30 @@ async def test_a_process_that_does_not_follow_shows_what_the_live_file_says(tmp_
     assert after == first.rows[-1]
 
 
+async def test_that_another_process_has_deleted_a_session_is_told_where_it_is_followed_and_where_it_is_shown(
+    tmp_path: Path,
+) -> None:
+    machine = Machine(tmp_path)
+    machine.turn(0)
+    one = build_test_client()
+    other = build_test_client(store=one.workspace.ports.store, ids=one.ids)
+    deleted: list[tuple[str, str]] = []
+    for name, client in (("followed", one), ("shown", other)):
+        client.workspace.deletion_listeners.append(lambda session_id, name=name: deleted.append((name, session_id)))
+    first, second = Process(machine, 41, one), Process(machine, 42, other)
+    row = await first.until(lambda row: row.messages == 2)
+    await second.until(lambda shown: shown.session_id == row.session_id)
+    machine.path.unlink()
+    one.workspace.ports.store.delete(row.session_id)
+    await first.follower.search()
+    async with asyncio.timeout(PATIENCE):
+        while len(deleted) < 2:
+            await asyncio.sleep(0.01)
+    assert deleted == [("followed", row.session_id), ("shown", row.session_id)]
+    await first.end()
+    await second.end()
+
+
 async def test_a_large_file_whose_session_has_all_of_it_already_has_a_row(tmp_path: Path) -> None:
     machine, client = Machine(tmp_path), build_test_client()
     for number in range(20):
@@ -250,6 +274,17 @@ async def test_a_conversation_whose_process_is_unknown_is_live_until_nothing_was
     await first.follower.search()
     assert first.rows[-1].live
     first.clock.advance(2)
+    await first.follower.search()
+    assert not first.rows[-1].live
+    await first.end()
+
+
+async def test_a_conversation_of_the_future_is_not_live(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.turn(0)
+    first = Process(machine, 41)
+    row = await first.until(lambda row: row.messages == 2)
+    first.clock.advance((row.updated_at - first.clock.now()) // 1000 - 1_000)
     await first.follower.search()
     assert not first.rows[-1].live
     await first.end()

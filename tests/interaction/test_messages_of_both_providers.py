@@ -1,11 +1,16 @@
-"""Clients append messages as they have them: Anthropic's, OpenAI's or Ullage's own."""
+"""Clients append messages as they have them: Anthropic's, OpenAI's or Ullage's own. A PDF in them is counted, kept and
+named."""
 
+import base64
 import json
 from typing import Any
 
 import pytest
 
+from support.pdf import small_pdf
+from support.provider_rules import anthropic_violations
 from support.workspace import build_test_client
+from ullage import ContextManager
 from ullage.formats.provider import MESSAGES, Provider
 from ullage.model.errors import InvalidRequest
 
@@ -180,3 +185,33 @@ async def test_a_usage_without_a_known_field_is_refused_with_the_remedy(usage: d
     messages = [{"role": "user", "content": "How many?"}, {"role": "assistant", "content": "Twelve."}]
     with pytest.raises(InvalidRequest, match="fields such as input_tokens"):
         await client.call("session/append", sessionId=session_id, messages=messages, usage=usage)
+
+
+DATA = base64.b64encode(small_pdf(pages=4)).decode()
+SOURCE = {"type": "base64", "media_type": "application/pdf", "data": DATA}
+DOCUMENT: dict[str, Any] = {"type": "document", "source": SOURCE, "title": "spec.pdf", "citations": {"enabled": True}}
+READ: dict[str, Any] = {"role": "user", "content": [{"type": "text", "text": "What does it say?"}, DOCUMENT]}
+
+
+def turns(count: int) -> list[dict[str, Any]]:
+    roles = ("assistant", "user")
+    return [{"role": roles[number % 2], "content": f"Step {number}. " * 120} for number in range(count)]
+
+
+def test_a_document_is_kept_through_a_compaction_and_its_undo() -> None:
+    with ContextManager("claude-sonnet-4-5", "anthropic", window=40_000) as manager:
+        first = {"role": "user", "content": "Build a parser."}
+        manager.add_message(first, *turns(1), READ)
+        before = manager.token_usage
+        # Four pages, not 1,000 characters of base64; with the text around them.
+        assert 4 * 1_500 < before < 4 * 3_000
+        manager.add_message(*turns(40))
+        whole = manager.get_messages()
+        assert READ in whole
+        manager.compact_sync()
+        context = manager.get_context_for_request()
+        assert anthropic_violations(context) == []
+        assert DATA not in str(context)
+        assert "spec.pdf (application/pdf, 1 kB)" in str(context)
+        manager.undo()
+        assert manager.get_messages() == whole

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from support.corpus import cases
+from support.corpus import cases, leaks, line_of
 from support.fill import exchange, fill
-from support.leaks import leaks, line_of
 from support.summaries import GOOD, TOLD, Listening, by_model, say, says, script
 from support.workspace import PATIENCE, SMALL_MODEL, Live, TestClient, build_test_client
 from ullage.app.compose import read_summary_prompts

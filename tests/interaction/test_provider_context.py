@@ -1,4 +1,5 @@
-"""A provider that manages the context itself: its edits are published, listed and undone like Ullage's own."""
+"""A provider that manages or compacts the context itself: its edits are published, listed and undone like Ullage's own,
+and it gets its own sealed compactions back."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -11,12 +12,111 @@ from support.summaries import GOOD, TOLD, by_model
 from support.wire.anthropic_context import COMPACTION_USAGE, ManagedAnthropicWire
 from support.wire.clients import KEY, settings_of
 from support.wire.replies import Call, Reply, say
+from support.wire.responses_wire import SEALED, CompactingResponsesWire, sealed_items
 from support.wire.server import Received, Replier, WireServer, replies
 from support.workspace import Live, OneFile, OneProvider, TestClient, build_test_client
+from ullage.formats.requests.anthropic import write_anthropic
 from ullage.model.settings import ContextSettings, ModelSettings, Settings, SummarySettings
-from ullage.providers.anthropic_messages import AnthropicProvider, make_client
+from ullage.providers.anthropic_messages import AnthropicProvider
+from ullage.providers.anthropic_messages import make_client as make_anthropic_client
+from ullage.providers.openai_apis import OpenAIResponsesProvider, make_client
 
-MODEL = "claude-sonnet-4-6"
+MODEL = "gpt-4o-8k"
+
+
+@asynccontextmanager
+async def meet(wire: CompactingResponsesWire) -> AsyncGenerator[tuple[TestClient, WireServer]]:
+    server = WireServer(wire, replies(say(GOOD)))
+    async with server.serving(), make_client(settings_of(server), KEY) as client:
+        provider = OpenAIResponsesProvider("openai", client, manages_context=True)
+        settings = Settings(summary=SummarySettings(prepare_at=0.99))
+        yield build_test_client(settings=settings, live=Live(providers=OneProvider(provider))), server
+
+
+async def compacted(client: TestClient) -> tuple[str, Any]:
+    """Returns a session that was compacted by hand, and its marker."""
+    session = await client.call("session/new", model=MODEL, system="Be brief.")
+    for number in range(6):
+        words = f"The parser reads one token too many at line {number}. " * 30
+        await client.say(session["sessionId"], f"Question {number}?", words)
+    await client.call("context/compact", sessionId=session["sessionId"])
+    entries = await client.entries(session["sessionId"])
+    (marker,) = [entry["message"]["content"][0] for entry in entries if entry["inserted"]]
+    return session["sessionId"], marker
+
+
+async def ask(client: TestClient, session_id: str) -> None:
+    await client.call("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "Go on."}])
+
+
+async def test_the_provider_gets_its_own_compaction_back_and_the_user_sees_the_offline_one() -> None:
+    wire = CompactingResponsesWire()
+    async with meet(wire) as (client, server):
+        session_id, marker = await compacted(client)
+        assert marker["sealed"] == {"provider": "openai", "data": f"{SEALED}1", "tokens": 200}
+        assert "## What the user said" in marker["summary"]
+        await ask(client, session_id)
+        asked = server.asked[-1]
+        assert sealed_items(asked.body) == [f"{SEALED}1"]
+        assert (asked.violations, asked.body["instructions"]) == ([], "Be brief.")
+        assert "record of them, not instructions" not in str(asked.body)
+
+
+async def test_another_provider_gets_the_summary() -> None:
+    async with meet(CompactingResponsesWire()) as (client, _):
+        session_id, marker = await compacted(client)
+        written = write_anthropic(client.workspace.open(session_id).transcript.view)
+        assert SEALED not in str(written.messages)
+        assert marker["summary"].splitlines()[1] in str(written.messages)
+
+
+async def test_a_later_compaction_is_made_of_the_earlier_one() -> None:
+    wire = CompactingResponsesWire()
+    async with meet(wire) as (client, _):
+        session_id, _ = await compacted(client)
+        for number in range(6):
+            await client.say(session_id, f"More {number}?", f"Nothing new at line {number}. " * 40)
+        await client.call("context/compact", sessionId=session_id)
+        assert [sealed_items(body) for body in wire.compacted] == [[], [f"{SEALED}1"]]
+
+
+async def test_undo_brings_the_messages_back_to_the_provider() -> None:
+    async with meet(CompactingResponsesWire()) as (client, server):
+        session_id, _ = await compacted(client)
+        await client.call("context/undo", sessionId=session_id)
+        await ask(client, session_id)
+        assert sealed_items(server.asked[-1].body) == []
+        assert "Question 0?" in str(server.asked[-1].body)
+
+
+async def test_the_provider_gets_the_summary_that_the_user_wrote() -> None:
+    async with meet(CompactingResponsesWire()) as (client, server):
+        session_id, _ = await compacted(client)
+        await client.call("context/undo", sessionId=session_id)
+        preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
+        await client.call("context/commit", sessionId=session_id, previewId=preview["previewId"], summary="Mine alone.")
+        await ask(client, session_id)
+        assert sealed_items(server.asked[-1].body) == []
+        assert "Mine alone." in str(server.asked[-1].body)
+
+
+@pytest.mark.parametrize("wire", [CompactingResponsesWire(compacts=False), CompactingResponsesWire(tokens=90_000)])
+async def test_a_provider_that_cannot_or_makes_it_too_large_is_asked_for_a_summary(
+    wire: CompactingResponsesWire,
+) -> None:
+    async with meet(wire) as (client, _):
+        _, marker = await compacted(client)
+        assert "sealed" not in marker
+        assert "Mend the parser." in marker["summary"]
+
+
+async def test_what_it_costs_is_counted() -> None:
+    async with meet(CompactingResponsesWire()) as (client, _):
+        session_id, _ = await compacted(client)
+        assert client.workspace.open(session_id).projection.tracker.totals.output_tokens == 200
+
+
+CLAUDE = "claude-sonnet-4-6"
 CALLS = 8
 FILE = "def convert(celsius: float) -> float: ...  # one of many lines that say the same\n" * 40
 
@@ -28,17 +128,17 @@ def reads(received: Received) -> Reply:
 
 
 @asynccontextmanager
-async def meet(
+async def meet_managing(
     wire: ManagedAnthropicWire, reply: Replier, window: int
 ) -> AsyncGenerator[tuple[TestClient, WireServer]]:
     server = WireServer(wire, reply, window=window)
     settings = Settings(
-        model=MODEL,
-        models={MODEL: ModelSettings(window=window, max_output=2_000)},
+        model=CLAUDE,
+        models={CLAUDE: ModelSettings(window=window, max_output=2_000)},
         context=ContextSettings(clear_at_least=1_000),
         summary=SummarySettings(prepare_at=0.99),
     )
-    async with server.serving(), make_client(settings_of(server), KEY) as client:
+    async with server.serving(), make_anthropic_client(settings_of(server), KEY) as client:
         provider = AnthropicProvider("anthropic", client, manages_context=True)
         live = Live(providers=OneProvider(provider), toolbox=OneFile("units.py", FILE))
         yield build_test_client(settings=settings, live=live), server
@@ -57,7 +157,7 @@ async def edits_of(client: TestClient, session_id: str) -> list[Any]:
 
 async def test_what_the_provider_clears_is_an_edit_of_the_session() -> None:
     wire = ManagedAnthropicWire()
-    async with meet(wire, reads, window=12_000) as (client, server):
+    async with meet_managing(wire, reads, window=12_000) as (client, server):
         session_id = await read_all(client)
         edits = await edits_of(client, session_id)
         cleared = [edit for edit in edits if edit["kind"] == "clear_tool_uses"]
@@ -74,7 +174,7 @@ async def test_what_the_provider_clears_is_an_edit_of_the_session() -> None:
 
 async def test_the_figures_stay_those_of_the_provider() -> None:
     wire = ManagedAnthropicWire()
-    async with meet(wire, reads, window=12_000) as (client, server):
+    async with meet_managing(wire, reads, window=12_000) as (client, server):
         session_id = await read_all(client)
         reading = client.workspace.open(session_id).projection.tracker.reading
         assert reading.source == "reported"
@@ -82,7 +182,7 @@ async def test_the_figures_stay_those_of_the_provider() -> None:
 
 
 async def test_an_undo_brings_back_what_the_provider_cleared() -> None:
-    async with meet(ManagedAnthropicWire(), reads, window=12_000) as (client, _):
+    async with meet_managing(ManagedAnthropicWire(), reads, window=12_000) as (client, _):
         session_id = await read_all(client)
         before = client.workspace.open(session_id).used
         await client.call("context/undo", sessionId=session_id)
@@ -91,7 +191,7 @@ async def test_an_undo_brings_back_what_the_provider_cleared() -> None:
 
 
 async def test_what_may_not_be_cleared_is_said_to_the_provider() -> None:
-    async with meet(ManagedAnthropicWire(), reads, window=12_000) as (client, server):
+    async with meet_managing(ManagedAnthropicWire(), reads, window=12_000) as (client, server):
         await read_all(client)
         (edit,) = server.asked[0].body["context_management"]["edits"]
         assert edit["exclude_tools"] == ["memory", "recall"]
@@ -112,7 +212,7 @@ async def long_session(client: TestClient) -> str:
 @pytest.mark.parametrize("last", ["prompt", "answer"])
 async def test_the_providers_compaction_is_a_compaction_of_ours(last: str) -> None:
     wire = ManagedAnthropicWire()
-    async with meet(wire, lambda _: say(GOOD), window=100_000) as (client, server):
+    async with meet_managing(wire, lambda _: say(GOOD), window=100_000) as (client, server):
         session_id = await long_session(client)
         if last == "prompt":
             await client.call("session/append", sessionId=session_id, messages=[user("Go on.")])
@@ -126,7 +226,7 @@ async def test_the_providers_compaction_is_a_compaction_of_ours(last: str) -> No
         assert statuses == ["in_progress", "completed"]
         made = (await edits_of(client, session_id))[-1]
         (marker,) = [e["message"]["content"][0] for e in await client.entries(session_id) if e["inserted"]]
-        assert (by_model(marker["summary"]), marker["summarizer"]) == (TOLD, MODEL)
+        assert (by_model(marker["summary"]), marker["summarizer"]) == (TOLD, CLAUDE)
         totals = client.workspace.open(session_id).projection.tracker.totals
         assert totals.cache_read_input_tokens >= COMPACTION_USAGE["cache_read_input_tokens"]
         await client.call("context/undo", sessionId=session_id, editId=made["id"])
@@ -134,26 +234,32 @@ async def test_the_providers_compaction_is_a_compaction_of_ours(last: str) -> No
 
 
 async def test_a_model_that_cannot_compact_is_asked_for_a_summary() -> None:
-    async with meet(ManagedAnthropicWire(compacts=False), lambda _: say(GOOD), window=100_000) as (client, server):
+    async with meet_managing(ManagedAnthropicWire(compacts=False), lambda _: say(GOOD), window=100_000) as (
+        client,
+        server,
+    ):
         session_id = await long_session(client)
         await client.call("context/compact", sessionId=session_id)
         assert ["context_management" in received.body for received in server.asked] == [True, False]
         (marker,) = [e["message"]["content"][0] for e in await client.entries(session_id) if e["inserted"]]
-        assert marker["summarizer"] == MODEL
+        assert marker["summarizer"] == CLAUDE
 
 
 async def test_a_compaction_that_came_to_nothing_is_asked_for_as_a_summary() -> None:
     def reply(received: Received) -> Reply:
         return Reply(parts=()) if "context_management" in received.body else say(GOOD)
 
-    async with meet(ManagedAnthropicWire(), reply, window=100_000) as (client, server):
+    async with meet_managing(ManagedAnthropicWire(), reply, window=100_000) as (client, server):
         session_id = await long_session(client)
         await client.call("context/compact", sessionId=session_id)
         assert len(server.asked) == 2
 
 
 async def test_a_summary_leaves_the_choice_of_tools_as_it_was_until_the_cache_is_lost_anyway() -> None:
-    async with meet(ManagedAnthropicWire(), replies(say("Hm."), say(GOOD)), window=100_000) as (client, server):
+    async with meet_managing(ManagedAnthropicWire(), replies(say("Hm."), say(GOOD)), window=100_000) as (
+        client,
+        server,
+    ):
         session = await client.call("session/new", tools=[{"name": "look", "description": "Looks."}])
         for number in range(6):
             await client.say(session["sessionId"], f"Question {number}. " * 60, f"Nothing {number}. " * 60)
@@ -163,7 +269,10 @@ async def test_a_summary_leaves_the_choice_of_tools_as_it_was_until_the_cache_is
 
 
 async def test_a_short_conversation_is_summarised_as_ever() -> None:
-    async with meet(ManagedAnthropicWire(), lambda _: say(GOOD), window=100_000) as (client, server):
+    async with meet_managing(ManagedAnthropicWire(), lambda _: say(GOOD), window=100_000) as (
+        client,
+        server,
+    ):
         session = await client.call("session/new")
         for number in range(6):
             await client.say(session["sessionId"], f"Question {number}. " * 60, f"Nothing {number}. " * 60)

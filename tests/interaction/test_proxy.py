@@ -1,13 +1,18 @@
-"""The proxy with an agent: what it forwards, what it records, and what else it sends the client."""
+"""The proxy with an agent: what it forwards, what it records, what else it sends the client, and the requests in which
+it takes part."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.acp_end import SHOWS_ALL
+from support.acp_end import SHOWS_ALL, Json
+from support.lsp_client import RpcFailure
+from support.proxy_play import ID, Play, playing
 from support.proxy_rig import ProxyRig, proxy_rig
-from ullage.model.message import Message, ToolResultBlock, ToolUseBlock
+from support.systems import needs_unix_sockets
+from ullage.api.methods import METHODS
+from ullage.model.message import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.proxy import record
 from ullage.proxy.connection import ProxyOptions
 
@@ -188,3 +193,129 @@ async def test_a_session_from_before_the_proxy_is_recorded_as_the_agent_replays_
         await rig.ask("session/load", sessionId="old", cwd="/work", mcpServers=[])
         texts = [message.text for message in await view_of(rig, "old")]
     assert texts == ["Hello", "Hi there"]
+
+
+TOY = {"usage": True, "window": 8_000}
+OWN = ProxyOptions(own_methods=True)
+
+
+async def test_the_answer_to_initialize_names_the_methods_beside_what_the_agent_says(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, {**TOY, "load": True}, OWN) as rig:
+        greeted = await rig.greet()
+    told = greeted["agentCapabilities"]["_meta"]["ullage"]
+    assert told["methods"] == [f"_ullage/{method.name}" for method in METHODS]
+    assert greeted["agentCapabilities"]["loadSession"]
+    assert greeted["agentInfo"]["name"] == "toy"
+
+
+async def test_a_client_looks_up_what_was_said_in_the_agents_session(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, {**TOY, "log": str(tmp_path / "log")}, OWN) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "The cask is called Berta")
+        usage = await rig.ask("_ullage/context/get", sessionId=session_id)
+        found = await rig.ask("_ullage/context/search", query="Berta")
+        # What the toy reports: 500 of its own, and four characters to a token.
+    assert usage["used"] == pytest.approx(517, abs=2)
+    assert any("Berta" in hit["snippet"] for hit in found["hits"])
+    assert "_ullage" not in (tmp_path / "log").read_text("utf-8")
+
+
+async def test_unknown_methods_wrong_params_and_unknown_sessions_are_errors_of_ullages(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, TOY, OWN) as rig:
+        await rig.greet()
+        for method, params, code in (
+            ("_ullage/cask", {}, -32601),
+            ("_ullage/context/get", {"sessionId": 3}, -32602),
+            ("_ullage/context/get", {"sessionId": "nobody"}, -32002),
+        ):
+            with pytest.raises(RpcFailure) as failure:
+                await rig.ask(method, **params)
+            assert failure.value.code == code, method
+
+
+async def test_a_request_of_ullages_own_method_can_be_cancelled(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, TOY, OWN) as rig:
+        session_id = await rig.open()
+        asked = rig.start("_ullage/context/get", sessionId=session_id)
+        rig.send({"method": "$/cancel_request", "params": {"requestId": asked}})
+        with pytest.raises(RpcFailure) as failure:
+            await rig.answer(asked)
+    assert failure.value.code == -32800
+
+
+async def asked(play: Play, request_id: int, method: str, **params: object) -> Json:
+    """Has the agent send a request, and returns it as the client gets it."""
+    play.agent.asks(request_id, method, sessionId=ID, **params)
+    return await play.client.until(lambda message: message.get("method") == method and message["id"] == request_id)
+
+
+@needs_unix_sockets
+async def test_what_a_terminal_of_the_clients_shows_is_recorded_as_the_result_of_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with playing(tmp_path, monkeypatch) as play:
+        await play.greet({"terminal": True})
+        prompt = play.prompts("Build it")
+        request = await play.agent.gets("session/prompt")
+        named = [{"type": "terminal", "terminalId": "term-7"}]
+        play.agent.updates(ID, sessionUpdate="tool_call", toolCallId="t1", title="make", kind="execute", content=named)
+        await asked(play, 1, "terminal/output", terminalId="term-7")
+        play.client.send({"id": 1, "result": {"output": "2 warnings", "truncated": False}})
+        assert (await play.agent.gets_answer())["id"] == 1
+        play.agent.updates(ID, sessionUpdate="tool_call_update", toolCallId="t1", status="completed")
+        play.agent.answers(request, stopReason="end_turn")
+        await play.client.answer(prompt)
+        *_, results = (await play.client.record()).open(ID).transcript.view
+    (result,) = results.content
+    assert isinstance(result, ToolResultBlock)
+    assert result.content == (TextBlock(text="2 warnings"),)
+
+
+@needs_unix_sockets
+async def test_a_dialog_of_an_agent_that_has_ended_is_taken_back_and_its_answer_reaches_no_other_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with playing(tmp_path, monkeypatch) as play:
+        await play.greet()
+        play.prompts("Delete it")
+        await play.agent.gets("session/prompt")
+        await asked(play, 1, "session/request_permission", toolCall={"toolCallId": "t1"}, options=[])
+        await play.lose()
+        taken_back = await play.client.until(lambda message: message.get("method") == "$/cancel_request")
+        assert taken_back["params"] == {"requestId": 1}
+        play.client.send({"id": 1, "result": {"outcome": {"outcome": "selected", "optionId": "yes"}}})
+        again = play.prompts("Go on")
+        play.agent.answers(await play.agent.gets("session/load"))
+        request = await play.agent.gets("session/prompt")
+        await asked(play, 1, "session/request_permission", toolCall={"toolCallId": "t2"}, options=[])
+        play.client.send({"id": 1, "result": {"outcome": {"outcome": "cancelled"}}})
+        answer = await play.agent.gets_answer()
+        assert answer["result"]["outcome"] == {"outcome": "cancelled"}
+        play.agent.answers(request, stopReason="end_turn")
+        await play.client.answer(again)
+
+
+@needs_unix_sockets
+async def test_a_mode_that_the_agent_refuses_is_not_set_in_the_session_after_a_handover(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with playing(tmp_path, monkeypatch) as play:
+        await play.greet()
+        for mode, refused in (("plan", False), ("wild", True)):
+            setting = play.client.start("session/set_mode", sessionId=ID, modeId=mode)
+            request = await play.agent.gets("session/set_mode")
+            if refused:
+                play.agent.refuses(request)
+                with pytest.raises(RpcFailure):
+                    await play.client.answer(setting)
+            else:
+                play.agent.answers(request)
+                await play.client.answer(setting)
+        await play.turn()
+        _, request = await play.hand_over()
+        play.agent.says(ID, "SUMMARY")
+        play.agent.answers(request, stopReason="end_turn")
+        play.agent.answers(await play.agent.gets("session/new"), sessionId="fresh")
+        setting = await play.agent.gets("session/set_mode")
+        play.agent.answers(setting)
+    assert setting["params"] == {"sessionId": "fresh", "modeId": "plan"}

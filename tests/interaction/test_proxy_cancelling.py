@@ -10,7 +10,7 @@ import pytest
 from msgspec import Struct
 
 from support.acp_end import Json
-from support.cancel_table import BY_REQUEST, BY_SESSION, RECORDED, CancelTable, column
+from support.documents import BY_REQUEST, BY_SESSION, RECORDED, CancelTable, column
 from support.lsp_client import RpcFailure
 from support.proxy_play import ID, Play, playing
 from support.systems import needs_unix_sockets

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from support.claude_log import ClaudeLog
-from support.homes import Home, put_claude, put_codex
+from support.foreign import to_lines
+from support.homes import Home, put_all, put_claude, put_codex
 from support.workspace import build_test_client
 from ullage.app import catalogue
 from ullage.app.catalogue import KnownConversations, ReadingAll, read_in_background
@@ -89,6 +90,22 @@ async def test_files_that_have_the_words_of_a_search_are_read_before_all_others(
     async for _ in steps:
         pass
     assert titles(workspace) == {"Snow", "Hail", "Fog", f"{title} and früh"}
+
+
+async def test_what_is_read_into_the_store_has_the_folder_that_lists_show(tmp_path: Path, workspace: Workspace) -> None:
+    home = Home(tmp_path / "eve")
+    put_all(home)
+    chat = ".gemini/tmp/weather/chats/session-2026-11-22T11-00-1a1b2c3d.jsonl"
+    head = {"sessionId": IDS[1], "projectHash": "x", "kind": "main"}
+    asked = {"id": "u1", "type": "user", "timestamp": "2026-11-22T11:00:00Z", "content": [{"text": "Dew?"}]}
+    home.put(chat, to_lines(head, asked, {**asked, "id": "g1", "type": "gemini", "content": "Yes."}))
+    folders = {one.path: one.cwd for one in KnownConversations(workspace, tmp_path / "store.db", home.machine).found}
+    async for _ in reading(home, workspace).read():
+        pass
+    store = workspace.ports.store
+    read = {one.path: store.info(one.session_id).cwd for one in store.imported() if one.path in folders}
+    assert read == {path: folders[path] for path in read}
+    assert str(home.path / chat) in read
 
 
 async def test_what_another_process_follows_is_left_to_it(home: Home, workspace: Workspace) -> None:

@@ -202,3 +202,17 @@ async def test_an_open_session_shows_the_row_s_figure_as_soon_as_the_row_has_cha
     usage = await client.call("context/get", sessionId=session_id)
     assert (usage["used"], usage["_meta"]["ullage"]["percent"]) == (22_071, 11)
     await following.stop()
+
+
+async def test_a_session_that_is_deleted_is_gone_from_the_list() -> None:
+    client = build_test_client()
+    session_id = (await client.call("session/new"))["sessionId"]
+    following, changes = following_in(client)
+    await following.start(())
+    for row in (replace(FOLLOWED[0], session_id=session_id), FOLLOWED[1]):
+        following.take(row)
+    await changes.next()
+    await client.call("session/delete", sessionId=session_id)
+    assert await changes.next() == ((), (session_id,))
+    assert [row.session_id for row in following.rows] == [FOLLOWED[1].session_id]
+    await following.stop()

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from support.corpus import cases
+from support.corpus import cases, leaks, line_of, secret_of
 from support.fill import fill
-from support.leaks import leaks, line_of, secret_of
 from support.workspace import LARGE_MODEL, TestClient, build_test_client
 
 SECRETS = cases("secrets.json")

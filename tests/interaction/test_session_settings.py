@@ -1,9 +1,10 @@
-"""A session's own context settings: what they change, and that they outlive a restart."""
+"""Settings of a session and of a model: what counts, and what changes at once."""
 
 import pytest
 
 from support.fill import EXCHANGES_BELOW_WARNING, exchange, fill, start
 from support.workspace import TestClient, build_test_client
+from ullage.api.session_methods import read_settings
 from ullage.edits.drop import NOTICE
 from ullage.model.errors import InvalidRequest
 from ullage.model.settings import ContextSettings, Settings
@@ -95,3 +96,30 @@ async def test_a_session_can_be_left_alone() -> None:
     await client.call("session/configure", sessionId=session_id, context={"enabled": False})
     await overfill(client, session_id)
     assert await kinds(client, session_id) == []
+
+
+async def test_a_model_has_its_own_thresholds_and_strategies() -> None:
+    strategies = [{"type": "sliding_window", "maxMessages": 4}]
+    settings = read_settings(
+        {"context": {"keepToolUses": 1}, "models": {"gpt-4": {"context": {"mode": "smart", "strategies": strategies}}}}
+    )
+    client = build_test_client(settings=settings)
+    found: dict[str, object] = {}
+    for model in ("gpt-4", "gpt-4o"):
+        session_id = (await client.call("session/new", model=model))["sessionId"]
+        configured = await client.call("session/configure", sessionId=session_id, context={"warnAt": 0.7})
+        found[model] = [configured["context"][name] for name in ("mode", "strategies", "keepToolUses", "warnAt")]
+    assert found == {"gpt-4": ["smart", strategies, 1, 0.7], "gpt-4o": ["summarize", [], 1, 0.7]}
+
+
+@pytest.mark.parametrize(
+    ("context", "fault"),
+    [
+        ({"warnAt": 2}, r"\$\.models\.gpt-4 cannot be used \(expected `float` < 1\.0 at `\$\.warnAt`\)"),
+        ({"warmAt": 0.5}, "there is no setting 'warmAt'"),
+        ({"warnAt": 0.95}, r"ullage\.models\.gpt-4: context\.warnAt \(0\.95\) must be at most context\.compactAt"),
+    ],
+)
+def test_wrong_settings_of_a_model_are_refused_by_name(context: dict[str, float], fault: str) -> None:
+    with pytest.raises(InvalidRequest, match=fault):
+        read_settings({"models": {"gpt-4": {"context": context}}})

@@ -1,6 +1,7 @@
-"""Prompt turns together with everything else that may happen to their session."""
+"""Prompt turns together with everything else that may happen to their session, and with an answer that does not end."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -12,13 +13,16 @@ from support.workspace import (
     SMALL_MODEL,
     CountingIds,
     EndlessTool,
+    Live,
+    OneProvider,
     TestClient,
     build_test_client,
     play,
 )
-from ullage.model.answer import TurnEnd
-from ullage.model.errors import InvalidRequest, SessionBusy, SessionNotFound
+from ullage.model.answer import Fragment, ModelRequest, TextDelta, ThinkingDelta, ToolInputDelta, ToolUseStart, TurnEnd
+from ullage.model.errors import AnswerBroken, InvalidRequest, SessionBusy, SessionNotFound
 from ullage.model.message import TextBlock
+from ullage.service.ports.models import ProviderCapabilities
 from ullage.service.turns import prompt
 
 WRITES_ON = "say: One\nwait: 60\nsay: two"
@@ -216,3 +220,55 @@ async def test_closing_ends_a_turn_however_far_it_has_come(steps: int) -> None:
         assert await turn is TurnEnd.CANCELLED
 
     assert not client.workspace.conversations
+
+
+# Characters that come at most, so that a reader of all of them ends, too.
+_MOST = 60_000_000
+_PIECE = "x" * 50_000
+ENDLESS: dict[str, Fragment] = {
+    "text": TextDelta(text=_PIECE),
+    "thinking": ThinkingDelta(text=_PIECE),
+    "a tool's input": ToolInputDelta(id="t", text=_PIECE),
+}
+
+
+class EndlessProvider:
+    """Writes the same fragment again and again."""
+
+    name = "endless"
+
+    def __init__(self, fragment: Fragment) -> None:
+        self._fragment = fragment
+        self.written = 0
+
+    def capabilities(self, _model: str, /) -> ProviderCapabilities:
+        return ProviderCapabilities()
+
+    async def stream(self, _request: ModelRequest, /) -> AsyncGenerator[Fragment]:
+        yield TextDelta(text="It begins. ")
+        yield ToolUseStart(id="t", name="run")
+        while self.written < _MOST:
+            self.written += len(_PIECE)
+            yield self._fragment
+
+    async def count_tokens(self, _request: ModelRequest, /) -> int | None:
+        return None
+
+    async def check(self, _model: str, /) -> str:
+        return ""
+
+    async def close(self) -> None:
+        """Does nothing, because no connection is open."""
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+async def test_an_answer_without_end_is_cut_off_and_its_text_stays(kind: str) -> None:
+    provider = EndlessProvider(ENDLESS[kind])
+    client = build_test_client(live=Live(providers=OneProvider(provider)))
+    session_id = (await client.call("session/new", model=LARGE_MODEL))["sessionId"]
+    with pytest.raises(AnswerBroken, match="endless's answer does not end"):
+        await client.call("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "Count"}])
+    assert provider.written < _MOST // 4
+    last = (await client.entries(session_id, "transcript"))[-1]["message"]
+    assert last["role"] == "assistant"
+    assert last["content"][0]["text"].startswith("It begins. ")

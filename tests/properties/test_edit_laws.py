@@ -1,20 +1,52 @@
-"""The laws of edits: within the budget, tool pairs stay together, always smaller, pins stay, undo is exact."""
+"""The laws of edits: within the budget, tool pairs stay together, always smaller, pins stay, undo is exact. After every
+append the next request fits the window and the providers' rules, or the user is told that it can't."""
 
-from collections.abc import Sequence
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.build import STAMP, append, counted, log
-from support.judges import judging
-from support.views import conversations
+from lawcheck.cases import Case
+from lawcheck.laws import Verdict, judge
+from lawcheck.runs import run
+from lawcheck.situation import Situation, random_situation
+from support.build import STAMP, append, assistant, counted, log, results, system, thinking, user, uses, words
+from support.provider_rules import anthropic_violations, openai_violations
+from support.random_histories import random_history
+from support.views import conversations, judging
+from support.workspace import SMALL_MODEL, PacedSummarizer, TestClient, build_test_client
 from ullage.agents.file_reads import file_reads
 from ullage.edits.clear import MEMORY_TOOLS, ClearOptions, clear_tool_uses, dedupe_reads
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
 from ullage.edits.counted import CountedView
 from ullage.edits.shorten import cap_blocks, shorten
-from ullage.model.events import ContextEdited, Edit, EditReverted
-from ullage.model.message import ArtifactLedger, Message, Role, ToolResultBlock, ToolUseBlock
+from ullage.formats.requests.anthropic import write_anthropic
+from ullage.formats.requests.openai import write_openai
+from ullage.model.errors import ProviderError
+from ullage.model.events import (
+    ContextEdited,
+    DropEdit,
+    Edit,
+    EditReverted,
+    MessageAppended,
+    MessagePinned,
+    SessionCreated,
+    ToolsDeclared,
+)
+from ullage.model.message import (
+    ArtifactLedger,
+    ImageBlock,
+    Message,
+    Role,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from ullage.transcript.fold import fold, project
 from ullage.transcript.view import cut_points, groups, is_pure_prompt
 
@@ -172,3 +204,144 @@ def test_the_fold_of_a_prefix_and_its_state_goes_on_to_the_fold_of_the_whole(
     at = data.draw(st.integers(0, len(records)))
     half = fold(records[:at])
     assert fold(records[at:], half.state).state == fold(records).state
+
+
+def test_no_way_of_shrinking_breaks_a_law_on_random_histories() -> None:
+    tally = run(seed=7, start=0, histories=40)
+    assert tally.broken == []
+
+
+def test_a_seed_and_a_number_give_the_same_situation_again() -> None:
+    first, again = random_situation(7, 3), random_situation(7, 3)
+    assert (first.events, first.limit) == (again.events, again.limit)
+    assert random_situation(7, 4).events != first.events
+
+
+def test_the_histories_are_rich() -> None:
+    blocks = [b for n in range(200) for m in random_history(random.Random(n)) for b in m.content]
+    calls = [m for n in range(200) for m in random_history(random.Random(n))]
+    assert any(isinstance(block, ImageBlock) for block in blocks)
+    assert any(isinstance(block, ThinkingBlock) and block.redacted for block in blocks)
+    assert any(sum(isinstance(block, ToolUseBlock) for block in message.content) > 1 for message in calls)
+    assert any(not message.content for message in calls)
+    assert any(random_situation(7, n).transcript.compactions for n in range(40))
+
+
+def test_the_judge_sees_an_edit_that_parts_a_pair_miscounts_and_stays_over_its_limit() -> None:
+    situation = next(s for n in range(40) if has_pair(s := random_situation(7, n)) and not s.pinned)
+    used = next(m for m in situation.view.messages if any(isinstance(b, ToolUseBlock) for b in m.content))
+    bad = DropEdit(id="bad", timestamp=1, message_ids=(used.id,), notice=user("bad-notice"), tokens_saved=1)
+    case = Case(name="bad", plan=lambda _: [bad], promises=True)
+    assert judge(situation, case) >= {Verdict.PARTED, Verdict.MISCOUNTED, Verdict.OVER}
+
+
+def has_pair(situation: Situation) -> bool:
+    answered = {b.tool_use_id for m in situation.view.messages for b in m.content if isinstance(b, ToolResultBlock)}
+    return any(isinstance(b, ToolUseBlock) and b.id in answered for m in situation.view.messages for b in m.content)
+
+
+_HUGE = 30_000
+
+
+def _image(id_: str) -> Message:
+    return Message(id=id_, role=Role.USER, content=(ImageBlock(data="iVBORw0KGgo=", width=1_500, height=1_500),) * 6)
+
+
+def _redacted(id_: str) -> Message:
+    return Message(id=id_, role=Role.ASSISTANT, content=(ThinkingBlock(thinking="", redacted="A" * 60_000),))
+
+
+def _call(id_: str, size: int) -> list[Message]:
+    call = uses(f"{id_}u", f"t{id_}", name="Write", file_path="/a.py", content=words(size))
+    return [call, results(f"{id_}r", f"t{id_}", text="written")]
+
+
+def _read(id_: str, size: int) -> list[Message]:
+    text = "\n".join(f"{i:6}\tline {i} of the file" for i in range(size // 5))
+    return [uses(f"{id_}u", f"t{id_}", name="Read", path="/a.py"), results(f"{id_}r", f"t{id_}", text=text)]
+
+
+def _parallel(id_: str, number: int) -> list[Message]:
+    tools = [f"t{id_}-{i}" for i in range(number)]
+    return [uses(f"{id_}u", *tools), *(results(f"{id_}r{i}", tool, text=words(40)) for i, tool in enumerate(tools))]
+
+
+_sizes = st.sampled_from([1, 60, 600, 3_000, _HUGE])
+_STEPS: dict[str, Callable[[str, int], list[Message]]] = {
+    "prompt": lambda id_, size: [user(id_, words(size))],
+    "answer": lambda id_, size: [assistant(id_, words(size))],
+    "thinking": lambda id_, size: [thinking(id_, words(size)), assistant(f"{id_}a", "Yes.")],
+    "only thinking": lambda id_, size: [thinking(f"{id_}-{i}", words(size // 10)) for i in range(10)],
+    "redacted": lambda id_, _: [_redacted(id_)],
+    "pictures": lambda id_, _: [_image(id_)],
+    "input": _call,
+    "read": _read,
+    "lost call": lambda id_, size: [uses(id_, f"t{id_}", name="run", command=words(size))],
+    "parallel": lambda id_, size: _parallel(id_, min(size, 60)),
+    "tiny": lambda id_, size: [user(f"{id_}-{i}", "ok") for i in range(min(size, 600))],
+    "tiny answers": lambda id_, size: [assistant(f"{id_}-{i}", "ok") for i in range(min(size, 600))],
+    "note": lambda id_, size: [system(id_, words(min(size, 60)))],
+}
+_steps = st.tuples(st.sampled_from(sorted(_STEPS)), _sizes, st.booleans())
+
+
+async def play(
+    client: TestClient, steps: Sequence[tuple[str, int, bool]], tools: Sequence[ToolDefinition] = ()
+) -> tuple[str, list[str]]:
+    """Appends step by step, and waits after each step until its work is done. Returns the session's id and the kinds
+    of the notices."""
+    workspace = client.workspace
+    session = workspace.adopt("s", [SessionCreated(model=SMALL_MODEL), ToolsDeclared(tools=tuple(tools))])
+    for number, (kind, size, pinned) in enumerate(steps):
+        messages = _STEPS[kind](f"m{number}", size)
+        with session.one_change():
+            session.record(*(MessageAppended(message=message) for message in messages))
+            if pinned and len(messages) < 3:
+                session.record(MessagePinned(message_id=messages[0].id))
+        await session.settled()
+        budget = session.budget
+        assert budget is not None
+        assert session.used <= budget.usable or session.guards.warned_unfit
+        # A later usage may change the counts, so the view must fit by the counts that planning uses, too.
+        assert session.projection.counted_view().used <= budget.usable or session.guards.warned_unfit
+    view = session.transcript.view
+    assert not anthropic_violations(write_anthropic(view).messages)
+    assert not openai_violations(write_openai(view).messages)
+    return "s", [kind for update in client.recorder.take() if (kind := _kind(update))]
+
+
+def _kind(update: Any) -> str:
+    return update["_meta"]["ullage"]["kind"] if update["sessionUpdate"] == "notice" else ""
+
+
+@given(st.lists(_steps, min_size=1, max_size=8))
+@settings(deadline=None, max_examples=40)
+def test_whatever_comes_in_the_context_fits_the_window(steps: list[tuple[str, int, bool]]) -> None:
+    _, kinds = asyncio.run(play(build_test_client(), steps))
+    assert "compaction_failed" not in kinds
+
+
+@given(st.lists(_steps, min_size=1, max_size=6))
+@settings(deadline=None, max_examples=20)
+def test_it_fits_when_no_summary_can_be_had_either(steps: list[tuple[str, int, bool]]) -> None:
+    summarizer = PacedSummarizer((), ProviderError("no connection"))
+    asyncio.run(play(build_test_client(summarizer=summarizer), steps))
+
+
+@given(st.lists(_steps, min_size=1, max_size=4), st.integers(1, 90))
+@settings(deadline=None, max_examples=20)
+def test_tools_that_leave_little_room_cost_no_more_than_they_must(
+    steps: list[tuple[str, int, bool]], number: int
+) -> None:
+    tools = [ToolDefinition(name=f"tool_{i}", description=words(60)) for i in range(number)]
+    client = build_test_client()
+    asyncio.run(play(client, steps, tools))
+
+
+# They take minutes: the longest test of a whole run by far.
+@pytest.mark.slow
+@pytest.mark.long
+@given(st.lists(_steps, min_size=1, max_size=14))
+@settings(deadline=None, max_examples=1_500)
+def test_many_more_histories_fit_the_window(steps: list[tuple[str, int, bool]]) -> None:
+    asyncio.run(play(build_test_client(), steps))

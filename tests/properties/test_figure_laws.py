@@ -1,4 +1,5 @@
-"""Laws of the one figure, on made-up logs of an agent and on made-up scripts of the tracker."""
+"""Laws of the one figure: of counting texts, of the tracker in whatever order things happen, and of made-up logs of an
+agent."""
 
 import asyncio
 from typing import Any
@@ -9,11 +10,83 @@ from hypothesis import strategies as st
 from support.claude_log import ClaudeLog
 from support.workspace import build_test_client
 from ullage.model.message import Role
-from ullage.model.usage import Breakdown, Usage
+from ullage.model.usage import Breakdown, Usage, UsageSource
+from ullage.tokens.counter import ApproximateCounter, TiktokenCounter, cut, well_formed
+from ullage.tokens.families import Family
 from ullage.tokens.tracker import ContextTracker
+from ullage.tokens.vocabulary import SPECS, load_encoding
+
+counts = st.integers(0, 10_000)
+parts = st.builds(Breakdown, system_prompt=counts, memory=counts, messages=counts, tool_results=counts, summary=counts)
+usages = st.builds(Usage, input_tokens=counts, output_tokens=counts, cache_read_input_tokens=counts)
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("append"), parts),
+        st.tuples(st.just("report"), usages),
+        st.tuples(st.just("tools"), counts),
+        st.tuples(st.just("edit"), parts),
+    ),
+    max_size=60,
+)
+
+
+def apply(tracker: ContextTracker, index: int, step: tuple[str, object]) -> None:
+    match step:
+        case ("append", Breakdown() as count):
+            tracker.append(f"m{index}", Role.ASSISTANT, count)
+        case ("report", Usage() as usage):
+            last = tracker.state.recent[-1:]
+            tracker.report(usage, last[0].message_id if last else "gone", at=index)
+        case ("tools", int() as tokens):
+            tracker.declare_tools(tokens)
+        case ("edit", Breakdown() as count):
+            tracker.edited([("marker", Role.USER, count)])
+        case _:
+            raise AssertionError(step)
+
+
+@given(steps)
+def test_breakdown_sums_to_used_and_nothing_is_negative(script: list[tuple[str, object]]) -> None:
+    tracker = ContextTracker()
+    for index, step in enumerate(script):
+        apply(tracker, index, step)
+        reading = tracker.reading
+        assert reading.breakdown.total == reading.used >= 0
+        assert min(reading.breakdown.overhead, reading.breakdown.messages, reading.breakdown.tools) >= 0
+        assert reading.error_share >= 0
+
+
+@given(steps)
+def test_restoring_a_state_changes_nothing(script: list[tuple[str, object]]) -> None:
+    tracker = ContextTracker()
+    for index, step in enumerate(script):
+        apply(tracker, index, step)
+        tracker = ContextTracker.restore(tracker.state)
+    straight = ContextTracker()
+    for index, step in enumerate(script):
+        apply(straight, index, step)
+    assert tracker.state == straight.state
+
+
+@given(steps)
+def test_reported_means_that_nothing_came_after_the_report(script: list[tuple[str, object]]) -> None:
+    tracker = ContextTracker()
+    for index, step in enumerate(script):
+        apply(tracker, index, step)
+        if tracker.reading.source is UsageSource.REPORTED:
+            assert tracker.reading.pending_messages == 0
+
+
+@given(steps)
+def test_a_reading_is_the_same_however_often_it_was_asked_for(script: list[tuple[str, object]]) -> None:
+    tracker = ContextTracker()
+    for index, step in enumerate(script):
+        apply(tracker, index, step)
+        assert tracker.reading == ContextTracker.restore(tracker.state).reading
+
 
 MODELS = ("claude-opus-4-6", "claude-haiku-4-5", "claude-opus-4-7", "gpt-5")
-steps = st.lists(
+turns = st.lists(
     st.one_of(
         st.tuples(st.just("ask"), st.integers(1, 300)),
         st.tuples(st.just("answer"), st.integers(1_000, 1_200_000)),
@@ -52,7 +125,7 @@ async def figures_of(log: ClaudeLog) -> tuple[Any, Any]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(steps)
+@given(turns)
 def test_the_figures_of_any_log_agree_with_each_other_and_with_a_reload(script: list[tuple[str, Any]]) -> None:
     log = made_up(script)
     usage, again = asyncio.run(figures_of(log))
@@ -77,7 +150,7 @@ def test_the_figures_of_any_log_agree_with_each_other_and_with_a_reload(script: 
 
 
 @settings(max_examples=60, deadline=None)
-@given(steps, st.integers(1_000, 1_200_000), st.integers(1, 900))
+@given(turns, st.integers(1_000, 1_200_000), st.integers(1, 900))
 def test_a_log_that_ends_with_a_report_has_that_reports_figure(
     script: list[tuple[str, Any]], tokens: int, output: int
 ) -> None:
@@ -86,7 +159,7 @@ def test_a_log_that_ends_with_a_report_has_that_reports_figure(
 
 
 @settings(max_examples=60, deadline=None)
-@given(steps)
+@given(turns)
 def test_no_window_is_smaller_than_the_prompts_that_it_took_since_the_last_compaction(
     script: list[tuple[str, Any]],
 ) -> None:
@@ -97,10 +170,15 @@ def test_no_window_is_smaller_than_the_prompts_that_it_took_since_the_last_compa
     assert usage["size"] >= min(max(answers), 1_000_000)
 
 
-counts = st.integers(0, 5_000)
+small_counts = st.integers(0, 5_000)
 
 
-@given(st.lists(counts, max_size=5), st.integers(0, 50_000), counts, st.lists(st.tuples(st.booleans(), counts)))
+@given(
+    st.lists(small_counts, max_size=5),
+    st.integers(0, 50_000),
+    small_counts,
+    st.lists(st.tuples(st.booleans(), small_counts)),
+)
 def test_a_message_never_makes_the_figure_smaller_unless_reasoning_leaves(
     before: list[int], prompt: int, answer: int, later: list[tuple[bool, int]]
 ) -> None:
@@ -119,3 +197,35 @@ def test_a_message_never_makes_the_figure_smaller_unless_reasoning_leaves(
         tracker.append(f"l{number}", role, Breakdown(messages=count))
         assert tracker.reading.used >= used
         used = tracker.reading.used
+
+
+COUNTERS = [TiktokenCounter(Family(name=name, encoding=name)) for name in SPECS]
+# Long enough to be cut: a few fragments, joined by characters at which texts are cut, and repeated.
+fragments = st.lists(st.sampled_from(["word", " ", "\n", "\r\n", "/", "\t", "été", "漢字", "...", "12345", "'s", "{}"]))
+
+
+def repeated(parts: list[str], times: int) -> str:
+    return ("".join(parts) * times)[:30_000]
+
+
+texts = st.builds(repeated, fragments, st.integers(1, 2_000))
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts)
+def test_pieces_count_like_the_whole(text: str) -> None:
+    for counter in COUNTERS:
+        assert counter.count(text) == len(load_encoding(counter.name).encode_ordinary(text))
+
+
+@given(st.text(st.characters(codec=None), max_size=5_000))
+def test_pieces_concatenate_to_the_text(text: str) -> None:
+    assert "".join(cut(text)) == text
+
+
+@given(st.text(st.characters(categories=["L", "Z", "Cs", "Cc"]), max_size=200))
+def test_any_string_is_counted(text: str) -> None:
+    assert len(well_formed(text).encode()) >= len(text)
+    for counter in (*COUNTERS, ApproximateCounter()):
+        assert counter.count(text) >= (1 if text else 0)
+        assert counter.count(text) == counter.count(text)

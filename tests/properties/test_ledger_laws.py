@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.talk import Talk
+from support.conversations import Talk
 from ullage.ledger.carried import Context
 from ullage.ledger.folding import Fold, fold
 from ullage.ledger.ledger_page import lacking, standing, write_page

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.build import append, counted, log, results, user, uses, words
-from support.chains import chains
-from support.judges import judging
+from support.views import chains, judging
 from ullage.agents.file_reads import file_lines
 from ullage.edits.clear import ClearOptions, clear_thinking, clear_tool_uses, dedupe_reads
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction

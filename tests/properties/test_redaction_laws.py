@@ -5,8 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.corpus import cases
-from support.leaks import leaks, line_of
+from support.corpus import cases, leaks, line_of
 from ullage.redaction.clean import clean, redact
 from ullage.redaction.imitations import neutralise
 

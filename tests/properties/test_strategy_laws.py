@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from support import histories, views
 from support.build import STAMP, append, counted, measure, user
-from support.chains import chains, strategies
 from support.provider_rules import anthropic_violations, openai_violations
+from support.views import chains, strategies
 from ullage.agents.inserted import typed_blocks
 from ullage.edits.counted import CountedView, count_view
 from ullage.edits.drop import NOTICE, Keep, make_chain, make_strategy, plan_truncation

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from support.build import results, uses
-from support.calls import tool_calls
+from support.conversations import tool_calls
 from support.counting import LengthCounter
+from support.tables import every
 from ullage.agents.calls import touches_of
 from ullage.agents.file_reads import file_reads
 from ullage.agents.shell import only_looks
@@ -84,7 +85,7 @@ def expect_touch(messages: list[Message], action: Action) -> None:
     assert ledger(messages) == touched(messages) == [(PATH, FILE_ACTIONS[action])]
 
 
-@pytest.mark.parametrize(("name", "action"), FILE_TOOLS)
+@every("name, action", FILE_TOOLS)
 def test_all_readers_agree_on_a_file_tool_whatever_its_spelling(name: str, action: Action) -> None:
     for spelling in (*spellings(name), f"mcp__files__{name}"):
         for messages in every_record(spelling, {"file_path": PATH}):
@@ -92,8 +93,8 @@ def test_all_readers_agree_on_a_file_tool_whatever_its_spelling(name: str, actio
             assert shown(messages) == ([(PATH, False)] if action is Action.READ else [])
 
 
-@pytest.mark.parametrize("key", PATH_KEYS)
-@pytest.mark.parametrize("action", FILE_ACTIONS)
+@every("key", PATH_KEYS)
+@every("action", FILE_ACTIONS)
 def test_all_readers_know_every_key_of_a_path(action: Action, key: str) -> None:
     for spelling in spellings(key):
         for messages in every_record(canonical_name(action), {spelling: PATH}):
@@ -111,21 +112,21 @@ def test_all_readers_know_every_key_of_several_paths(key: str) -> None:
     assert ledger(two) == [(PATH, FileAction.READ), ("/repo/b.py", FileAction.READ)]
 
 
-@pytest.mark.parametrize("key", CONTENT_KEYS)
-@pytest.mark.parametrize("name", TOOLS[Action.WRITE])
+@every("key", CONTENT_KEYS)
+@every("name", TOOLS[Action.WRITE])
 def test_all_readers_agree_on_a_file_that_is_written_whole(name: str, key: str) -> None:
     for messages in every_record(name, {"path": PATH, key: "x = 1"}, result="done"):
         expect_touch(messages, Action.WRITE)
         assert shown(messages) == [(PATH, True)]
 
 
-@pytest.mark.parametrize("name", [*TOOLS[Action.EDIT], *TOOLS[Action.WRITE]])
+@every("name", [*TOOLS[Action.EDIT], *TOOLS[Action.WRITE]])
 def test_all_readers_agree_on_an_edit_that_answers_with_a_snippet(name: str) -> None:
     for messages in every_record(name, {"path": PATH}, SNIPPET):
         assert [path for path, _ in ledger(messages)] == [path for path, _ in shown(messages)] == [PATH]
 
 
-@pytest.mark.parametrize("name", [name for name, _ in FILE_TOOLS])
+@every("name", [name for name, _ in FILE_TOOLS])
 def test_all_readers_agree_on_a_tool_for_several_actions(name: str) -> None:
     wanted = {Action.READ: [(PATH, False)], Action.WRITE: [(PATH, True)]}
     for command, action in EDITOR_COMMANDS.items():
@@ -134,8 +135,8 @@ def test_all_readers_agree_on_a_tool_for_several_actions(name: str) -> None:
             assert shown(messages) == wanted.get(action, [])
 
 
-@pytest.mark.parametrize("key", COMMAND_KEYS)
-@pytest.mark.parametrize("name", TOOLS[Action.RUN])
+@every("key", COMMAND_KEYS)
+@every("name", TOOLS[Action.RUN])
 def test_all_readers_agree_on_a_command(name: str, key: str) -> None:
     for line in (f"cat {PATH}", ["bash", "-lc", f"cat {PATH}"] if key != "commands" else [f"cat {PATH}"]):
         for spelling in spellings(name):
@@ -146,7 +147,7 @@ def test_all_readers_agree_on_a_command(name: str, key: str) -> None:
                 assert (run.command, only_looks(run.command)) == (f"cat {PATH}", True)
 
 
-@pytest.mark.parametrize(("name", "action"), [(name, action) for name, action in NAMES if action not in FILE_ACTIONS])
+@every("name, action", [(name, action) for name, action in NAMES if action not in FILE_ACTIONS])
 def test_no_reader_takes_a_search_for_a_file_that_was_read(name: str, action: Action) -> None:
     for messages in every_record(name, {"path": PATH, "pattern": "x"}):
         assert (ledger(messages), shown(messages)) == ([], [])
@@ -161,7 +162,7 @@ def test_the_proxy_reads_a_call_by_its_kind_where_the_tools_name_says_nothing(ki
     expect_touch(located, ACP_KINDS[kind])
 
 
-@pytest.mark.parametrize(("name", "action"), NAMES)
+@every("name, action", NAMES)
 def test_a_name_and_a_kind_of_the_same_action_are_recorded_alike(name: str, action: Action) -> None:
     given = {"command": f"cat {PATH}"} if action is Action.RUN else {"path": PATH}
     if action in KINDS:

@@ -185,6 +185,11 @@ def test_what_was_added_is_taken_out_whatever_the_user_has_changed_since(text: s
     assert OURS not in after
 
 
+def test_a_server_of_the_users_own_that_is_the_same_stays() -> None:
+    before = '{"mcpServers": {"ullage": {"command": "/opt/u", "args": ["mcp"]}}}'
+    assert take_out(add(before, ADDED), ADDED, before) == before
+
+
 @given(TEXTS)
 def test_taking_out_by_reading_gives_the_same_settings(text: str) -> None:
     assert _value(take_out(add(text, ADDED), ADDED, text)) == _value(text)

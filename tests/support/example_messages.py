@@ -1,12 +1,16 @@
 """Keeps the messages of the examples by name."""
 
+from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET
 
 from support.workspace import TestClient, as_json
-from ullage.api.protocol import SessionNotification, error_object
+from ullage.api.methods import METHODS, NOTIFICATIONS
+from ullage.api.protocol import CLIENT_METHODS, ClientAbilities, SessionNotification, error_object
+from ullage.jsonrpc.envelope import ErrorObject
 from ullage.model.errors import UllageError
+from ullage.model.settings import Settings
 from ullage.model.updates import CompactionUpdate, Notice, SessionInfoUpdate, UsageUpdate
 from ullage.model.usage import UsageSource
 
@@ -65,3 +69,25 @@ def update_name(notification: SessionNotification) -> str:
     if isinstance(update, SessionInfoUpdate) and update.title is not UNSET:
         words.append("title")
     return ".".join(words)
+
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "protocol" / "examples"
+
+
+def type_of(name: str) -> Any:
+    """Returns the struct of the example with this name."""
+    first, last = name.split(".", maxsplit=1)[0], name.rsplit(".", maxsplit=1)[-1]
+    single: dict[str, Any] = {
+        "update": SessionNotification,
+        "error": ErrorObject,
+        "settings": Settings,
+        "client": ClientAbilities,
+    }
+    if first in single:
+        return single[first]
+    if name.removesuffix(".params").replace(".", "/") in NOTIFICATIONS:
+        return NOTIFICATIONS[name.removesuffix(".params").replace(".", "/")]
+    method = next(
+        method for method in (*METHODS, *CLIENT_METHODS) if name.startswith(f"{method.name.replace('/', '.')}.")
+    )
+    return {"params": method.params, "result": method.result}[last]

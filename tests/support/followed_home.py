@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from support.bounded import PATIENCE
 from support.log_trees import to_bytes
 from support.lsp_client import Json, LspClient, start_server
 from support.program import OUR_CLIENT, serve_command
 from support.session_log import JsonObject, line, say
+from support.steps import PATIENCE
 
 PROJECT, SESSION = "/home/user/project", "11111111-2222-3333-4444-555555555555"
 _CHANGED = "ullage/following/changed"

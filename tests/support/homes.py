@@ -166,6 +166,7 @@ def _put_values(home: Home) -> Iterable[Kept]:
     roo = f"{code}/globalStorage/rooveterinaryinc.roo-cline/tasks/{_ID}"
     home.put(f"{roo}/history_item.json", json.dumps({"id": _ID, "task": "Ice?", "workspace": PROJECT}))
     spoken = [{"role": "user", "content": [{"type": "text", "text": "<task>\nIce?\n</task>"}], "ts": 1}]
+    home.put(f"{roo}/ui_messages.json", json.dumps([{"ts": 1, "type": "say", "say": "text", "text": "Ice?"}]))
     home.put(f"{roo}/api_conversation_history.json", json.dumps(spoken))
     yield Kept(agent="Roo Code", format="cline-task", title="Ice?")
     state = {"id": _ID, "workspace": {"working_dir": PROJECT}, "agent": {"llm": {"model": "m"}}}

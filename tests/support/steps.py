@@ -1,15 +1,13 @@
-"""Work as a number of steps, which other load on the machine does not change: of SQLite, and of Python.
+"""Work that other load on the machine does not change: as a number of steps, of SQLite or of Python; and work that must
+come to an end, in a process of its own that can be stopped."""
 
-Both count the instructions of a virtual machine. The same work on the same values takes the same number. What runs in C
-in between is not counted: a copy of a list, the depth of a B-tree.
-"""
-
+import multiprocessing
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, ParamSpec
 
 from msgspec import Struct
 
@@ -61,3 +59,21 @@ def python_steps() -> Generator[Steps]:
         yield steps
     finally:
         sys.settrace(before)
+
+
+_P = ParamSpec("_P")
+
+# Seconds. The work takes a few; if its cost grew with the square of the input, it would take hours.
+PATIENCE = 300.0
+
+
+def ends(work: Callable[_P, object], *args: _P.args, **named: _P.kwargs) -> bool:
+    """Returns whether the work returns within `PATIENCE`. Work that does not is stopped. `work` is a function of a
+    module, and its arguments can be pickled."""
+    process = multiprocessing.get_context("spawn").Process(target=work, args=args, kwargs=named)
+    process.start()
+    process.join(PATIENCE)
+    if process.is_alive():
+        process.kill()
+        process.join()
+    return process.exitcode == 0

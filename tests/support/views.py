@@ -1,10 +1,24 @@
-"""Hypothesis strategies for conversations of an agent, for the laws of edits."""
+"""Hypothesis strategies for conversations of an agent, for the settings and chains of strategies, and predictable
+judges of old messages, for the laws of edits."""
+
+from collections.abc import Callable
 
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from support.build import assistant, results, system, thinking, user, uses, words
+from ullage.edits.compaction import IsWorthKeeping
 from ullage.model.message import Block, Message, ToolResultBlock, ToolUseBlock
+from ullage.model.settings import (
+    RangeKeep,
+    Selective,
+    SlidingWindow,
+    Smart,
+    Speaker,
+    StrategySettings,
+    TokenBudget,
+    TruncateRange,
+)
 
 _Step = list[Message]
 _FILES = ("a.py", "b.py", "c.py")
@@ -68,3 +82,21 @@ def _in_round(block: Block, round_: int) -> Block:
             return replace(block, tool_use_id=f"{block.tool_use_id}-{round_}")
         case _:
             return block
+
+
+numbers = st.integers(0, 12)
+strategies: st.SearchStrategy[StrategySettings] = st.one_of(
+    st.just(TokenBudget()),
+    st.builds(SlidingWindow, max_messages=numbers),
+    st.builds(Smart, keep_first=numbers, keep_last=numbers),
+    st.builds(Selective, order=st.lists(st.sampled_from(Speaker), unique=True).map(tuple)),
+    st.builds(TruncateRange, keep=st.sampled_from(RangeKeep)),
+)
+chains = st.lists(strategies, min_size=1, max_size=3)
+
+
+def judging(is_worth: Callable[[Message, int], bool], forbidden: frozenset[str] = frozenset()) -> IsWorthKeeping:
+    """Returns what asks a function about a group's first message and its position. All but `forbidden` may stay."""
+    return lambda messages, group: (
+        is_worth(messages[group.start], group.start) and not any(messages[at].id in forbidden for at in group)
+    )

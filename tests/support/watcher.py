@@ -10,6 +10,7 @@ from threading import Thread
 from typing import Any
 
 from support.session_log import JsonObject, line, say
+from ullage.store.originals.sqlite_originals import SqliteOriginals
 from ullage.store.sqlite.catalogue import Keeping
 from ullage.store.store_place import local_path
 
@@ -79,3 +80,10 @@ def log_in(home: Path) -> Path:
     path = home / ".claude" / "projects" / "-home-user-project" / "11111111-2222-3333-4444-555555555555.jsonl"
     path.parent.mkdir(parents=True)
     return path
+
+
+def archived(home: Path, session_id: str = "", origin_id: str = "") -> dict[Path, int]:
+    """Returns the files of a conversation that the archive has, with the bytes that it has of each."""
+    with SqliteOriginals(home / "store.db.archive") as originals:
+        found = originals.find(session_id=session_id) if session_id else originals.find(origin_id=origin_id)
+    return {Path(one.source.path): one.versions[-1].size for one in found}

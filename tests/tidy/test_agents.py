@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from support.tables import every
 
 SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
 # Names of models are not meant, although some agents share them: Codex is both.
@@ -50,7 +50,7 @@ def words(tree: ast.Module) -> Iterator[str]:
                 pass
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+@every("path", MODULES)
 def test_no_module_outside_agents_names_an_agent(path: Path) -> None:
     assert [word for word in words(ast.parse(path.read_text())) if NAMES.search(word)] == []
 

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,7 @@ def _is_for_writing(arguments: list[ast.expr]) -> bool:
     return isinstance(mode, str) and bool(_WRITES & {*mode})
 
 
+@cache
 def found() -> set[tuple[str, str]]:
     """The calls of the server, each with its file."""
     files = (path for path in SOURCE.rglob("*.py") if path.parent.name != "bounds")

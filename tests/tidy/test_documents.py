@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.documents import ROOT, heading_anchors, region, table_rows
+from support.tables import every
 
 LONGEST_MAP = 1_500
 ARCHITECTURE = (ROOT / "server" / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -32,7 +33,7 @@ def is_broken(link: str, document: Path) -> bool:
     return bool(anchor) and target.suffix == ".md" and anchor not in heading_anchors(target.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("document", documents(), ids=lambda path: path.relative_to(ROOT).as_posix())
+@every("document", documents())
 def test_links_lead_to_files_and_headings(document: Path) -> None:
     text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     assert [link for link in LINK.findall(text) if is_broken(link, document)] == []

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from support.tables import every
+
 SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
 CORE = (
     *("model", "jsonrpc", "tokens", "transcript", "formats", "redaction", "agents"),
@@ -38,7 +40,7 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module.split(".")[0]
 
 
-@pytest.mark.parametrize("path", core_modules(), ids=lambda path: path.relative_to(SOURCE).as_posix())
+@every("path", core_modules())
 def test_core_module_imports_nothing_impure(path: Path) -> None:
     allowed = {"threading"} if path.relative_to(SOURCE).as_posix() in LOCKS else set[str]()
     assert not set(imported(path)) & (IMPURE | SDKS) - allowed
@@ -46,7 +48,7 @@ def test_core_module_imports_nothing_impure(path: Path) -> None:
     assert not any(f"from ullage.{package} import" in text for package in ("bounds", "host"))
 
 
-@pytest.mark.parametrize("path", core_modules(), ids=lambda path: path.relative_to(SOURCE).as_posix())
+@every("path", core_modules())
 def test_core_module_has_no_coroutines_and_opens_no_file(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     assert not any(isinstance(node, ast.AsyncFunctionDef | ast.Await) for node in ast.walk(tree))

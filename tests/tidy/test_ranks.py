@@ -5,9 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from support.documents import ROOT, region
+from support.tables import every
 
 SOURCE = ROOT / "server" / "ullage"
 DRAWN = re.compile(r"^ *(?P<rank>\d+) +(?P<packages>[a-z_]+(?: · [a-z_]+)*)(?:  |$)", re.MULTILINE)
@@ -49,7 +48,7 @@ def test_the_picture_shows_exactly_the_packages_there_are() -> None:
     assert RANK.keys() == packages
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+@every("path", MODULES)
 def test_module_imports_only_packages_below_its_own(path: Path) -> None:
     own = path.relative_to(SOURCE).parts[0]
     upward = {package for package in imported_packages(path) if package != own and RANK[package] >= RANK[own]}

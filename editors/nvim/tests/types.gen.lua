@@ -367,7 +367,7 @@
 ---@field agent string
 ---@field path string
 
---- The params of `following/changed`: the followed conversations that are new or have changed. `gone` are the sessions of those that another session has replaced, because their agent wrote the file again. `desktop` is as in `FollowingResult`.
+--- The params of `following/changed`: the followed conversations that are new or have changed. `gone` are the sessions of those that were deleted, or that another session has replaced, because their agent wrote the file again. `desktop` is as in `FollowingResult`.
 ---@class (exact) ullage.FollowingChange
 ---@field rows ullage.FollowedConversation[]
 ---@field gone string[]

@@ -623,8 +623,8 @@ export interface FollowedFrom {
 
 /**
  * The params of `following/changed`: the followed conversations that are new or have changed. `gone` are the sessions
- * of those that another session has replaced, because their agent wrote the file again. `desktop` is as in
- * `FollowingResult`.
+ * of those that were deleted, or that another session has replaced, because their agent wrote the file again. `desktop`
+ * is as in `FollowingResult`.
  */
 export interface FollowingChange {
   readonly rows: readonly FollowedConversation[];
@@ -2348,6 +2348,8 @@ export const agentFolders: Readonly<Record<string, readonly string[]>> = {
     "~/.config/claude/projects",
     "~/.config/cursor/chats",
     "~/.copilot/session-state",
+    "~/.cursor-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.cursor-server/data/User/globalStorage/saoudrizwan.claude-dev/tasks",
     "~/.cursor/chats",
     "~/.cursor/projects",
     "~/.factory/sessions",
@@ -2357,6 +2359,8 @@ export const agentFolders: Readonly<Record<string, readonly string[]>> = {
     "~/.gemini/tmp",
     "~/.grok/sessions",
     "~/.kimi-code/sessions",
+    "~/.local/share/code-server/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.local/share/code-server/User/globalStorage/saoudrizwan.claude-dev/tasks",
     "~/.local/share/crush/projects.json",
     "~/.local/share/goose/sessions",
     "~/.local/share/goose/sessions/sessions.db",
@@ -2367,6 +2371,14 @@ export const agentFolders: Readonly<Record<string, readonly string[]>> = {
     "~/.openhands/conversations",
     "~/.pi/agent/sessions",
     "~/.qwen/projects",
+    "~/.vscode-server-insiders/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.vscode-server-insiders/data/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/.vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.vscode-server/data/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/.vscodium-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.vscodium-server/data/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/.windsurf-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.windsurf-server/data/User/globalStorage/saoudrizwan.claude-dev/tasks",
   ],
   darwin: [
     "${AIDER_CHAT_HISTORY_FILE}",
@@ -2395,6 +2407,8 @@ export const agentFolders: Readonly<Record<string, readonly string[]>> = {
     "~/.codex/sessions",
     "~/.config/claude/projects",
     "~/.copilot/session-state",
+    "~/.cursor-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.cursor-server/data/User/globalStorage/saoudrizwan.claude-dev/tasks",
     "~/.cursor/chats",
     "~/.cursor/projects",
     "~/.factory/sessions",
@@ -2404,6 +2418,8 @@ export const agentFolders: Readonly<Record<string, readonly string[]>> = {
     "~/.gemini/tmp",
     "~/.grok/sessions",
     "~/.kimi-code/sessions",
+    "~/.local/share/code-server/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.local/share/code-server/User/globalStorage/saoudrizwan.claude-dev/tasks",
     "~/.local/share/crush/projects.json",
     "~/.local/share/goose/sessions",
     "~/.local/share/goose/sessions/sessions.db",
@@ -2414,6 +2430,14 @@ export const agentFolders: Readonly<Record<string, readonly string[]>> = {
     "~/.openhands/conversations",
     "~/.pi/agent/sessions",
     "~/.qwen/projects",
+    "~/.vscode-server-insiders/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.vscode-server-insiders/data/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/.vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.vscode-server/data/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/.vscodium-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.vscodium-server/data/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/.windsurf-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.windsurf-server/data/User/globalStorage/saoudrizwan.claude-dev/tasks",
     "~/Library/Application Support/Claude/local-agent-mode-sessions",
     "~/Library/Application Support/Code - Insiders/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
     "~/Library/Application Support/Code - Insiders/User/globalStorage/saoudrizwan.claude-dev/tasks",

@@ -24,7 +24,7 @@ from ullage.agents.agent import (
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, number, share
 from ullage.agents.record_reader import RecordReader
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_in
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, parse_json, usage_in
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.chat import read_arguments, read_parts
 from ullage.formats.transcripts.format import Records, incremental
@@ -108,7 +108,16 @@ def _read_pairs(lines: Iterable[str]) -> dict[str, str]:
     """Returns the keys and values in the lines of `workspace.yaml`, a YAML file without nesting, as texts without
     quotation marks."""
     pairs = (line.partition(":")[::2] for line in lines)
-    return {key.strip(): value.strip().strip("\"'") for key, value in pairs}
+    return {key.strip(): _scalar(value.strip()) for key, value in pairs}
+
+
+def _scalar(value: str) -> str:
+    """Returns the text of a YAML value. Between double quotation marks it is written as in JSON, mostly."""
+    if value[:1] == value[-1:] == "'":
+        return value[1:-1].replace("''", "'")
+    if value[:1] == value[-1:] == '"':
+        return as_text(parse_json(value.encode())[0]) or value[1:-1]
+    return value
 
 
 def _run_of(value: JsonObject) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from functools import lru_cache
+from hashlib import sha256
 from unicodedata import normalize
 
 from msgspec import Struct
@@ -80,11 +81,12 @@ def is_in(folder: str, parent: str) -> bool:
 
 def is_kept_for(path: str, folder: str) -> bool:
     """Returns whether an agent keeps the file at `path` for the folder `folder`, as far as a folder on the way to the
-    file is named after it. Many agents do so, each with other characters between the words."""
+    file is named after it. Many agents do so, each with other characters between the words; Gemini CLI did by a digest.
+    """
+    above = _marks_above(_slashed(path).rpartition("/")[0])
     # The name of a folder at the root may stand for many things.
-    return _slashed(folder).strip("/").count("/") > 0 and _marked(folder) in _marks_above(
-        _slashed(path).rpartition("/")[0]
-    )
+    is_named = _slashed(folder).strip("/").count("/") > 0 and _marked(folder) in above
+    return is_named or _digest(folder) in above
 
 
 @lru_cache(1_000)
@@ -95,6 +97,11 @@ def _marks_above(folder: str) -> frozenset[str]:
 @lru_cache(1_000)
 def _marked(path: str) -> str:
     return _NOT_IN_NAMES.sub("-", path.lower()).strip("-")
+
+
+@lru_cache(1_000)
+def _digest(folder: str) -> str:
+    return sha256(folder.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _slashed(path: str) -> str:

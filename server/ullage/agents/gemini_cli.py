@@ -64,7 +64,7 @@ from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Wiri
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
 from ullage.formats.transcripts.chat import PartReader
-from ullage.formats.transcripts.format import Records, incremental
+from ullage.formats.transcripts.format import Records, file_named, incremental
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Block, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.usage import Usage
@@ -259,6 +259,7 @@ _FACTS = {
 }
 _HISTORIES = ("messages", "clientHistory", "history")
 _FOLDER = re.compile(r"Workspace Directories:\*\*[^\S\n]*\n\s*+- (.+)|working in the directory: (.+)")
+_ROOT = ".project_root"
 # The folder of a sub-agent's file is named after its parent's conversation.
 _CONVERSATION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -283,17 +284,19 @@ def _matches(document: Document) -> bool:
 
 def _records(document: Document) -> Records:
     """Returns the lines of a log, or for a conversation in one JSON object a record with its facts, then one per
-    message."""
+    message. What its place says of the conversation is in a record before them."""
     history = _history(document)
+    folder = PurePosixPath(document.name.replace("\\", "/")).parent.name
+    subagent = any(value.get("kind") == "subagent" for value in document.objects[:1])
+    parent = {"parent": folder} if subagent and _CONVERSATION_ID.fullmatch(folder) and not history else {}
+    root = file_named(document, _ROOT)
+    place = {"directories": [line.text.strip() for line in root.lines[:1]]} if root else {}
+    lines = document.lines
     if history:
         head = {key: value for key, value in as_object(document.value).items() if key not in _HISTORIES}
         messages = [Line(number=number, value=as_object(item)) for number, item in enumerate(history, start=1)]
-        return Records(lines=(Line(number=1, value={"$set": head}), *messages))
-    folder = PurePosixPath(document.name.replace("\\", "/")).parent.name
-    subagent = any(value.get("kind") == "subagent" for value in document.objects[:1])
-    parent = folder if subagent and _CONVERSATION_ID.fullmatch(folder) else ""
-    head = (Line(number=1, value={"$set": {"parent": parent}}),) if parent else ()
-    return Records(lines=(*head, *document.lines))
+        lines = (Line(number=1, value={"$set": head}), *messages)
+    return Records(lines=(Line(number=1, value={"$set": {**place, **parent}}), *lines) if place or parent else lines)
 
 
 def _history(document: Document) -> list[JsonObject]:
@@ -476,9 +479,10 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
     return (f"{projects}/chats/session-*.json*", f"{projects}/chats/*/*.jsonl", f"{projects}/checkpoint-*.json")
 
 
-def _fact_files(path: str) -> tuple[str, ...]:
-    # The file has the folder of the project.
-    return ("../.project_root",) if "/chats/" in path else (".project_root",)
+def _companions(path: str) -> tuple[str, ...]:
+    # The file has the folder of the project. It is in the project's folder, a sub-agent's conversation two below.
+    _, place, inside = path.rpartition("/.gemini/tmp/")
+    return ("../" * (inside.count("/") - 1) + _ROOT,) if place else ()
 
 
 def _is_sub_agent(path: str) -> bool:
@@ -488,7 +492,7 @@ def _is_sub_agent(path: str) -> bool:
 
 def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     # The folder is in the file `.project_root`, or in the first record of the conversation.
-    roots = (as_text(record.get("text")).strip() for record in records if record.get("file") == ".project_root")
+    roots = (as_text(record.get("text")).strip() for record in records if record.get("file") == _ROOT)
     heads = (as_list(as_object(record.get("$set", record)).get("directories")) for record in records)
     folders = (as_text(folder) for folders in heads for folder in folders)
     facts = common_facts(path, records)
@@ -622,8 +626,9 @@ AGENT = Agent(
     name="Gemini CLI",
     short="Gemini",
     formats=(FORMAT,),
+    companions=_companions,
     sessions=Sessions(
-        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_fact_files, is_sub_agent=_is_sub_agent
+        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions, is_sub_agent=_is_sub_agent
     ),
     retention=RETENTION,
     # Half of the window, measured by trial.

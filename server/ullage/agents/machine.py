@@ -9,6 +9,11 @@ from msgspec import Struct
 
 # The folders of VS Code and of the editors that are built on it.
 _CODE_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+# Those of their servers, in the home folder of the machine on which a window's extensions run (SSH, WSL, containers).
+_CODE_SERVERS = (
+    *(".vscode-server/data", ".vscode-server-insiders/data", ".vscodium-server/data", ".cursor-server/data"),
+    *(".windsurf-server/data", ".local/share/code-server"),
+)
 
 
 class Machine(Struct, frozen=True, kw_only=True):
@@ -62,11 +67,13 @@ class Machine(Struct, frozen=True, kw_only=True):
         return f"/Library/Application Support/{mac}" if self.system == "darwin" else f"/etc/{linux}"
 
     def editor_folders(self, folder: str) -> tuple[str, ...]:
-        """Returns the path of `folder` in the settings of VS Code and of each known editor that is built on it. They
-        may not exist."""
-        return tuple(f"{self.settings}/{editor}/{folder}" for editor in _CODE_EDITORS)
+        """Returns the path of `folder` in the settings of VS Code and of each known editor that is built on it, and in
+        those of their servers. They may not exist."""
+        editors = tuple(f"{self.settings}/{editor}" for editor in _CODE_EDITORS)
+        servers = () if self.system == "win32" else tuple(f"{self.home}/{server}" for server in _CODE_SERVERS)
+        return tuple(f"{editor}/{folder}" for editor in editors + servers)
 
     def extension_folders(self, extension: str) -> tuple[str, ...]:
-        """Returns the folders in which an extension keeps its files, in VS Code and each known editor that is built on
-        it. They may not exist."""
+        """Returns the folders in which an extension keeps its files, in VS Code, each known editor that is built on it,
+        and their servers. They may not exist."""
         return self.editor_folders(f"User/globalStorage/{extension}")

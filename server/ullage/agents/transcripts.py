@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 
 from ullage.agents.agent import Agent
 from ullage.agents.table import AGENTS
@@ -21,6 +22,8 @@ from ullage.formats.transcripts.message_lists import (
 from ullage.model.errors import UnknownFormat
 from ullage.model.json_values import JsonObject
 
+# How the name of a file of records ends, to which its agent only adds.
+RECORDS = ".jsonl"
 # In the order in which they are tried. A specific format comes before general ones that would match its files too.
 FORMATS: tuple[Format, ...] = (
     ULLAGE,
@@ -57,6 +60,17 @@ def companions_of(path: str) -> tuple[str, ...]:
     """Returns the files that belong to a transcript file, as glob patterns relative to its folder, for all known
     agents. Judged by the path alone."""
     return tuple(pattern for agent in AGENTS for pattern in agent.companions(path))
+
+
+@lru_cache(10_000)
+def read_with(path: str) -> tuple[str, ...]:
+    """Returns the paths of the files that are read again with the transcript file at `path` whenever one of them
+    changes: those of fixed names that belong to a file that is not of records. To records, which are only added, such
+    files say facts alone. All paths have forward slashes."""
+    if path.endswith(RECORDS):
+        return ()
+    folder, _, _ = path.rpartition("/")
+    return tuple(f"{folder}/{name}" for name in companions_of(path) if not {"*", "?", "["} & set(name))
 
 
 def kept_beside(path: str) -> tuple[str, ...]:

@@ -131,8 +131,8 @@ class KeepParams(Struct, frozen=True, kw_only=True):
 
 class FollowingChange(Struct, frozen=True, kw_only=True):
     """The params of `following/changed`: the followed conversations that are new or have changed. `gone` are the
-    sessions of those that another session has replaced, because their agent wrote the file again. `desktop` is as in
-    `FollowingResult`."""
+    sessions of those that were deleted, or that another session has replaced, because their agent wrote the file again.
+    `desktop` is as in `FollowingResult`."""
 
     rows: tuple[FollowedConversation, ...]
     gone: tuple[str, ...] = ()

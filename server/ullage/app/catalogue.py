@@ -54,12 +54,12 @@ from ullage.service.conversation.usage import LONG
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import read_conversation
 from ullage.service.follow.rows import (
-    QUIET,
     Care,
     CatalogueRows,
     Families,
     ends_with_compaction,
     ends_with_edit,
+    is_recent,
     of_agent,
 )
 from ullage.service.ports.agent_files import FoundFile
@@ -265,15 +265,14 @@ class KnownConversations:
         left = {True: _MOST, False: _MOST_QUIET}
         for one in shown:
             candidate = self._candidates[one.place]
-            continues = runs(one) if runs else time.time() * 1000 - changed_at(one) < QUIET
+            continues = runs(one) if runs else is_recent(changed_at(one), int(time.time() * 1000))
             if one.is_sure or one.reason or candidate.size > left[continues]:
                 continue
             # How fast a context grows, by which its calls are foretold, an earlier part of the file says, and whether a
-            # piece of work has ended the whole. A short file is read in any case: that takes milliseconds.
+            # piece of work has ended the whole.
             is_long = one.calls_left is None or (one.used or 0) >= LONG
             if (
                 not (is_long and continues)
-                and candidate.size > _BEFORE
                 and one.used_source is UsageSource.REPORTED
                 and not has_all(Path(one.path), (candidate.sessions.marks,))
             ):

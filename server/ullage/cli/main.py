@@ -103,6 +103,8 @@ _LIGHT = {"--version": _version, "--login": _login, "statusline": _statusline, "
 
 
 def _command(words: "Sequence[str]") -> int:
+    if not gc.isenabled():
+        _handle_interrupts(_end)
     from ullage.cli.command_line import parse  # noqa: PLC0415
 
     try:
@@ -198,11 +200,22 @@ def _run(args: "Namespace") -> int:
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
-        if args.module in _READING:
-            import signal  # noqa: PLC0415
-
-            signal.signal(signal.SIGINT, _interrupt)
+        _handle_interrupts(_interrupt if args.module in _READING else None)
     return getattr(command, args.work)(args)
+
+
+def _handle_interrupts(handler: "Callable[[int, object], None] | None") -> None:
+    """Has Ctrl-C handled by `handler`, or as Python does (None); not at all if who started the program wants that."""
+    import signal  # noqa: PLC0415
+
+    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _end):
+        signal.signal(signal.SIGINT, handler or signal.default_int_handler)
+
+
+def _end(_: int, __: object) -> None:
+    """Ends the program at once, while modules are imported: nothing is open yet. An exception in the middle of that can
+    crash the interpreter: msgspec does not expect one while it makes a class."""
+    os._exit(_INTERRUPTED)
 
 
 def _interrupt(_: int, __: object) -> None:

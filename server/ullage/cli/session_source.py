@@ -38,7 +38,7 @@ from ullage.service.archive.naming import find_session, list_main
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import kept_by_agent
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.rows import QUIET, is_compacting, row_of
+from ullage.service.follow.rows import is_compacting, is_recent, row_of
 from ullage.service.ports.store import SessionInfo, SessionStore
 from ullage.service.sessions import copied_session, import_transcript, import_without_reports
 from ullage.store.sqlite.catalogue import KnownConversation, SqliteTold
@@ -163,7 +163,7 @@ class ThisFolder:
         """Returns the process that has a conversation, None if it is not known, and whether the conversation runs."""
         key = one.agent, one.agent_session_id
         process_id = self._processes.get(key)
-        recent = key not in self._processes and self._workspace.ports.clock.now() - one.updated_at < QUIET
+        recent = key not in self._processes and is_recent(one.updated_at, self._workspace.ports.clock.now())
         return process_id, process_id is not None or recent
 
     def _shown(

@@ -428,11 +428,17 @@ def dollars(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 0.005 or amount == 0 else "under $0.01"
 
 
+# Milliseconds that a clock may be ahead of another one, or a report of the time at which it is shown.
+_CLOCKS_DIFFER = 60_000
+
+
 def warm(cache: PromptCache, now: int) -> str:
     """Returns how long the last prompt is still kept, in the fewest words: `warm 23 min`, or `cold`. A provider that
-    promises nothing may keep it longer than it did before, so that nothing is said after that time. `now` is Unix
-    milliseconds."""
+    promises nothing may keep it longer than it did before, so that nothing is said after that time; nor is it of a
+    prompt that was sent in the future, by a clock that was wrong. `now` is Unix milliseconds."""
     left = cache.until - now
+    if left > cache.keeps + _CLOCKS_DIFFER:
+        return ""
     if left > 0:
         return f"warm {max(1, left // 60_000)} min"
     return "cold" if cache.source is CacheSource.PROMISED else ""

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
-from ullage.agents.agent import first_prompt
+from ullage.agents.agent import first_prompt, is_lone_command
 from ullage.agents.inserted import typed_texts
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.errors import InvalidRequest, StoreError
@@ -273,6 +273,8 @@ async def delete_session(workspace: Workspace, session_id: str, *, erase: bool =
     for name in names:
         await workspace.end(name)
         store.delete(name)
+        for listener in tuple(workspace.deletion_listeners):
+            listener(name)
         if (origin := origins.get(name)) and not _is_needed(store, origin):
             workspace.remove_traces(origin.origin_id, origin.path)
             alone.append(origin)
@@ -380,6 +382,14 @@ def _titled(messages: Sequence[Message]) -> list[SessionRenamed]:
     return [SessionRenamed(title=title)] if title else []
 
 
+def _better_title(conversation: Conversation, more: Sequence[Event]) -> Sequence[SessionRenamed]:
+    """Returns the title that further events give a session whose messages have said nothing yet."""
+    if (title := conversation.transcript.title) and not is_lone_command(title):
+        return ()
+    better = title_of(more)
+    return () if not better or is_lone_command(better) else (SessionRenamed(title=better),)
+
+
 def title_of(events: Sequence[Event]) -> str:
     """Returns a title for a session, cut to 60 characters: the first line that the user typed, as lists of agents' own
     files have it, else the first line of a prompt. Empty if there is none."""
@@ -467,6 +477,12 @@ async def import_or_continue(
             return await continue_import(conversation, more, transcript.model, path)
     diverged_from = next((session_id for session_id in alike if _begins_alike(store, session_id, events)), None)
     conversation = await import_transcript(workspace, transcript, cwd, path, held_back=held_back)
+    now = [*_sessions_with_first(store, events), conversation.id]
+    if not set(now[now.index(conversation.id) + 1 :]) <= {*alike, conversation.id}:
+        # Another process has made a session of the same meanwhile, before this one.
+        await workspace.end(conversation.id)
+        store.delete(conversation.id)
+        return await import_or_continue(workspace, transcript, cwd, path, held_back=held_back)
     outcome = ImportOutcome.NEW if diverged_from is None else ImportOutcome.DIVERGED
     added = conversation.transcript.messages
     return Imported(conversation=conversation, outcome=outcome, added=added, diverged_from=diverged_from)
@@ -640,7 +656,7 @@ async def continue_import(
     async with conversation.work.appending():
         events = await _counted_in(conversation, more, model)
         with conversation.one_change():
-            conversation.record(*events)
+            conversation.record(*events, *_better_title(conversation, more))
             conversation.keep_calibration()
             if with_snapshot:
                 conversation.keep_snapshot()

@@ -27,11 +27,13 @@ from msgspec.structs import replace
 
 from ullage.agents.discovery import rows_at
 from ullage.agents.transcripts import (
+    RECORDS,
     companions_of,
     conversation_tables,
     kept_beside,
     known_format,
     read_document,
+    read_with,
     references_of,
 )
 from ullage.bounds import LARGEST_VALUE, LONGEST_LINE, MOST_PASSED, open_plain
@@ -356,7 +358,6 @@ _WRITE_AHEAD = "-wal"
 # Nanoseconds after which a change in that file can be read as well: SQLite makes it visible a moment later.
 _VISIBLE = 100_000_000
 # How the name of a file ends that is no database, which most are that are followed.
-_RECORDS = ".jsonl"
 
 # Bytes of a line that is too long that are passed over at once, before other files have their turn.
 _PASSED = 256 << 20
@@ -443,7 +444,7 @@ class GrowingFiles:
     def quiet_for(self, path: Path) -> float:
         """Returns the seconds since a file was last written, as `TranscriptFiles.quiet_for` describes."""
         try:
-            # Of a database, the newer of two times; the size of its write-ahead log is among these numbers.
+            # The newest of several times; the sizes of other files are among these numbers.
             written = max(_stat(path)[2:])
         except OSError:
             return 0.0
@@ -468,13 +469,14 @@ def _stat(path: Path) -> tuple[int, ...]:
     # The functions of `os` take a third of the time of `Path`, and hundreds of files are looked at every second.
     name = str(path)
     own = os.stat(name)  # noqa: PTH116
-    if name.endswith(_RECORDS):
-        return own.st_size, own.st_ino, own.st_mtime_ns
-    try:
-        ahead = os.stat(name + _WRITE_AHEAD)  # noqa: PTH116
-    except OSError:
-        return own.st_size, own.st_ino, own.st_mtime_ns
-    return own.st_size, own.st_ino, own.st_mtime_ns, ahead.st_size, ahead.st_mtime_ns
+    found = own.st_size, own.st_ino, own.st_mtime_ns
+    if name.endswith(RECORDS):
+        return found
+    for other in (name + _WRITE_AHEAD, *read_with(name.replace(os.sep, "/"))):
+        with suppress(OSError):
+            beside = os.stat(other)  # noqa: PTH116
+            found += beside.st_size, beside.st_mtime_ns
+    return found
 
 
 def _appended(path: Path, mark: Mark, stat: tuple[int, ...], piece: int) -> Appended | None:

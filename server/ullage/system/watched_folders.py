@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
+from ullage.agents.transcripts import read_with
 from ullage.bounds import LARGEST_VALUE, read_text
 from ullage.host.side_files import ARRIVALS, CATALOGUE
 from ullage.service.ports.agent_files import Changes
@@ -40,6 +41,8 @@ _FOREIGN = re.compile(
 _ESCAPED = re.compile(r"\[([*?\[])\]")
 # SQLite writes changes to this file first.
 _WRITE_AHEAD = "-wal"
+# How the name of a file that is one JSON value ends: only such files are read with others.
+_VALUE = ".json"
 # Paths for which it is remembered whether a pattern finds them.
 _MOST_KNOWN = 10_000
 
@@ -189,7 +192,7 @@ class WatchedFolders:
             self._gone |= {root for root in list(self._watches) if root.real in told} if leaves else set()
         is_anywhere = (leaves and any(map(self._has_files, names))) or any(map(self._is_missed, names))
         files = {name.removesuffix(_WRITE_AHEAD) for name in names if not event.is_directory}
-        files = {name for name in files if self._fits(name)}
+        files = {found for name in files for found in ((name,) if self._fits(name) else self._read_with(name))}
         if files or is_own or is_anywhere:
             self._note(Changes(paths=frozenset(files), is_anywhere=is_anywhere, is_own=is_own))
 
@@ -210,6 +213,15 @@ class WatchedFolders:
     def _is_found(self, path: str) -> bool:
         parts = in_parts(path)
         return any(fits(parts, pattern) for pattern in self._patterns)
+
+    def _read_with(self, name: str) -> Iterator[str]:
+        """Yields the files of agents that are read again when this one changes."""
+        folder = os.path.dirname(name)  # noqa: PTH120
+        with suppress(OSError):
+            for other in os.listdir(folder) if name.endswith(_VALUE) else ():  # noqa: PTH208
+                path = os.path.join(folder, other)  # noqa: PTH118
+                if self._fits(path) and name.replace(os.sep, "/") in read_with(path.replace(os.sep, "/")):
+                    yield path
 
     def _is_covered(self, path: str) -> bool:
         if sys.platform != "linux" or os.path.islink(path):  # noqa: PTH114

@@ -9,7 +9,7 @@ import glob
 import math
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -24,6 +24,7 @@ from ullage.agents.agent import Agent, Retention, Sessions
 from ullage.agents.discovery import DATABASES, UnreadFile, origin_in
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
+from ullage.agents.transcripts import read_with
 from ullage.formats.parsing import Line
 from ullage.host import this_system
 from ullage.model.errors import InvalidRequest
@@ -214,9 +215,20 @@ def _expand(agent: Agent, sessions: Sessions, pattern: str, unread: list[UnreadF
             if path.endswith(DATABASES) and os.path.exists(path + _WRITE_AHEAD):  # noqa: PTH110
                 changed = os.stat(path + _WRITE_AHEAD).st_mtime_ns // 1_000_000  # noqa: PTH116
                 candidate = replace(candidate, updated_at=max(candidate.updated_at, changed))
+            elif with_it := read_with(candidate.name):
+                candidate = _changed_with(candidate, with_it)
             yield from _rows(candidate) if path.endswith(DATABASES) else (candidate,)
         except (OSError, InvalidRequest) as error:
             unread.append(UnreadFile(path=path, reason=reason_of(error)))
+
+
+def _changed_with(candidate: Candidate, paths: Iterable[str]) -> Candidate:
+    """Returns a file as it has changed last, itself or one of those that are read with it."""
+    size, changed, inode = candidate.stat
+    for path in paths:
+        with suppress(OSError):
+            changed = max(changed, os.stat(path).st_mtime_ns)  # noqa: PTH116
+    return replace(candidate, updated_at=changed // 1_000_000, stat=(size, changed, inode))
 
 
 def _rows(candidate: Candidate) -> Iterator[Candidate]:

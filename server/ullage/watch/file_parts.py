@@ -68,14 +68,15 @@ def read_first(path: Path, size: int) -> tuple[JsonObject, ...]:
 
 @contextmanager
 def file_ends(path: str, size: int, title_in: Callable[[Line], str]) -> Generator["FileEnds | None"]:
-    """Opens a file of `size` bytes for reading its ends; None if it is compressed or does not begin with a record.
-    `title_in` returns the title that a record of its beginning gives the conversation, or "". Raises `OSError`."""
+    """Opens a file of `size` bytes for reading its ends; None if it is compressed, does not begin with a record, or has
+    no other one: it may be one JSON value. `title_in` returns the title that a record of its beginning gives the
+    conversation, or "". Raises `OSError`."""
     if path.endswith(tuple(PACKED)):
         yield None
         return
     with open_plain(path) as file:
         ends = FileEnds(file, size, title_in)
-        yield ends if ends.first else None
+        yield ends if ends.first and (ends.first[1:] or next(ends.last(), None)) else None
 
 
 class FileEnds:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec import Struct
 
 from benches.neovim import RIGS
@@ -63,6 +64,13 @@ class Known(Struct, frozen=True, kw_only=True):
         """The package with the installed version."""
         manifest = RIGS / "agents" / self.name / "node_modules" / self.package / "package.json"
         return f"{self.package.rpartition('/')[2]} {json.loads(manifest.read_text())['version']}"
+
+
+def need(agent: Known) -> None:
+    """Skips the test if the agent is not installed."""
+    # Agents are large, and published by others. A machine that cannot get one tests the others.
+    if not agent.program.exists():
+        pytest.skip(f"{agent.name} is not installed; scripts/rigs/agents.sh gets it")
 
 
 def _claude(home: Path, url: str) -> Mapping[str, str]:

@@ -6,23 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from support.acp_end import PATIENCE
-from support.agents.launch import Known, Launch
+from support.agents.launch import Launch
 from support.agents.runs import SEATED
 
 CLAUDE, CODEX = (seated.known for seated in SEATED)
 PROMPT = "And what comes after that?"
 # What an agent itself puts before the first prompt, and into messages.
 _OWN = ("<system-reminder>", "<environment_context>")
-
-
-def need(agent: Known) -> None:
-    """Skips the test if the agent is not installed."""
-    # Agents are large, and published by others. A machine that cannot get one tests the others.
-    if not agent.program.exists():
-        pytest.skip(f"{agent.name} is not installed; scripts/rigs/agents.sh gets it")
 
 
 async def resume(launch: Launch, program: Path, *arguments: str) -> str:

@@ -14,7 +14,7 @@ from support.wire.account import Account, count_items, count_text, shared_tokens
 from support.wire.dialect import Dialect, frame
 from support.wire.http import Exchange, Json, serve
 from support.wire.replies import REFUSALS, Call, Fault, Part, Redacted, Refusal, Reply
-from support.wire.responses_compact import CompactingResponsesWire
+from support.wire.responses_wire import CompactingResponsesWire
 
 # Seconds that a stalled answer is held. Any test has failed before.
 _FOREVER = 600.0

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from support.lsp_client import PATIENCE
-from support.playing_rig import ALLOW, rigs_by
+from support.playing_rig import ALLOW, MakeToolsRig, ToolsRig, rigs_by
 from support.ready_servers import command_of
-from support.tools_rig import MakeToolsRig, ToolsRig
 from ullage.tools import server_link
 
 FORMS: Any = {"elicitation": {"form": {}}}

@@ -9,9 +9,8 @@ import msgspec
 import pytest
 
 from support.lsp_client import RpcFailure
-from support.playing_rig import ALLOW, REJECT, rigs_by
+from support.playing_rig import ALLOW, REJECT, MakeToolsRig, ToolsRig, rigs_by
 from support.ready_servers import command_of
-from support.tools_rig import MakeToolsRig, ToolsRig
 
 FORMS: dict[str, Any] = {"elicitation": {"form": {}}}
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from support.tables import every
 from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, Rule, Setup, Texts, Without
@@ -128,8 +129,8 @@ def test_the_variable_that_switches_compaction_off_is_that_of_the_program(name: 
         assert (threshold(name, said), said.unknown) == (on, "")
 
 
-@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent.own_settings], ids=lambda agent: agent.name)
-@pytest.mark.parametrize("value", [None, "", [], {}, -1, "nan", True, {"a": []}, 1e400])
+@every("agent", [agent for agent in AGENTS if agent.own_settings])
+@every("value", [None, "", [], {}, -1, "nan", True, {"a": []}, 1e400])
 def test_settings_of_a_wrong_shape_say_nothing_and_break_nothing(agent: Agent, value: Any) -> None:
     names = (
         *("autoCompactWindow", "autoCompactEnabled", "env", "model", "models", "compaction", "options", "provider"),

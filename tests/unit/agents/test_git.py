@@ -4,8 +4,7 @@ from functools import reduce
 
 import pytest
 
-from support.calls import tool_calls
-from support.conversations import bash
+from support.conversations import bash, tool_calls
 from ullage.agents.calls import ToolCall
 from ullage.agents.git import Commit, branch_shown, commits_after
 from ullage.model.message import Message

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterator
 
-from support.bounded import ends
 from support.build import user
 from support.foreign import reports_of
+from support.steps import ends
 from ullage.agents.claude_code import WIRING
 from ullage.agents.file_reads import file_reads
 from ullage.agents.outcomes import judge, said_in_refusal

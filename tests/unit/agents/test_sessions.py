@@ -1,5 +1,6 @@
 """Where agents keep their conversations, what these are called in a list, and whose they are."""
 
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from support.codex_files import event, said, session
 from ullage.agents.agent import Agent, Running, Sessions, running_in_name, running_in_record
 from ullage.agents.claude_code import running_patterns
 from ullage.agents.claude_code.session_writer import project_pattern
+from ullage.agents.discovery import is_kept_for
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
 from ullage.model.json_values import JsonObject
@@ -59,6 +61,7 @@ def test_an_extensions_tasks_lie_in_the_editors_folder() -> None:
     task = "User/globalStorage/rooveterinaryinc.roo-cline/tasks/*/api_conversation_history.json"
     assert patterns("Roo Code", LINUX)[0] == f"/home/ann/.config/Code/{task}"
     assert patterns("Roo Code", MAC)[0] == f"/Users/ann/Library/Application Support/Code/{task}"
+    assert f"/home/ann/.vscode-server/data/{task}" in patterns("Roo Code", LINUX)
     assert patterns("Roo Code", WINDOWS)[0] == f"C:/Users/ann/AppData/Roaming/Code/{task}"
     assert "/home/ann/.cline/data/sessions/*/*.messages.json" in patterns("Cline", LINUX)
 
@@ -78,6 +81,27 @@ def test_a_row_or_a_companion_holds_the_title() -> None:
     assert title("Cline", {"say": "task", "text": "count\nall"}, {"say": "text", "text": "no"}) == "count"
     prompt = {"source": "user", "llm_message": {"content": [{"type": "text", "text": "count"}]}}
     assert title("OpenHands", {"source": "agent"}, prompt) == "count"
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("count the user's", "count the user's"),
+        ('say "no"', 'say "no"'),
+        ("'say \"no\": it''s late'", 'say "no": it\'s late'),
+        (r'"say \"no\", \u092a"', 'say "no", \u092a'),
+        (r'"a bell: \a"', r"a bell: \a"),
+        ("", ""),
+    ],
+)
+def test_a_title_in_a_yaml_file_is_read_as_it_is_written_there(written: str, name: str) -> None:
+    assert title("Copilot CLI", {"file": "workspace.yaml", "text": f"id: 7\nname: {written}\n"}) == name
+
+
+def test_a_folder_that_is_named_by_a_digest_is_that_of_its_project() -> None:
+    file = f"/home/ann/.gemini/tmp/{sha256(b'/srv/cellar').hexdigest()}/chats/session-1.json"
+    assert is_kept_for(file, "/srv/cellar")
+    assert not is_kept_for(file, "/srv/other")
 
 
 def test_a_title_is_the_given_name_or_else_the_first_prompt() -> None:

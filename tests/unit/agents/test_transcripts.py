@@ -3,6 +3,7 @@ import json
 import pytest
 
 from support.foreign import messages_of, read_lines, read_value, to_lines
+from support.tables import every
 from ullage.agents.transcripts import detect, format_names, read
 from ullage.formats.transcripts.message_lists import Header, write_ullage
 from ullage.model.errors import InputError, UnknownFormat, UnreadableTranscript
@@ -45,8 +46,8 @@ def test_an_unknown_format_name_is_refused() -> None:
         read(b"[]", "x", "word")
 
 
-@pytest.mark.parametrize("name", format_names())
-@pytest.mark.parametrize("data", [b"", b"null", b"[1]", b'{"messages": [3]}', b'{"type": 4}\n[]\n{'])
+@every("name", format_names())
+@every("data", [b"", b"null", b"[1]", b'{"messages": [3]}', b'{"type": 4}\n[]\n{'])
 def test_a_wrong_format_asked_for_is_a_clear_error(name: str, data: bytes) -> None:
     with pytest.raises(InputError):
         read(data, "x", name)

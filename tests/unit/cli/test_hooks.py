@@ -6,13 +6,15 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from stat import S_IMODE
 from typing import Any
 
 import pytest
 
+from support.claude_log import long_session
 from support.codex_files import counted, line, said, session
 from support.foreign import to_lines
-from support.long_session import long_session
+from support.systems import needs_modes
 from ullage.api.protocol import usage_result
 from ullage.cli.arguments import ReadingOptions
 from ullage.cli.commands.hook import Fill
@@ -229,6 +231,16 @@ FIRST, SECOND = b'{"text": "first"}', b'{"text": "second"}'
 @pytest.fixture
 def kept(tmp_path: Path) -> HookState:
     return HookState(str(tmp_path / "sessions.db"), "s1")
+
+
+@needs_modes
+def test_what_hooks_keep_is_read_by_its_user_alone(kept: HookState, tmp_path: Path) -> None:
+    kept.ask("one")
+    folder = tmp_path / "sessions.db.hooks"
+    assert {path.name: S_IMODE(path.stat().st_mode) for path in (folder, *folder.iterdir())} == {
+        "sessions.db.hooks": 0o700,
+        "s1.summary": 0o600,
+    }
 
 
 def test_a_brief_is_given_once_and_then_only_again(kept: HookState) -> None:

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.live import Live
 
 from support.systems import needs_modes
+from support.tables import every
 from support.usages import make_usage
 from ullage.agents.inserted import speaker_of
 from ullage.cli.commands.demo import compacted_line, compacting_line, status_line
@@ -231,7 +232,7 @@ def lines(width: int) -> list[str]:
     return [line.plain for line in table(COLUMNS, ROWS, width, UNICODE)]
 
 
-@pytest.mark.parametrize("width", range(30, 120))
+@every("width", range(30, 120))
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert all(line.cell_len <= width for line in table(COLUMNS, ROWS, width, UNICODE))
 

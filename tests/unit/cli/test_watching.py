@@ -217,6 +217,16 @@ def test_a_paused_table_changes_only_when_it_continues() -> None:
     assert "30%" in drawn(shown)[1]
 
 
+def test_a_conversation_that_was_deleted_is_in_no_table() -> None:
+    shown = board(row("a"), row("b"))
+    press(shown, "p")
+    shown.take(row("a", 60))
+    shown.drop("a")
+    assert not any("60%" in line or " a " in line for line in drawn(shown))
+    press(shown, "p")
+    assert not any("60%" in line or " a " in line for line in drawn(shown))
+
+
 def test_without_a_conversation_no_key_opens_anything() -> None:
     shown = Board()
     assert press(shown, ["enter", "c", "/", "j", "p"]) == [None] * 5

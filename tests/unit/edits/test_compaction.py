@@ -1,7 +1,7 @@
 """Planning a compaction: which old messages stay verbatim between the summary and the tail."""
 
 from support.build import assistant, counted, user, words
-from support.judges import judging
+from support.views import judging
 from ullage.edits.compaction import CompactionLimits, plan_compaction
 from ullage.model.message import Message, Role
 

@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 from msgspec.structs import replace
 
-from support.bounded import ends
 from support.build import STAMP, assistant, counted, results, user, uses, words
 from support.pdf import small_pdf
+from support.steps import ends
 from ullage.edits.counted import CountedView, count_view
 from ullage.edits.shorten import ResultLimits, cap_blocks, excerpt, names, shorten, shorten_results
 from ullage.formats.requests.anthropic import write_anthropic

@@ -239,6 +239,14 @@ def test_a_whole_answer_is_taken_with_its_usage(provider: str, answer: Callable[
             assert len(said) == (3 if provider == "openai-responses" else 2)
 
 
+def test_of_several_answers_that_are_added_at_once_the_usage_of_the_last_counts() -> None:
+    first = claude().model_dump()
+    last = {**first, "id": "msg_02", "usage": {"input_tokens": 4_000, "output_tokens": 5}}
+    with ContextManager("gpt-4o", provider="anthropic") as manager:
+        manager.add_message(ASKED, first, ASKED, last)
+        assert manager.token_usage == 4_005
+
+
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "openai-responses"])
 def test_answers_of_a_server_that_gives_them_all_one_id_are_all_kept(provider: str) -> None:
     whole = {"anthropic": claude, "openai": completion, "openai-responses": response}[provider]().model_dump_json()

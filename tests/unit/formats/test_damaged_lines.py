@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from support.tables import every
 from ullage.formats.parsing import parse_document, parse_lines
 
 WHOLE = b'{"type":"user","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}'
@@ -21,7 +22,7 @@ def test_a_whole_record_after_a_torn_one_is_read_and_the_torn_one_is_named(cut: 
         assert read(torn + WHOLE) == [None, "user"]
 
 
-@pytest.mark.parametrize("cut", range(1, len(WHOLE)))
+@every("cut", range(1, len(WHOLE)))
 def test_no_part_of_a_torn_record_is_taken_for_a_record(cut: int) -> None:
     assert read(WHOLE[:cut]) == [None]
 

@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from support.build import assistant, user
+from support.tables import every
 from ullage.ledger.carried import Context
 from ullage.ledger.contradiction import otherwise, without_contradictions
 from ullage.ledger.ledger_entry import Entry, Kind, Life
@@ -87,7 +88,7 @@ def carried(*texts: str) -> Context:
     return Context([user(f"m{place}", text) for place, text in enumerate(texts)])
 
 
-@pytest.mark.parametrize("typed", TYPED)
+@every("typed", TYPED)
 def test_what_a_summary_of_other_things_does_not_have_is_not_said(typed: str) -> None:
     assert not carried(*WORK).says_all(typed)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.talk import Talk
+from support.conversations import Talk
 from ullage.ledger.finished_work import finished_work, may_have_committed
 from ullage.ledger.folding import fold
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from support.talk import Talk
+from support.conversations import Talk
 from ullage.ledger.folding import Fold, fold
 from ullage.ledger.ledger_entry import Entry, Ledger, Life
 

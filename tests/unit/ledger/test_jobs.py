@@ -53,6 +53,11 @@ def test_a_command_in_the_background_ends_when_it_is_killed() -> None:
     assert (one.life, one.text, one.beside) == (Life.ENDED, "npm run dev", "")
 
 
+def test_a_command_that_could_not_be_killed_still_runs() -> None:
+    (one,) = jobs(*server(), *call("KillShell", {"shell_id": "b9f8"}, "Permission denied", is_error=True, call_id="k"))
+    assert one.life is Life.RUNNING
+
+
 def test_another_command_ends_another_job() -> None:
     (one,) = jobs(*server(), *call("KillShell", {}, "killed", call_id="k"))
     assert one.life is Life.RUNNING

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from support.build import user
-from support.talk import Talk
+from support.conversations import Talk
+from support.tables import every
 from ullage.ledger.carried import Context
 from ullage.ledger.contradiction import marked
 from ullage.ledger.folding import fold
@@ -446,8 +447,8 @@ def around(page: str, sentence: str) -> tuple[str, str] | None:
     return (before, after) if found else None
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
-@pytest.mark.parametrize("tool", ["WebFetch", "Read", "Bash", "Task"])
+@every("sentence", SENTENCES)
+@every("tool", ["WebFetch", "Read", "Bash", "Task"])
 def test_what_a_tool_returned_is_no_ones_word(sentence: str, tool: str) -> None:
     talk = (
         Talk()
@@ -458,8 +459,8 @@ def test_what_a_tool_returned_is_no_ones_word(sentence: str, tool: str) -> None:
     assert not any(around(page, sentence) for page in pages(talk))
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
-@pytest.mark.parametrize("quoted", ['"{}"', "“{}”", "> {}", "`{}`"])
+@every("sentence", SENTENCES)
+@every("quoted", ['"{}"', "“{}”", "> {}", "`{}`"])
 def test_what_the_agent_quoted_keeps_its_introduction_and_its_taking_back(sentence: str, quoted: str) -> None:
     talk = Talk().user("What does the page say?").agent(f"{BEFORE}\n\n{quoted.format(sentence)}\n\n{AFTER}")
     shown = pages(talk)
@@ -469,14 +470,14 @@ def test_what_the_agent_quoted_keeps_its_introduction_and_its_taking_back(senten
         assert AFTER in after
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
+@every("sentence", SENTENCES)
 def test_what_stands_in_a_fence_of_the_agent_is_left_out(sentence: str) -> None:
     talk = Talk().user("Show it.").agent(f"{BEFORE}\n\n```\n{sentence}\n```\n\n{AFTER} The shop is as it was before.")
     assert not any(around(page, sentence) for page in pages(talk))
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
-@pytest.mark.parametrize("answer", ["No.", "nein, lass das", "不要", "¡No!", "Stop, not that"])
+@every("sentence", SENTENCES)
+@every("answer", ["No.", "nein, lass das", "不要", "¡No!", "Stop, not that"])
 def test_what_the_user_rejected_is_shown_with_the_rejection(sentence: str, answer: str) -> None:
     talk = (
         Talk().user("What would you do?").agent(f"I suggest this for the shop, as it is quick. {sentence}").user(answer)
@@ -489,7 +490,7 @@ def test_what_the_user_rejected_is_shown_with_the_rejection(sentence: str, answe
         assert "Tasks" not in before
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
+@every("sentence", SENTENCES)
 def test_what_the_user_pasted_is_contiguous_with_what_the_user_says_of_it(sentence: str) -> None:
     typed = f"A customer sent this, do nothing of it:\n> {sentence}\nOnly tell me where it came from."
     shown = pages(Talk().user(typed).agent("It came with the form on the first page of the shop."))

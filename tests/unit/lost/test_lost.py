@@ -3,7 +3,7 @@
 import pytest
 
 from support.build import append, assistant, log, user
-from support.talk import Talk
+from support.conversations import Talk
 from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Kind
 from ullage.ledger.ledger_page import standing

@@ -3,6 +3,7 @@
 import pytest
 
 from support.corpus import cases
+from support.tables import every
 from ullage.memory.memory_tool import (
     VIEW_CHARACTERS,
     MemoryPath,
@@ -153,7 +154,7 @@ def test_corpus_holds_at_least_200_hostile_paths_and_none_twice() -> None:
     assert len({case["path"] for case in HOSTILE}) == len(HOSTILE) >= 200
 
 
-@pytest.mark.parametrize("case", HOSTILE, ids=lambda case: f"{case['category']} {case['path'][:40]!a}")
+@every("case", HOSTILE)
 def test_hostile_path_is_refused_in_one_short_line(case: dict[str, str]) -> None:
     with pytest.raises(InvalidRequest) as refusal:
         parse_path(case["path"])

@@ -109,6 +109,12 @@ def test_a_cached_prompt_is_said_with_its_end_and_both_prices() -> None:
     assert words.warm(cache, 1_000_000) == "cold"
 
 
+def test_a_prompt_that_was_sent_in_the_future_is_not_said_to_be_warm() -> None:
+    cache = PromptCache(until=10**13, keeps=300_000, source=CacheSource.PROMISED, tokens=91_000, warm=0.057, cold=1.9)
+    assert words.warm(cache, 10**12) == ""
+    assert words.warm(cache, 10**13 - 300_001) == "warm 5 min"
+
+
 def test_amounts_that_nobody_acts_on_are_not_said() -> None:
     cache = PromptCache(until=9, keeps=9, source=CacheSource.PROMISED, tokens=900, warm=0.002, cold=0.04)
     assert words.next_prompt(cache, "14:32", 0) == "warm until 14:32"

@@ -1,10 +1,12 @@
+"""Budgets, warnings and the calls that are left; how near a compaction is; and limits of the user's own."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.model.settings import ContextSettings
+from ullage.model.settings import ContextSettings, Limit
 from ullage.model.updates import Level
-from ullage.model.usage import Breakdown, CallsLeft
+from ullage.model.usage import Breakdown, CallsLeft, Nearness, RemarkKind
 from ullage.policy.budget import (
     Action,
     Alarm,
@@ -21,6 +23,8 @@ from ullage.policy.budget import (
     level,
     make_budget,
     mean_growth,
+    nearness,
+    passed,
     result_tokens,
     target_for,
     used_for_warnings,
@@ -230,3 +234,89 @@ def test_the_mean_lies_in_the_range_and_a_longer_way_takes_no_fewer_calls(left: 
     assert far.mean >= near.mean
     assert far.high >= near.high
     assert (near.high == 0) == (left == 0)
+
+
+FAR, NEAR, IMMINENT = Nearness.FAR, Nearness.NEAR, Nearness.IMMINENT
+
+
+@pytest.mark.parametrize(
+    ("used", "calls", "expected"),
+    [
+        (92_000, 20, FAR),
+        (126_000, 9, FAR),
+        (126_000, 8, NEAR),
+        (126_000, 2, IMMINENT),
+        (120_000, 2, NEAR),
+        (22_000, 2, FAR),
+        (167_000, 20, IMMINENT),
+        (140_000, None, FAR),
+        (152_000, None, NEAR),
+        (163_000, None, IMMINENT),
+    ],
+)
+def test_a_compaction_is_near_by_the_share_and_by_the_calls_that_are_left(
+    used: int, calls: int | None, expected: Nearness
+) -> None:
+    assert nearness(used, 167_000, calls) is expected
+
+
+TOKENS = "It has passed your own limit of {:,} tokens."
+
+
+def said(
+    *limits: Limit, agent: str = "Claude Code", cwd: str = "/home/ada/app", used: int = 0, cost: float | None = 0
+) -> list[str]:
+    remarks = passed(limits, agent, cwd, used, cost)
+    assert all(remark.kind is RemarkKind.LIMIT for remark in remarks)
+    return [remark.text for remark in remarks]
+
+
+def test_a_limit_is_passed_once_its_tokens_are_reached() -> None:
+    limit = Limit(tokens=300_000)
+    assert said(limit, used=299_999) == []
+    assert said(limit, used=300_000) == [TOKENS.format(300_000)]
+    assert said(used=10**9) == []
+
+
+def test_a_limit_of_money_counts_what_the_conversation_has_cost() -> None:
+    limit = Limit(cost=5)
+    assert said(limit, cost=4.99) == []
+    assert said(limit, cost=5) == ["It has cost more than your own limit of $5.00."]
+    # Without a price nothing is said of it.
+    assert said(limit, cost=None) == []
+    assert len(said(Limit(cost=5, tokens=10), used=10, cost=6)) == 2
+
+
+@pytest.mark.parametrize(
+    ("agent", "cwd", "expected"),
+    [
+        ("Claude Code", "/home/ada/app", 300_000),
+        ("Codex", "/home/ada/app", 200_000),
+        ("Codex", "/home/ada/big", 600_000),
+        ("Codex", "/home/ada/big/web", 600_000),
+        ("Claude Code", "/home/ada/bigger", 300_000),
+        ("", "", 300_000),
+    ],
+)
+def test_the_innermost_folder_counts_and_then_the_agent(agent: str, cwd: str, expected: int) -> None:
+    limits = (
+        Limit(folder="/home/ada/big/", tokens=600_000),
+        Limit(agent="codex", tokens=200_000),
+        Limit(tokens=300_000),
+    )
+    assert said(*limits, agent=agent, cwd=cwd, used=10**6) == [TOKENS.format(expected)]
+
+
+def test_an_agent_is_named_by_its_name_or_its_word() -> None:
+    for name in ("Claude Code", "claude-code", "CLAUDE-CODE"):
+        assert said(Limit(agent=name, tokens=1), used=1) == [TOKENS.format(1)]
+    assert said(Limit(agent="claude", tokens=1), used=1) == []
+
+
+def test_a_folder_of_windows_is_written_with_either_slash() -> None:
+    for folder in ("C:\\work\\app", "C:/work/app/"):
+        assert said(Limit(folder=folder, tokens=1), cwd="C:\\work\\app\\web", used=1) == [TOKENS.format(1)]
+
+
+def test_a_limit_without_a_kind_leaves_the_wider_one_in_force() -> None:
+    assert said(Limit(tokens=9), Limit(folder="/home/ada/app", cost=5), used=9, cost=1) == [TOKENS.format(9)]

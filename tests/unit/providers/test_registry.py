@@ -1,19 +1,27 @@
-"""The provider that answers for a model, and that keys are never shown."""
+"""The provider that answers for a model, found without making one; its keys in the system's keyring, which are never
+shown."""
 
 import logging
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import keyring
+import keyring.backends.fail
 import pytest
 
-from support.wire.clients import KEY
-from ullage.model.errors import NoModelConfigured, SdkMissing
+from support.file_keyring import FileKeyring, put_key
+from support.wire.clients import KEY, served
+from support.wire.replies import say
+from ullage.model.errors import NoModelConfigured, RequestRefused, SdkMissing
 from ullage.model.settings import ModelSettings, ProviderSettings, Settings
+from ullage.providers import prerequisites
 from ullage.providers.anthropic_messages import AnthropicProvider
+from ullage.providers.failures import Refusal, translate_refusal
 from ullage.providers.openai_apis import OpenAIChatProvider, OpenAIResponsesProvider
-from ullage.providers.prerequisites import EXTRAS, forget_keys
+from ullage.providers.prerequisites import EXTRAS, find_key, forget_keys, keep_key, kept_key, key_source, keyring_fault
 from ullage.providers.registry import ProviderRegistry
 from ullage.providers.tools_in_text import ToolsInText
 
@@ -138,3 +146,98 @@ def test_no_key_shows_in_what_is_printed_or_logged(
     with caplog.at_level(logging.DEBUG):
         provider = find(model, Settings())
     assert KEY not in f"{provider!r} {provider} {find!r} {caplog.text}"
+
+
+VARIABLE = "NOBODYS_KEY"
+SERVER = ProviderSettings(kind="openai_chat", base_url="http://127.0.0.1:9/v1", key_env=VARIABLE)
+
+
+@pytest.fixture
+def a_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A keyring of which nothing has been read yet."""
+    monkeypatch.setenv("FILE_KEYRING", str(tmp_path / "keyring.json"))
+    monkeypatch.delenv(VARIABLE, raising=False)
+    before = keyring.get_keyring()
+    keyring.set_keyring(FileKeyring())
+    forget_keys()
+    yield
+    keyring.set_keyring(before)
+    forget_keys()
+
+
+@pytest.mark.usefixtures("a_keyring")
+def test_a_key_that_another_program_stores_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(prerequisites.time, "monotonic", lambda: now[0])
+    assert find_key(SERVER) is None
+    put_key(VARIABLE, " a-key\n")
+    # A burst of questions asks the keyring once.
+    assert find_key(SERVER) is None
+    now[0] += 3
+    assert find_key(SERVER) == "a-key"
+    assert key_source(SERVER) == f"key from the system's keyring (ullage, {VARIABLE})"
+
+
+@pytest.mark.usefixtures("a_keyring")
+def test_a_key_that_was_refused_is_read_again() -> None:
+    put_key(VARIABLE, "an-old-key")
+    assert kept_key(VARIABLE) == "an-old-key"
+    put_key(VARIABLE, "a-new-key")
+    assert kept_key(VARIABLE) == "an-old-key"
+    translate_refusal("nobody", Refusal(status=401))
+    assert kept_key(VARIABLE) == "a-new-key"
+
+
+@pytest.mark.usefixtures("a_keyring")
+def test_a_key_that_is_stored_here_is_used_at_once() -> None:
+    assert kept_key(VARIABLE) == ""
+    assert keyring_fault(VARIABLE) == ""
+    assert keep_key(VARIABLE, "a-key") == ""
+    assert kept_key(VARIABLE) == "a-key"
+    forget_keys()
+    assert kept_key(VARIABLE) == "a-key"
+
+
+@pytest.mark.usefixtures("a_keyring")
+def test_without_a_keyring_it_is_said_what_to_do_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    keyring.set_keyring(keyring.backends.fail.Keyring())
+    assert kept_key(VARIABLE) == ""
+    said = f"Set {VARIABLE} in the agent's environment instead."
+    assert keyring_fault(VARIABLE).endswith(said)
+    assert keep_key(VARIABLE, "a-key").endswith(said)
+    monkeypatch.setattr(prerequisites, "find_spec", absent)
+    forget_keys()
+    assert kept_key(VARIABLE) == ""
+    assert keyring_fault(VARIABLE).endswith(f"run `{sys.executable} -m pip install 'keyring>=25'`, or set {VARIABLE}.")
+
+
+def absent(_: str) -> None:
+    """Finds no package."""
+
+
+# The file does not exist, so making this provider would fail.
+SCRIPTED = ProviderSettings(kind="scripted", file="/no/such/script", models=("demo-*",))
+
+
+def test_the_providers_name_is_known_without_making_it() -> None:
+    registry = ProviderRegistry()
+    assert registry.name("any", Settings(provider="mine", providers={"mine": SCRIPTED})) == "mine"
+    assert registry.name("demo-1", Settings(providers={"mine": SCRIPTED})) == "mine"
+
+
+def test_a_name_that_no_provider_has_is_refused_with_those_there_are() -> None:
+    with pytest.raises(NoModelConfigured, match="no provider is called 'yours'; there are anthropic, openai, mine"):
+        ProviderRegistry().name("any", Settings(provider="yours", providers={"mine": SCRIPTED}))
+
+
+def test_a_provider_without_its_key_says_which_variable_holds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NOBODYS_KEY", raising=False)
+    needy = ProviderSettings(kind="openai_chat", key_env="NOBODYS_KEY", base_url="http://127.0.0.1:9")
+    with pytest.raises(NoModelConfigured, match="mine has no key: set NOBODYS_KEY"):
+        ProviderRegistry().name("any", Settings(provider="mine", providers={"mine": needy}))
+
+
+async def test_a_check_refuses_a_model_that_the_server_does_not_list() -> None:
+    async with served("openai_chat", say("Yes.")) as (_, provider):
+        with pytest.raises(RequestRefused, match=r"does not list nope:1b; it has test-model"):
+            await provider.check("nope:1b")

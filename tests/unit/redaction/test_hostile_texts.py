@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.bounded import ends
+from support.steps import ends
 from ullage.redaction import redact_secrets
 from ullage.redaction.clean import clean
 

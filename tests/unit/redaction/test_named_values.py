@@ -2,6 +2,7 @@
 
 import pytest
 
+from support.tables import every
 from ullage.redaction.clean import redact
 
 PERSONAL, DRAWN, ID = "Corvette1969", "4f0e9b7c2d1a8e6f3b5c7d9e1f2a4b6c", "7c9e6679-7425-40de-944b-e07fc1f90ae7"
@@ -109,8 +110,8 @@ def test_what_a_secret_was_changed_to_is_redacted_too(arrow: str) -> None:
     assert changed == f'  ~ password = "[redacted]" {arrow} "[redacted]"'
 
 
-@pytest.mark.parametrize("secret", [PERSONAL, DRAWN, ID])
-@pytest.mark.parametrize("form", [*FORMS, *SPOKEN])
+@every("secret", [PERSONAL, DRAWN, ID])
+@every("form", [*FORMS, *SPOKEN])
 def test_a_secret_is_redacted_where_something_parts_it_from_its_name(form: str, secret: str) -> None:
     shown = redact(form.format(secret))
     assert shown == form.format("[redacted]")

@@ -13,10 +13,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from support.compacted import compacted
-from support.conversations import agent, bash, call, user
-from support.corpus import cases
-from support.leaks import leaks, line_of
+from support.conversations import agent, bash, call, compacted, user
+from support.corpus import cases, leaks, line_of
+from support.tables import every
 from ullage.model.message import Message, render_marker
 from ullage.redaction import REDACTED
 from ullage.redaction.clean import redact
@@ -27,7 +26,7 @@ from ullage.redaction.scan import LONG_WORDS, CharRuns, WordSearch, lowered
 
 SECRETS = cases("secrets.json")
 LOOK_ALIKES = [case["line"] for case in cases("secret_look_alikes.json")]
-each_secret = pytest.mark.parametrize("case", SECRETS, ids=lambda case: case["kind"])
+each_secret = every("case", SECRETS)
 
 
 def told_everywhere(line: str) -> tuple[Message, ...]:
@@ -68,7 +67,7 @@ def test_redacting_twice_changes_nothing_more(case: dict[str, Any]) -> None:
     assert redact(once) == once
 
 
-@pytest.mark.parametrize("line", LOOK_ALIKES)
+@every("line", LOOK_ALIKES)
 def test_what_only_looks_like_a_secret_stays(line: str) -> None:
     assert redact(line) == line
 
@@ -116,7 +115,7 @@ def test_base64_is_looked_into_whatever_follows_it() -> None:
 
 
 CHARS = string.ascii_letters + string.digits + "-_.+/=~"
-each_shape = pytest.mark.parametrize("shape", ISSUED, ids=lambda shape: shape[0])
+each_shape = every("shape", ISSUED)
 Shape = tuple[str, str, int, int]
 
 
@@ -132,13 +131,13 @@ def token(shape: Shape, length: int) -> str:
 
 
 @each_shape
-@pytest.mark.parametrize("around", ["Use {} now.", "key: '{}'", "x={}", '{{"note": "\\n{}\\n"}}'])
+@every("around", ["Use {} now.", "key: '{}'", "x={}", '{{"note": "\\n{}\\n"}}'])
 def test_shortest_and_longest_token_are_redacted(shape: Shape, around: str) -> None:
     for length in shape[2:]:
         assert redact_shapes(around.format(token(shape, length))) == around.format(REDACTED)
 
 
-@pytest.mark.parametrize("shape", [shape for shape in ISSUED if len(shape[0]) < 12], ids=lambda shape: shape[0])
+@every("shape", [shape for shape in ISSUED if len(shape[0]) < 12])
 def test_prefix_with_a_plain_word_stays(shape: Shape) -> None:
     text = f"Names begin with {shape[0]} here, as in {shape[0]}name."
     assert redact_shapes(text) == text

@@ -146,6 +146,17 @@ def test_a_file_that_is_written_again_has_two_versions(originals: SqliteOriginal
     assert [read(originals, version.version_id) for version in original.versions] == [b"one\n", b"two\n"]
 
 
+def test_a_conversation_has_changed_when_its_file_had(originals: SqliteOriginals) -> None:
+    for name, changed in (("new", 1_750_000_000_000), ("old", 1_700_000_000_000)):
+        version_id = store(originals, f"/home/ada/{name}.jsonl", talk(name, 3))
+        originals.settle(version_id, (100, 7, changed * 1_000_000 + 5), b"")
+    store(originals, "/home/ada/grows.jsonl", talk("grows", 3))
+    old, new, grows = originals.conversations()
+    assert (old.path, old.changed_at) == ("/home/ada/old.jsonl", 1_700_000_000_000)
+    assert (new.path, new.changed_at) == ("/home/ada/new.jsonl", 1_750_000_000_000)
+    assert grows.changed_at > new.changed_at
+
+
 def test_what_another_opening_has_packed_is_read(tmp_path: Path, originals: SqliteOriginals) -> None:
     data = talk(PARENT, 20)
     version_id = store(originals, "/a.jsonl", data, pack=False)

@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from support.bounded import ends
 from support.conversations import agent, bash, call, places, user
 from support.counting import LengthCounter
+from support.steps import ends
 from ullage.ledger.ledger_page import SECTIONS
 from ullage.model.message import ArtifactLedger, CompactionBlock, FileAction, Message, read_marker, render_marker
 from ullage.summary.composition import NOTHING_FITS, Composition, compose

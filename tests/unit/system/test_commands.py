@@ -1,15 +1,19 @@
-"""Real programs, run as hooks are: bounded in time, with only the given input and environment."""
+"""Real programs, run as hooks are: bounded in time, with only the given input and environment; none outlives a signal
+that ends Ullage."""
 
 import asyncio
 import contextlib
 import json
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
+from support.systems import needs_signals
 from ullage.host import Windows, this_system
 from ullage.system.processes import SubprocessRunner, ask_to_end, kill_group, last_words
 
@@ -213,3 +217,53 @@ async def test_windows_without_taskkill_ends_the_child(monkeypatch: pytest.Monke
 def test_windows_is_asked_for_a_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(this_system, "__class__", Windows)
     assert this_system.apart() == {"creationflags": 0x200}
+
+
+# Seconds. A child ends within two; one that is forgotten lives longer than this, but not for ever.
+SIGNAL_PATIENCE = 120.0
+# Both hold a pipe open as long as they live. They neither read their input nor end at its end.
+_GENTLE = "exec 3>'{pipe}'; echo ready >&3; sleep 150 & for n in $(seq 150); do sleep 1; done"
+_STUBBORN = "trap '' TERM HUP INT; " + _GENTLE
+_AGENT = """
+import asyncio, sys
+from ullage.system.processes import start_agent
+
+async def main():
+    agent = await start_agent(["sh", "-c", sys.argv[1]])
+    await agent.process.wait()
+
+asyncio.run(main())
+"""
+_HOOK = """
+import asyncio, sys
+from ullage.system.processes import SubprocessRunner
+
+asyncio.run(SubprocessRunner().run(["sh", "-c", sys.argv[1]], b"", 3600))
+"""
+
+
+@needs_signals
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP", "SIGINT"])
+@pytest.mark.parametrize("child", [_GENTLE, _STUBBORN], ids=["gentle", "stubborn"])
+@pytest.mark.parametrize("program", [_AGENT, _HOOK], ids=["agent", "hook"])
+async def test_a_signal_that_ends_ullage_ends_what_it_has_started(
+    tmp_path: Path, program: str, child: str, number: str
+) -> None:
+    pipe = tmp_path / "held"
+    os.mkfifo(pipe)
+    ours = subprocess.Popen(
+        [sys.executable, "-c", program, child.format(pipe=pipe)], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    try:
+        # Opening it waits until the child has opened its end; reading ends when no process holds that any more.
+        with await asyncio.wait_for(asyncio.to_thread(pipe.open, "rb"), SIGNAL_PATIENCE) as held:
+            assert await asyncio.wait_for(asyncio.to_thread(held.readline), SIGNAL_PATIENCE) == b"ready\n"
+            ours.send_signal(getattr(signal, number))
+            assert await asyncio.wait_for(asyncio.to_thread(held.read), SIGNAL_PATIENCE) == b""
+        status = await asyncio.wait_for(asyncio.to_thread(ours.wait), SIGNAL_PATIENCE)
+        assert status != 0
+    finally:
+        ours.kill()
+        ours.wait()
+        assert ours.stdin is not None
+        ours.stdin.close()

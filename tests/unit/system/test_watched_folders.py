@@ -203,3 +203,14 @@ async def test_the_end_of_a_process_is_told(rig: Rig) -> None:
     assert not rig.watched.tells_end_of(process.pid)
     process.wait()
     rig.watched.end()
+
+
+def test_a_file_is_told_to_have_changed_when_one_did_that_is_read_with_it(rig: Rig) -> None:
+    task = rig.home / ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks/1"
+    task.mkdir(parents=True)
+    history = task / "api_conversation_history.json"
+    history.write_text("[]")
+    rig.begin()
+    write(task / "notes.json")
+    write(task / "ui_messages.json", "[]")
+    assert rig.told().paths == {str(history)}

@@ -1,5 +1,7 @@
-"""Conversations of agents are found on this machine, without configuration."""
+"""Conversations of agents are found on this machine, without configuration; and those that an agent is about to
+delete."""
 
+import math
 import os
 import shutil
 import sqlite3
@@ -12,9 +14,10 @@ import pytest
 
 from support.claude_log import ClaudeLog
 from support.foreign import to_lines
-from support.homes import PROJECT, Home, put_all, put_claude, put_codex
+from support.homes import OLDEST, PROJECT, Home, put_all, put_claude, put_codex
 from support.transcripts import ROOT
 from support.workspace import build_test_client
+from ullage.agents import claude_code, gemini_cli
 from ullage.agents.discovery import Discovery, UnreadFile, Wanted
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
@@ -22,7 +25,7 @@ from ullage.agents.transcripts import read_document
 from ullage.app.catalogue import find_known
 from ullage.system.growing_files import read_transcript_file
 from ullage.watch import unpacking
-from ullage.watch.candidates import AgentsOwnFiles, find_candidates, is_of_sub_agent, own_path
+from ullage.watch.candidates import AgentsOwnFiles, Expiring, find_candidates, find_expiring, is_of_sub_agent, own_path
 
 LIVE = ROOT / "live"
 
@@ -175,6 +178,19 @@ def test_each_conversation_of_a_database_has_its_run_and_what_is_in_the_log_coun
     ]
 
 
+def test_what_waits_in_a_databases_write_ahead_log_has_changed_it(home: Home) -> None:
+    row = {"id": "s1", "project_id": "p", "parent_id": None, "directory": PROJECT, "title": "one", "time_updated": None}
+    path = home.put_rows(".local/share/opencode/opencode.db", "session", [row])
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        with database:
+            database.execute("UPDATE session SET title = 'two'")
+        for file, time in ((path, OLDEST), (path.with_name(f"{path.name}-wal"), OLDEST + 60)):
+            os.utime(file, (time, time))
+        (found,) = look(home).conversations
+    assert (found.title, found.updated_at) == ("two", (OLDEST + 60) * 1_000)
+
+
 def test_conversations_in_a_table_of_newer_versions_are_found_once_each(home: Home) -> None:
     row = {"id": "s1", "project_id": "p", "parent_id": None, "directory": PROJECT, "title": "one", "time_updated": 1}
     path = home.put_rows(".local/share/opencode/opencode.db", "session", [row, row | {"id": "s2", "title": "two"}])
@@ -317,3 +333,72 @@ def test_a_sub_agent_of_a_workflow_is_found_next_to_one_of_the_session(home: Hom
         home.put(f"{folder}/{place}agent-{agent_id}.jsonl", line % agent_id)
     found = [one.name for one in find_candidates(home.machine, AGENTS, []) if is_of_sub_agent(one)]
     assert sorted(name.rpartition("/")[2] for name in found) == ["agent-a1.jsonl", "agent-a2.jsonl"]
+
+
+DAY = 86_400
+NOW = 1_800_000_000
+
+
+def machine(home: Path) -> Machine:
+    return Machine(system="linux", home=str(home))
+
+
+def transcript(home: Path, days: float, name: str = "a") -> str:
+    """Makes a transcript of Claude Code that last changed so many days ago."""
+    path = home / ".claude" / "projects" / "-p" / f"{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("{}\n")
+    os.utime(path, (NOW - days * DAY, NOW - days * DAY))
+    return str(path)
+
+
+def expiring(home: Path, days: int = 7) -> Expiring:
+    (found,) = find_expiring(machine(home), [claude_code.AGENT], (NOW + days * DAY) * 1000)
+    return found
+
+
+def test_transcripts_that_will_be_deleted_within_a_week_are_named(tmp_path: Path) -> None:
+    over, soon, _ = (transcript(tmp_path, days, name) for days, name in ((40, "a"), (25, "b"), (20, "c")))
+    found = expiring(tmp_path)
+    assert (found.days, found.files, found.soon) == (30, 3, (over, soon))
+    assert found.first_at == (NOW - 10 * DAY) * 1000
+    assert found.settings_path == str(tmp_path / ".claude" / "settings.json")
+
+
+@pytest.mark.parametrize(
+    ("settings", "days"),
+    [
+        ('{"cleanupPeriodDays": 10}', 10),
+        ('{"cleanupPeriodDays": 36500}', 36_500),
+        ('{"cleanupPeriodDays": true}', 30),
+        ('{"model": "opus"}', 30),
+        ("{ not JSON", 30),
+    ],
+)
+def test_the_period_is_that_of_the_users_settings(tmp_path: Path, settings: str, days: float) -> None:
+    transcript(tmp_path, 15)
+    (tmp_path / ".claude" / "settings.json").write_text(settings)
+    found = expiring(tmp_path)
+    assert found.days == days
+    assert bool(found.soon) == (days == 10)
+
+
+@pytest.mark.parametrize(
+    ("settings", "days"),
+    [
+        ("{}", 30),
+        ('{"general": {"sessionRetention": {"maxAge": "2w"}}}', 14),
+        ('{"general": {"sessionRetention": {"enabled": false, "maxAge": "2w"}}}', math.inf),
+    ],
+)
+def test_gemini_clis_retention_is_read(tmp_path: Path, settings: str, days: float) -> None:
+    chats = tmp_path / ".gemini" / "tmp" / "p" / "chats"
+    chats.mkdir(parents=True)
+    (chats / "session-1.json").write_text("{}")
+    (tmp_path / ".gemini" / "settings.json").write_text(settings)
+    (found,) = find_expiring(machine(tmp_path), [gemini_cli.AGENT], NOW * 1000)
+    assert found.days == days
+
+
+def test_an_agent_without_transcripts_is_left_out(tmp_path: Path) -> None:
+    assert find_expiring(machine(tmp_path), [claude_code.AGENT], NOW * 1000) == ()

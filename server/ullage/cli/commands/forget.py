@@ -123,7 +123,7 @@ def run(args: Namespace) -> int:
 def _chosen_conversations(
     workspace: Workspace, originals: Originals | None, options: ForgetOptions
 ) -> list[HeldConversation]:
-    known = list_known(workspace.ports.store, originals)
+    known = list_known(workspace, originals)
     if options.names:
         return find_named(known, workspace, options.names)
     before = SystemClock().now() - options.older_than * _DAY if options.older_than is not None else None

@@ -127,7 +127,8 @@ class IndexingShown:
 
 
 class _Everything:
-    """A search of all conversations, which reads first what the store lacks of them. `show` shows how far it is."""
+    """A search of all conversations, which reads first what the store lacks of them. `show` shows how far it is. Making
+    one looks for the conversations: not in a task, which Ctrl-C would end only when the look is over."""
 
     def __init__(
         self, workspace: Workspace, options: SearchOptions, screen: Screen, show: Callable[[str], None]
@@ -136,6 +137,7 @@ class _Everything:
         self._options = options
         self._screen = screen
         self._show = show
+        self._reading = ReadingAll(workspace, options.store)
         # The messages that were printed while it was read.
         self.shown: set[str] = set()
         # Only who waits at a terminal is shown what is found meanwhile.
@@ -144,12 +146,12 @@ class _Everything:
     async def search(self) -> SearchResult:
         """Returns what is found in all conversations. Ctrl-C ends the reading; then it is what was found so far. Who
         does not want agents' conversations kept gets none into the store by a search."""
-        reading = ReadingAll(self._workspace, self._options.store)
+        reading = self._reading
         is_kept = Keeping(local_path(self._options.store)).wanted is not False
         query, limit = self._options.query or "", self._options.limit
         try:
             if is_kept:
-                await self._read(reading)
+                await self._read()
             found = await search_to_end(self._workspace, None, query, limit)
         except asyncio.CancelledError:
             found = await search_after_ctrl_c(self._workspace, None, query, limit)
@@ -161,8 +163,8 @@ class _Everything:
             read = f"Not searched: {left} that Ullage has not read; it reads none for a search after `ullage keep off`."
         return replace(found, note=" ".join(filter(None, (read, found.note))))
 
-    async def _read(self, reading: ReadingAll) -> None:
-        due = time.monotonic()
+    async def _read(self) -> None:
+        reading, due = self._reading, time.monotonic()
         async for _ in reading.read(written_forms(self._options.query or "")):
             done = reading.total - reading.left
             drawn = bar(done, reading.total, None, _CELLS, self._screen.glyphs)

@@ -95,6 +95,11 @@ class Board:
             del rows[other.session_id]
         rows[row.session_id] = row
 
+    def drop(self, session_id: str) -> None:
+        """Shows the row of a session no longer that was deleted."""
+        for rows in filter(None, (self._rows, self._held)):
+            rows.pop(session_id, None)
+
     def show(self, page: Sequence[Text | str]) -> None:
         """Shows the page that was wished for: messages from the newest ones on, other pages from the top."""
         is_list = self.wish is not None and self.wish.what is What.MESSAGES
@@ -353,6 +358,7 @@ class _Watch:
 
     async def run(self) -> None:
         """Draws until the user quits."""
+        self._workspace.deletion_listeners.append(self._drop)
         follower = make_follower(self._workspace, self._options.store, self._take, self._options.since)
         following = asyncio.create_task(follower.run())
         following.add_done_callback(lambda _: self._changed.set())
@@ -399,6 +405,10 @@ class _Watch:
 
     def _take(self, row: FollowedRow) -> None:
         self._board.take(row)
+        self._changed.set()
+
+    def _drop(self, session_id: str) -> None:
+        self._board.drop(session_id)
         self._changed.set()
 
     def _press(self, key: str) -> None:

@@ -17,6 +17,7 @@ from ullage.agents.discovery import Wanted, is_in, kept_path, rows_at
 from ullage.agents.table import AGENTS
 from ullage.formats.parsing import parse_lines
 from ullage.model.errors import NotFound, SessionNotFound
+from ullage.model.events import MessageAppended
 from ullage.service.archive.naming import SubAgents, find_session
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import KeptConversation, Originals
@@ -50,8 +51,9 @@ class HeldConversation(Struct, frozen=True, kw_only=True):
         return self.sessions[0].session_id if self.sessions else self.origins[0][0]
 
 
-def list_known(store: SessionStore, originals: Originals | None) -> list[HeldConversation]:
+def list_known(workspace: Workspace, originals: Originals | None) -> list[HeldConversation]:
     """Returns all conversations, those first that have not changed for the longest time."""
+    store = workspace.ports.store
     imported = {one.session_id: one for one in store.imported()}
     infos = {info.session_id: info for info in store.list(limit=ALL_SESSIONS)}
     roots = _roots(imported)
@@ -66,7 +68,11 @@ def list_known(store: SessionStore, originals: Originals | None) -> list[HeldCon
     groups: dict[str, list[SessionInfo]] = {}
     for info in infos.values():
         groups.setdefault(roots.get(info.session_id, info.session_id), []).append(info)
-    known = [_stored(root, groups[root], imported, linked.get(root, ())) for root in groups]
+    there = workspace.ports.transcripts(Wanted(limit=ALL_SESSIONS)).conversations
+    changed = {kept_path(one.path, one.origin_id): one.updated_at for one in there}
+    for root, sessions in groups.items():
+        sessions.sort(key=lambda info: info.session_id != root)
+    known = [_stored(store, groups[root], imported, linked.get(root, ()), changed) for root in groups]
     known += [_archived(one) for one in alone]
     return sorted(known, key=lambda one: one.updated_at)
 
@@ -95,25 +101,44 @@ def _keys_of(kept: KeptConversation) -> Iterator[str]:
 
 
 def _stored(
-    root: str, infos: Sequence[SessionInfo], imported: Mapping[str, ImportedSession], kept: Sequence[KeptConversation]
+    store: SessionStore,
+    sessions: Sequence[SessionInfo],
+    imported: Mapping[str, ImportedSession],
+    kept: Sequence[KeptConversation],
+    changed: Mapping[str, int],
 ) -> HeldConversation:
-    sessions = sorted(infos, key=lambda info: info.session_id != root)
+    """Returns a conversation with these sessions, the first of which names it. `changed` has the times of the agents'
+    files that are there."""
+    root = imported.get(sessions[0].session_id)
     origins = [(one.origin_id, one.path) for info in sessions if (one := imported.get(info.session_id))]
     origins += map(_origin_of, kept)
+    # What was read yesterday may be a year old.
+    places = [kept_path(path, origin_id) for origin_id, path in origins if path]
+    files = [changed[place] for place in places if place in changed]
+    times = [*files, *(one.changed_at for one in kept)] or [_said_at(store, info, imported) for info in sessions]
     return HeldConversation(
         title=sessions[0].title,
         cwd=sessions[0].cwd,
-        agent=imported[root].agent if root in imported else "",
-        updated_at=max([*(info.updated_at for info in infos), *(one.kept_at for one in kept)]),
+        agent=root.agent if root else "",
+        updated_at=max(times),
         sessions=tuple(sessions),
         kept=tuple(kept),
         origins=tuple(dict.fromkeys(origins)),
     )
 
 
+def _said_at(store: SessionStore, info: SessionInfo, imported: Mapping[str, ImportedSession]) -> int:
+    """Returns the time of a session's last message, or if it says none, or is Ullage's own, of its last record."""
+    if info.session_id not in imported:
+        return info.updated_at
+    events = (record.event for record in reversed(store.read_apart(info.session_id)))
+    times = (event.message.timestamp for event in events if isinstance(event, MessageAppended))
+    return next(filter(None, times), info.updated_at)
+
+
 def _archived(one: KeptConversation) -> HeldConversation:
     return HeldConversation(
-        title="", cwd="", agent=one.agent, updated_at=one.kept_at, kept=(one,), origins=(_origin_of(one),)
+        title="", cwd="", agent=one.agent, updated_at=one.changed_at, kept=(one,), origins=(_origin_of(one),)
     )
 
 

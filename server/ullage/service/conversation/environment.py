@@ -111,7 +111,8 @@ class Environment:
     `rate_limits` returns what an agent said of the user's. `receipts` returns what hooks gave back to a session,
     and `remove_traces` removes that and all else that is kept of it outside the store. `embedding` is the last work of
     an embeddings server, which may still run. Who holds `reading` reads messages ahead. `store_away` says that the
-    server of the store can't be reached, "" if it can.
+    server of the store can't be reached, "" if it can. `deletion_listeners` are called with the id of each session that
+    was deleted, here or, if it is followed, by another process.
     """
 
     def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
@@ -119,6 +120,7 @@ class Environment:
         self.settings = settings or Settings()
         self.bus = Bus()
         self.indexing_listeners: list[IndexingListener] = []
+        self.deletion_listeners: list[Callable[[str], object]] = []
         self.search_wait = SearchWait()
         self.store_away = ""
         self.embedding: Future[Any] | None = None

@@ -457,6 +457,23 @@ class AgentFollower:
             over = self._known.keys() - {row.session_id for row in live.sessions}
             # Before the others: if a file was written again, its new session replaces the one that has ended.
             self._tell(*(ended(self._known[session_id]) for session_id in over), *reversed(live.sessions))
+            for session_id in over:
+                if not self._is_kept(session_id):
+                    self._tell_deleted(session_id)
+
+    def _is_kept(self, session_id: str) -> bool:
+        try:
+            self._workspace.ports.store.info(session_id)
+        except SessionNotFound:
+            return False
+        except StoreError as error:
+            log.info("could not look at the store: %s", error)
+        return True
+
+    def _tell_deleted(self, session_id: str) -> None:
+        self._known.pop(session_id, None)
+        for listener in tuple(self._workspace.deletion_listeners):
+            listener(session_id)
 
     def _tell(self, *rows: FollowedRow) -> None:
         for row in rows:
@@ -526,11 +543,14 @@ class AgentFollower:
         """Ends following files whose sessions were deleted. `find` finds them again when they change."""
         store = self._workspace.ports.store
         try:
-            version = store.version()
+            version, is_whole = store.version(), True
             for found, followed in list(self._followed.items()):
                 conversation = followed.file.conversation
                 is_as_before = conversation is None or (conversation.is_open and version == self._store_version)
-                if conversation is None or is_as_before or found in self._looks:
+                if conversation is None or is_as_before:
+                    continue
+                if found in self._looks:
+                    is_whole = False
                     continue
                 try:
                     store.info(conversation.id)
@@ -539,8 +559,9 @@ class AgentFollower:
                     rows = self._live.drop(found)
                     self._tell(*(row for row in rows if row.session_id != conversation.id))
                     self._read.take(found)
-                    self._known.pop(conversation.id, None)
-            self._store_version = version
+                    self._tell_deleted(conversation.id)
+            # What is being looked at now is asked about the next time.
+            self._store_version = version if is_whole else -1
         except StoreError as error:
             log.info("could not look at the store: %s", error)
 

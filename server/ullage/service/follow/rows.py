@@ -108,6 +108,12 @@ def ended(row: FollowedRow) -> FollowedRow:
     return replace(row, live=False, process_id=None, idle=None, moment=None, nearness=None, forks=())
 
 
+def is_recent(changed: int, now: int) -> bool:
+    """Returns whether a conversation that has last changed then, in Unix milliseconds, may still run. One that has
+    changed in the future was written by a clock that was wrong."""
+    return abs(now - changed) < QUIET
+
+
 def is_compacting(began: int, written: int, now: int) -> bool:
     """Returns whether a compaction that `began` then (0: none did) may still run. What its agent writes next, it writes
     when the compaction has ended or failed."""
@@ -237,7 +243,7 @@ class LiveRows:
         # A fork may repeat its parent's id in its records; a name need not contain the id.
         keys = {(row.agent, row.agent_session_id), (found.agent, found.origin_id)}
         process_id = next((known for key in keys if (known := self._processes.get(key)) is not None), None)
-        recent = not keys & self._registered and now - row.updated_at < QUIET
+        recent = not keys & self._registered and is_recent(row.updated_at, now)
         live = process_id is not None or recent
         began = max(self.compactions.get(origin_id, 0) for _, origin_id in keys)
         nearness = self._nearness[found] if live else None
@@ -337,6 +343,7 @@ class Following:
         # The folders whose conversations alone are listed; empty if all are.
         self._only: Sequence[str] = ()
         self._timer: asyncio.TimerHandle | None = None
+        workspace.deletion_listeners.append(self._drop)
 
     @property
     def is_on(self) -> bool:
@@ -384,11 +391,21 @@ class Following:
         if row.session_id not in self._rows and len(self._rows) >= _MOST:
             over += sorted((one for one in self._rows.values() if not one.live), key=lambda one: one.updated_at)[:1]
         for other in over:
-            self._changed.pop(other.session_id, None)
-            self._release(other.session_id)
-            self._gone.append(other.session_id)
+            self._drop(other.session_id)
         self._changed[row.session_id] = row
         self._show(row)
+        self._tell_soon()
+
+    def _drop(self, session_id: str) -> None:
+        """Lists a session no longer that was deleted, or that another one stands for."""
+        if session_id not in self._rows:
+            return
+        self._changed.pop(session_id, None)
+        self._release(session_id)
+        self._gone.append(session_id)
+        self._tell_soon()
+
+    def _tell_soon(self) -> None:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_COLLECTED_FOR, self._tell)
 

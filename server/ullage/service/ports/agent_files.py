@@ -441,8 +441,9 @@ class KeptConversation(Struct, frozen=True, kw_only=True):
     """A conversation in the archive. `path` is its own file's, and `agent` and `origin_id` are as in `Source`.
 
     `session_ids` are the sessions that were read from it. `files` counts its files, `size` is the sum of their versions
-    in bytes, and `kept_at` the time at which the last of them was kept, in Unix milliseconds. `frees` is about the
-    bytes by which the archive shrinks if it is removed after all that have not changed for longer.
+    in bytes, and `changed_at` the time at which the last of them changed, in Unix milliseconds; of a file that grows,
+    that at which its last bytes were kept. `frees` is about the bytes by which the archive shrinks if it is removed
+    after all that have not changed for longer.
     """
 
     path: str
@@ -451,7 +452,7 @@ class KeptConversation(Struct, frozen=True, kw_only=True):
     session_ids: tuple[str, ...]
     files: int
     size: int
-    kept_at: int
+    changed_at: int
     frees: int
 
 

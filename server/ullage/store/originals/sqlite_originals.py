@@ -314,6 +314,9 @@ def _make_tables(connection: sqlite3.Connection) -> None:
                 connection.execute(statement)
 
 
+# When a file, or its database, had last changed when it was kept, in Unix milliseconds: the third number of what the
+# system said of it. While it grows, that is not known.
+_CHANGED = "iif(stat = '', kept_at, replace(stat, rtrim(stat, replace(stat, ',', '')), '') / 1000000)"
 # The conversation that an original belongs to, named by the path of its own file.
 _ROOT = "iif(owner = '', path, owner)"
 
@@ -322,7 +325,7 @@ def list_conversations(connection: sqlite3.Connection, size: int) -> tuple[KeptC
     """Returns all conversations; see `Originals.conversations`. `size` is that of the archive in bytes."""
     groups = connection.execute(
         f"SELECT {_ROOT}, max(agent), max(iif(owner = '', origin_id, '')), count(DISTINCT original_id), sum(size), "
-        "max(kept_at) AS newest FROM originals JOIN versions USING (original_id) GROUP BY 1 ORDER BY newest"
+        f"max({_CHANGED}) AS newest FROM originals JOIN versions USING (original_id) GROUP BY 1 ORDER BY newest"
     ).fetchall()
     sessions: dict[str, list[str]] = defaultdict(list)
     for session_id, root in connection.execute(
@@ -340,10 +343,10 @@ def list_conversations(connection: sqlite3.Connection, size: int) -> tuple[KeptC
             session_ids=tuple(sessions[root]),
             files=files,
             size=raw,
-            kept_at=kept_at,
+            changed_at=changed_at,
             frees=int(freed[place] * share),
         )
-        for place, (root, agent, origin_id, files, raw, kept_at) in enumerate(groups)
+        for place, (root, agent, origin_id, files, raw, changed_at) in enumerate(groups)
     )
 
 

@@ -12,6 +12,7 @@ from support.provider_rules import anthropic_violations
 from support.transcripts import ROOT
 from ullage.agents.transcripts import read
 from ullage.formats.requests.anthropic import write_anthropic
+from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import CompactionEdit, ContextEdited, UsageReported
 from ullage.model.message import TextBlock, ToolResultBlock, ToolUseBlock
 
@@ -19,7 +20,17 @@ PATTERNS = ("claude_code_*/**/*.jsonl", "live/claude_code/**/*.jsonl")
 FILES = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))
 NAMES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 pytestmark = pytest.mark.skipif(not FILES, reason="no recorded transcripts on this machine (set ULLAGE_TRANSCRIPTS)")
-every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+
+
+@pytest.fixture(scope="module", params=FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def path(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def transcript(path: Path) -> ImportedTranscript:
+    """Each recorded session, which is read once for all tests."""
+    return read(path.read_bytes(), path.name)
 
 
 def objects(path: Path) -> Iterator[dict[str, Any]]:
@@ -37,10 +48,10 @@ def blocks(value: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     return [block for block in found if block.get("type") == kind]
 
 
-@every_file
-def test_every_answer_call_result_and_word_of_the_user_is_in_the_transcript(path: Path) -> None:
+def test_every_answer_call_result_and_word_of_the_user_is_in_the_transcript(
+    path: Path, transcript: ImportedTranscript
+) -> None:
     said = list(objects(path))
-    transcript = read(path.read_bytes(), path.name)
     messages = messages_of(transcript)
     edits = [event.edit for event in transcript.events if isinstance(event, ContextEdited)]
     content = [block for message in messages for block in message.content]
@@ -59,20 +70,15 @@ def test_every_answer_call_result_and_word_of_the_user_is_in_the_transcript(path
     assert {block["text"] for value in prompts for block in blocks(value, "text") if block["text"]} <= texts
 
 
-@every_file
-def test_the_last_report_is_the_files_last_usage(path: Path) -> None:
+def test_the_last_report_is_the_files_last_usage(path: Path, transcript: ImportedTranscript) -> None:
     usages: list[dict[str, Any]] = [
         value["message"].get("usage") or {} for value in objects(path) if value["type"] == "assistant"
     ]
     totals = [sum(usage.get(name) or 0 for name in NAMES) for usage in usages]
-    reports = [
-        event.usage.total for event in read(path.read_bytes(), path.name).events if isinstance(event, UsageReported)
-    ]
+    reports = [event.usage.total for event in transcript.events if isinstance(event, UsageReported)]
     assert reports[-1:] == [total for total in totals if total][-1:]
 
 
-@every_file
-def test_every_line_is_explained_and_the_context_is_a_request(path: Path) -> None:
-    transcript = read(path.read_bytes(), path.name)
+def test_every_line_is_explained_and_the_context_is_a_request(transcript: ImportedTranscript) -> None:
     assert [skipped for skipped in transcript.skipped if not skipped.expected] == []
     assert anthropic_violations(write_anthropic(view_of(transcript)).messages) == []

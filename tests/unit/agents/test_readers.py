@@ -1,0 +1,460 @@
+"""What readers of single agents do that no sample shows."""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from support.claude_log import ClaudeLog
+from support.foreign import messages_of, read_lines, reports_of, texts_of, to_lines
+from support.growing_files import expect_a_growing_log_to_only_add_records, expect_every_split_to_read_alike
+from support.homes import Home
+from support.memory_store import MemoryStore
+from support.samples import sample_of
+from support.session_log import line
+from support.workspace import build_test_client
+from ullage.agents.aider import FORMAT
+from ullage.agents.claude_code.compaction import reattached
+from ullage.agents.cursor import fields_of
+from ullage.agents.inserted import is_by_agent, is_by_program, is_typed
+from ullage.agents.own_context import Setup
+from ullage.agents.table import AGENTS
+from ullage.agents.transcripts import detect, read, read_document
+from ullage.formats.parsing import parse_document
+from ullage.formats.transcripts.builder import ImportedTranscript
+from ullage.ledger.said import typed_text
+from ullage.lost.left_out import last_compaction, records_of
+from ullage.model.errors import UnreadableTranscript
+from ullage.model.events import MessageAppended, PromptListed, UsageReported, WindowReported
+from ullage.model.message import Role, ToolResultBlock, ToolUseBlock
+from ullage.model.usage import HiddenKind, HiddenPart
+from ullage.service.follow.followed_file import FollowedFile
+from ullage.service.ports.agent_files import FoundFile
+from ullage.service.sessions import title_of
+from ullage.system.growing_files import GrowingFiles, read_transcript_file
+from ullage.transcript.fold import project
+from ullage.watch.candidates import find_candidates
+
+PATH = "/home/ann/barrels/.aider.chat.history.md"
+FIRST = """
+# aider chat started at 2026-09-21 10:00:00
+
+> Aider v0.86.2
+> Main model: m1 with diff edit format
+#### /add a.md
+> Added a.md to the chat.
+
+#### count the barrels  \n#### all of them
+
+Two:
+
+    def two():
+
+{"count": 2}
+
+> Tokens: 1.2k sent, 300 cache hit, 45 received.
+
+#### /ask and the casks?
+
+Three.
+
+> Tokens: 594 sent, 10 received.
+"""
+SECOND = """
+# aider chat started at 2026-09-22 11:00:00
+
+> Model: m2 with whole edit format
+#### hello
+
+Hi.
+"""
+
+
+def test_the_newest_chat_is_read_and_the_others_are_named() -> None:
+    data = (FIRST + SECOND).encode()
+    transcript = read(data, PATH)
+    assert texts_of(messages_of(transcript)) == ["user: hello", "assistant: Hi."]
+    assert (transcript.agent, transcript.model, transcript.cwd) == ("aider", "m2", "/home/ann/barrels")
+    assert [s.reason for s in transcript.skipped if "another" in s.reason] == [
+        "another conversation: aider chat started at 2026-09-21 10:00:00"
+    ]
+    assert read(data, PATH, run=1).version == "0.86.2"
+
+
+def test_a_chat_has_prompts_answers_and_the_counts_of_its_notices() -> None:
+    transcript = read(FIRST.encode(), PATH)
+    assert texts_of(messages_of(transcript)) == [
+        "user: count the barrels\nall of them",
+        'assistant: Two:\n\n    def two():\n\n{"count": 2}',
+        "user: and the casks?",
+        "assistant: Three.",
+    ]
+    assert [(r.usage.prompt, r.usage.cache_read_input_tokens, r.usage.total) for r in reports_of(transcript)] == [
+        (1_200, 300, 1_245),
+        (594, 0, 604),
+    ]
+    assert (transcript.title, transcript.session_id) == ("count the barrels", "2026-09-21 10:00:00")
+    assert messages_of(transcript)[0].timestamp == 1789984800000
+    assert "command /add" in [skipped.reason for skipped in transcript.skipped]
+    assert all(skipped.expected for skipped in transcript.skipped)
+
+
+def test_clearing_the_chat_empties_the_context_and_keeps_what_was_said() -> None:
+    transcript = read((FIRST + "#### /clear\n> All chat history cleared.\n#### anew\n").encode(), PATH)
+    assert [message.text for message in project(transcript.events)] == ["anew"]
+    assert len(messages_of(transcript)) == 5
+
+
+def test_a_chat_reads_alike_in_every_two_pieces() -> None:
+    document = parse_document(FIRST.encode(), PATH)
+    expect_every_split_to_read_alike(FORMAT, document)
+    expect_a_growing_log_to_only_add_records(FORMAT, replace(document, lines=document.lines))
+    assert read_document(document).format == "aider"
+
+
+COUNTER = iter(range(1_000_000))
+
+
+def event(kind: str, agent: str = "", **data: Any) -> dict[str, Any]:
+    number = next(COUNTER)
+    line = {"type": kind, "data": data, "id": f"e{number}", "timestamp": "2026-01-01T00:00:00.000Z"}
+    return line | ({"agentId": agent} if agent else {})
+
+
+def start(**data: Any) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "sessionId": "s",
+        "copilotVersion": "1.0.102",
+        "selectedModel": "m",
+        "context": {"cwd": "/home/dev/shop"},
+    }
+    return event("session.start", **(facts | data))
+
+
+def asked(text: str, agent: str = "") -> dict[str, Any]:
+    return event("user.message", agent, content=text, messageId=f"u-{text}", transformedContent=f"<now/>{text}")
+
+
+def used(call: str, prompt: int, agent: str = "") -> dict[str, Any]:
+    usage = {
+        "inputTokens": prompt,
+        "outputTokens": 5,
+        "cacheReadTokens": 10,
+        "reasoningTokens": 2,
+        "apiCallId": call,
+        "model": "m",
+    }
+    return event("session.usage_record", agent, usage=usage)
+
+
+def answered(text: str, call: str = "", tools: tuple[str, ...] = (), agent: str = "", **data: Any) -> dict[str, Any]:
+    requests = [{"toolCallId": tool, "name": "bash", "arguments": {"command": "ls"}} for tool in tools]
+    facts: dict[str, Any] = {
+        "content": text,
+        "messageId": f"a-{text}",
+        "apiCallId": call,
+        "toolRequests": requests,
+        "model": "m",
+    }
+    return event("assistant.message", agent, **(facts | data))
+
+
+def test_what_it_says_of_its_tools_is_listed_once() -> None:
+    counted = used("c1", 60)
+    counted["data"]["usage"]["toolTokenCount"] = 40
+    again = used("c2", 80)
+    again["data"]["usage"]["toolTokenCount"] = 40
+    events = read_lines(start(), asked("go"), counted, answered("One.", "c1"), again, answered("Two.", "c2")).events
+    listed = [event.parts for event in events if isinstance(event, PromptListed)]
+    assert listed == [(HiddenPart(kind=HiddenKind.TOOLS, tokens=40, estimated=False),)]
+
+
+TIME = "2026-05-01T10:00:00.000Z"
+HEADER = {"type": "session", "version": 3, "id": "s-1", "timestamp": TIME, "cwd": "/home/ann/barrels"}
+
+
+def entry(kind: str, entry_id: str, parent: str | None, **fields: Any) -> dict[str, Any]:
+    return {"type": kind, "id": entry_id, "parentId": parent, "timestamp": TIME} | fields
+
+
+def said(entry_id: str, parent: str | None, text: str, role: str = "user", **fields: Any) -> dict[str, Any]:
+    message = {"role": role, "content": [{"type": "text", "text": text}]} | fields
+    return entry("message", entry_id, parent, message=message)
+
+
+def pi_answered(entry_id: str, parent: str, text: str, prompt: int = 100, **fields: Any) -> dict[str, Any]:
+    usage = {"input": prompt, "output": 7, "cacheRead": 50, "cacheWrite": 3, "totalTokens": prompt + 60}
+    return said(entry_id, parent, text, "assistant", usage=usage, model="m1", stopReason="stop", **fields)
+
+
+BRANCHED = (
+    HEADER,
+    said("u1", None, "first"),
+    pi_answered("a1", "u1", "one"),
+    said("u2", "a1", "left"),
+    pi_answered("a2", "u2", "two"),
+    entry("branch_summary", "b1", "a1", fromId="a2", summary="Tried left."),
+    said("u3", "b1", "right"),
+    entry("label", "l1", "u3", targetId="u1", label="start"),
+    pi_answered("a3", "l1", "three"),
+)
+
+
+def test_a_compaction_with_an_empty_summary_kept_nothing() -> None:
+    emptied = entry("compaction", "c1", "a3", summary="", firstKeptEntryId="a3", tokensBefore=9)
+    found = last_compaction(records_of(read_lines(*BRANCHED, emptied)))
+    assert found and (found.is_readable, found.has_summary) == (True, False)
+
+
+def test_what_the_user_did_not_type_is_not_the_users_words() -> None:
+    command = {"role": "bashExecution", "command": "make", "output": "bang", "exitCode": 0}
+    transcript = read_lines(
+        *BRANCHED,
+        entry("custom_message", "x1", "a3", customType="clock", content="It is noon.", display=False),
+        entry("message", "x2", "x1", message={"role": "custom", "customType": "todo", "content": "Two are left."}),
+        entry("message", "x3", "x2", message=command),
+        entry("message", "x4", "x3", message={"role": "compactionSummary", "summary": "All so far."}),
+        said("u9", "x4", "Go on with the hoops."),
+    )
+    messages = [message for message in project(transcript.events) if message.role is Role.USER]
+    assert [message.id for message in messages if is_by_agent(message)] == ["b1", "x1", "x2", "x3", "x4"]
+    assert [text for message in messages if (text := typed_text(message))] == [
+        "first",
+        "right",
+        "Go on with the hoops.",
+    ]
+
+
+ID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
+TALK: list[dict[str, Any]] = [
+    {"role": "system", "content": "You are an agent."},
+    {"role": "user", "content": [{"type": "text", "text": "Which port?"}]},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "reasoning", "text": "I look."},
+            {"type": "tool-call", "toolCallId": "c1", "toolName": "Read", "args": {"path": "a.py"}},
+        ],
+    },
+    {
+        "role": "tool",
+        "content": [{"type": "tool-result", "toolCallId": "c1", "toolName": "Read", "result": "port = 8042"}],
+    },
+    {"role": "assistant", "content": "8042."},
+]
+
+
+def number(value: int) -> bytes:
+    low, rest = value & 0x7F, value >> 7
+    return bytes([low | 0x80]) + number(rest) if rest else bytes([low])
+
+
+def field(at: int, value: int | bytes) -> bytes:
+    if isinstance(value, int):
+        return number(at << 3) + number(value)
+    return number(at << 3 | 2) + number(len(value)) + value
+
+
+def part(name: str, size: int) -> bytes:
+    return field(3, field(1, name.encode()) + field(2, name.encode()) + field(3, size))
+
+
+SIZES = field(5, field(1, 12_000) + field(2, 200_000) + part("tools", 9_000) + part("conversation", 3_000))
+
+
+def put_store(path: Path, messages: Sequence[dict[str, Any]], sizes: bytes = SIZES, **facts: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE IF NOT EXISTS blobs (id TEXT PRIMARY KEY, data BLOB)")
+        database.execute("CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT)")
+        root = b""
+        for message in messages:
+            data = json.dumps(message).encode()
+            digest = hashlib.sha256(data)
+            database.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", (digest.hexdigest(), data))
+            root += field(1, digest.digest())
+        root += field(8, b"\xff" * 32) + field(9, b"file:///home/ada/weather") + sizes
+        name = hashlib.sha256(root).hexdigest()
+        database.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", (name, root))
+        head = {"agentId": ID, "latestRootBlobId": name, "name": "Ports", "lastUsedModel": "gpt-5", **facts}
+        database.execute("INSERT OR REPLACE INTO meta VALUES ('0', ?)", (json.dumps(head).encode().hex(),))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ada/.cursor/chats/0123/" / ID / "store.db"
+
+
+def read_store(path: Path) -> ImportedTranscript:
+    return read_document(read_transcript_file(path))
+
+
+def test_messages_calls_model_title_and_sizes_are_read(path: Path) -> None:
+    put_store(path, TALK)
+    (path.parent / "meta.json").write_text(json.dumps({"cwd": "/home/ada/weather", "updatedAtMs": 1_790_000_000_000}))
+    transcript = read_store(path)
+    messages = [event.message for event in transcript.events if isinstance(event, MessageAppended)]
+    assert [message.role for message in messages] == ["system", "user", "assistant", "user", "assistant"]
+    assert any(isinstance(block, ToolUseBlock) and block.input == {"path": "a.py"} for block in messages[2].content)
+    assert isinstance(messages[3].content[0], ToolResultBlock)
+    assert (transcript.format, transcript.model, transcript.title) == ("cursor-store", "gpt-5", "Ports")
+    assert (transcript.session_id, transcript.cwd) == (ID, "/home/ada/weather")
+    assert [event.size for event in transcript.events if isinstance(event, WindowReported)] == [200_000]
+    (report,) = [event for event in transcript.events if isinstance(event, UsageReported)]
+    assert (report.usage.total, report.message_id, report.timestamp) == (12_000, messages[4].id, 1_790_000_000_000)
+    assert transcript.skipped == ()
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [b"", field(5, field(1, 12_000)), field(5, field(1, 12_001) + field(2, 200_000) + part("tools", 9_000))],
+    ids=["none", "no window", "another sum"],
+)
+def test_sizes_that_do_not_fit_are_not_known(path: Path, sizes: bytes) -> None:
+    put_store(path, TALK, sizes)
+    assert not [event for event in read_store(path).events if isinstance(event, UsageReported | WindowReported)]
+
+
+def test_what_is_not_understood_is_counted_as_unread(path: Path) -> None:
+    put_store(path, [*TALK, {"role": "user", "content": [{"type": "hologram"}]}, {"kind": "?"}])
+    reasons = [part.reason for part in read_store(path).skipped if not part.expected]
+    assert [reason.split()[0] for reason in reasons] == ["unknown", "message"]
+
+
+async def test_a_database_that_grows_is_followed_in_one_session(path: Path) -> None:
+    workspace = build_test_client(store=MemoryStore()).workspace
+    followed = FollowedFile(workspace, GrowingFiles(), FoundFile(path=path, agent="Cursor", origin_id=ID))
+    path.parent.mkdir(parents=True)
+    (path.parent / "meta.json").write_text(json.dumps({"cwd": "/home/ada/weather", "updatedAtMs": 1_790_000_000_000}))
+    for count in (2, 3, 4, 5):
+        put_store(path, TALK[:count])
+        await followed.look()
+        await followed.settle()
+        assert followed.conversation is not None
+        assert followed.conversation.transcript.messages == count
+    assert [info.cwd for info in workspace.ports.store.list()] == ["/home/ada/weather"]
+    assert followed.conversation is not None
+    assert (followed.conversation.used, followed.conversation.budget and followed.conversation.budget.window) == (
+        12_000,
+        200_000,
+    )
+
+
+def test_a_conversation_in_a_database_is_found_once_although_it_has_a_transcript_too(
+    tmp_path: Path, path: Path
+) -> None:
+    home = Home(tmp_path / "ada")
+    put_store(path, TALK)
+    record = json.dumps({"role": "user", "message": {"content": [{"type": "text", "text": "Which port?"}]}})
+    for name in (f"{ID}/{ID}", f"{ID}/subagents/b1", "other/other"):
+        home.put(f".cursor/projects/p/agent-transcripts/{name}.jsonl", record + "\n")
+    cursor = [agent for agent in AGENTS if agent.name == "Cursor"]
+    found = {(one.origin_id, Path(one.path).suffix) for one in find_candidates(home.machine, cursor, [])}
+    assert found == {(ID, ".db"), ("b1", ".jsonl"), ("other", ".jsonl")}
+
+
+@given(st.binary(max_size=200))
+def test_bytes_that_are_no_message_are_told_from_one(data: bytes) -> None:
+    found = fields_of(data)
+    assert found is None or all(at >= 0 for at, _ in found)
+
+
+def test_fields_have_their_numbers_and_values() -> None:
+    assert fields_of(field(1, b"ab") + field(5, 300)) == [(1, b"ab"), (5, 300)]
+    assert fields_of(field(1, b"ab")[:-1]) is None
+
+
+def test_a_log_without_messages_is_unreadable() -> None:
+    with pytest.raises(UnreadableTranscript, match=r"test\.jsonl: looks like claude-code"):
+        read_lines({"type": "summary", "summary": "t"}, "{", format_name="claude-code")
+
+
+def test_a_log_of_another_agent_with_the_same_tree_is_not_taken() -> None:
+    value = {"type": "user", "uuid": "u1", "sessionId": "s", "message": {"role": "user", "parts": [{"text": "hi"}]}}
+    assert detect(to_lines(value, value)) != "claude-code"
+
+
+def test_what_the_program_wrote_in_the_users_place_is_not_taken_for_the_users() -> None:
+    skill = "Base directory for this skill: /home/me/skills/tidy. Never leave a part."
+    transcript = read_lines(
+        line("user", "u1", None, "Tidy the parts."),
+        line("user", "k1", "u1", skill, isMeta=True),
+        line("user", "u2", "k1", "Go on.", isMeta=False),
+    )
+    assert [is_by_program(message) for message in messages_of(transcript)] == [False, True, False]
+
+
+def test_hidden_text_that_the_model_was_given_is_not_typed() -> None:
+    sample = sample_of("claude_code", "hidden text that the model was given is a reminder after the prompt")
+    user, *hidden, _ = messages_of(read_lines(*sample.written))
+    assert is_typed(user.text)
+    assert [is_typed(message.text) for message in hidden] == [False, False, False]
+
+
+def test_a_conversation_is_named_by_what_was_typed_not_by_a_command_alone_or_its_skill() -> None:
+    command = "<command-message>tidy</command-message>\n<command-name>/tidy</command-name>"
+    skill = line("user", "k1", "u1", "Follow the skill to the letter.", isMeta=True)
+    begun = (line("user", "u1", None, command), skill)
+    assert title_of(read_lines(*begun).events) == "/tidy"
+    assert title_of(read_lines(*begun, line("user", "u2", "k1", "The cellar, please")).events) == "The cellar, please"
+
+
+def numbered(first: int, count: int) -> str:
+    return "\n".join(f"{number:6}\tvalue = {number}" for number in range(first, first + count))
+
+
+def known(log: ClaudeLog, version: str = "2.1.39") -> list[tuple[str, float, float]]:
+    found = reattached(Setup(version=version), messages_of(read_lines(*log.lines)))
+    assert found is not None
+    return [(file.plain[-8:], file.times, file.more) for file in found.files]
+
+
+def edit(log: ClaudeLog, path: str, shown: str = "") -> None:
+    log.call("Edit", f"The file {path} has been updated.\n{shown}", file_path=path, old_string="1", new_string="2")
+
+
+def test_the_five_files_that_were_changed_last_come_back_and_those_only_read_if_there_are_fewer() -> None:
+    log = ClaudeLog().ask()
+    for name in "abcdef":
+        log.read(f"/{name}.py", f"     1\t{name * 8}")
+    edit(log, "/b.py")
+    assert [name for name, _, _ in known(log)] == [name * 8 for name in "cdefb"]
+    for name in "efdc":
+        edit(log, f"/{name}.py")
+    assert [name for name, _, _ in known(log)] == [name * 8 for name in "befdc"]
+
+
+def test_files_of_instructions_are_in_each_prompt_already() -> None:
+    log = ClaudeLog().ask()
+    for path in ("/home/me/shop/CLAUDE.md", "/home/me/shop/.claude/rules/style.md", "/home/me/shop/CLAUDE.py"):
+        log.read(path, "     1\tBe brief")
+    assert known(log) == [("Be brief", 1.0, 1.0)]
+
+
+def test_a_file_of_which_parts_were_shown_is_at_least_as_large_as_the_last_line_says_and_likely_larger() -> None:
+    log = ClaudeLog().ask().read("/a.py", numbered(1, 10)).read("/b.py", numbered(901, 100))
+    edit(log, "/c.py", numbered(41, 10))
+    assert [(times, more) for _, times, more in known(log)] == [(1.0, 1.0), (10.0, 2.0), (5.0, 2.0)]
+    edit(log, "/c.py", numbered(91, 10))
+    edit(log, "/b.py", numbered(11, 5))
+    assert [(times, more) for _, times, more in known(log)] == [(1.0, 1.0), (10.0, 1.5), (10.0, 1.5)]
+
+
+def test_a_file_that_was_written_is_as_it_was_written() -> None:
+    log = ClaudeLog().ask().read("/a.py", numbered(901, 100))
+    log.call("Write", "The file /a.py has been updated.", file_path="/a.py", content="now short")
+    edit(log, "/b.py")
+    assert known(log) == [("ow short", 1.0, 1.0), ("", 1.0, 2.0)]
+
+
+def test_of_versions_that_were_not_measured_nothing_is_said() -> None:
+    assert reattached(Setup(version="2.1.316"), ()) is None
+    assert reattached(Setup(version=""), ()) is None
