@@ -12,9 +12,8 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions
+from ullage.agents.agent import Agent, Facts, Sessions, first_line
 from ullage.agents.machine import Machine
-from ullage.agents.titles import first_line
 from ullage.formats.parsing import Document, Line, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental
@@ -109,7 +108,7 @@ class AiderReader:
         if start:
             self._flush()
             self._started = as_timestamp(start.group(1).replace(" ", "T"))
-            self._builder.session_id = f"{start.group(1)}"
+            self._builder.session_id = start.group(1)
             self._builder.skip(record.number, "start of the program", expected=True)
         elif text.startswith("####"):
             self._extend(Role.USER, text.removeprefix("####").strip(), record.number)

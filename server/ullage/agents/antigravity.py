@@ -8,10 +8,9 @@ model are the tools that ran. A `CHECKPOINT` is a compaction. No file holds the 
 import re
 from collections.abc import Sequence
 
-from ullage.agents.agent import Agent, Sessions
+from ullage.agents.agent import Agent, Sessions, first_line
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import PieceRecordReader
-from ullage.agents.titles import first_line
 from ullage.formats.parsing import Document, as_timestamp, parse_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.format import incremental
@@ -81,7 +80,7 @@ class StepReader(PieceRecordReader):
         self._pieces.end()
         thinking, text = as_text(step.get("thinking")), as_text(step.get("content"))
         blocks: list[Block] = [ThinkingBlock(thinking=thinking)] if thinking else []
-        self._pieces.answer([*blocks, *([TextBlock(text=text)] if text else [])], time=time)
+        self._pieces.piece(Role.ASSISTANT, [*blocks, *([TextBlock(text=text)] if text else [])], time=time)
         for call in as_objects(step.get("tool_calls")):
             given = {key: _decode(value) for key, value in as_object(call.get("args")).items()}
             self._ran.append(self._pieces.call(as_text(call.get("name")), given, time=time))

@@ -15,11 +15,13 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, side_of
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_line, last_text, side_of
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
+    Exists,
     Given,
     OwnContext,
+    OwnPrompt,
     OwnSettings,
     Reading,
     Rule,
@@ -29,10 +31,8 @@ from ullage.agents.own_context import (
     switch,
     version_of,
 )
-from ullage.agents.own_prompt import Exists, OwnPrompt
-from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
-from ullage.agents.titles import first_line, last_text
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
+from ullage.agents.record_reader import LEFT_OUT, RecordReader
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_beside, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
 from ullage.formats.transcripts.format import Records, file_named, incremental, parsed
@@ -147,12 +147,10 @@ class TaskReader(RecordReader):
         self._read_facts(message, content, timestamp)
         message_id = builder.add(Role(as_text(message.get("role"))), content, as_text(message.get("id")), timestamp)
         self._added.append(message_id)
-        hidden = as_text(message.get("truncationParent"))
-        if hidden:
+        if hidden := as_text(message.get("truncationParent")):
             self._hidden.setdefault(hidden, []).append(message_id)
-        builder.report(
-            _usage_of(request, includes_cache=builder.agent == "Roo Code") or _own_usage(message), message_id
-        )
+        own = usage_in(as_object(as_object(message.get("metrics")).get("tokens")), "prompt", "completion", "cached")
+        builder.report(_usage_of(request, includes_cache=builder.agent == "Roo Code") or own, message_id)
 
     def _read_facts(self, message: JsonObject, content: list[Block], timestamp: int) -> None:
         builder, text = self._builder, join_texts(content)
@@ -190,10 +188,6 @@ def _reasoning(message: JsonObject) -> list[Block]:
     return [ThinkingBlock(thinking=text)] if text else []
 
 
-def _own_usage(message: JsonObject) -> Usage:
-    return usage_in(as_object(as_object(message.get("metrics")).get("tokens")), "prompt", "completion", "cached")
-
-
 def _requests_of(messages: Sequence[JsonObject], ui_messages: Sequence[JsonObject]) -> dict[int, JsonObject]:
     """Returns the listed request of each answer, by the answer's index in `messages`. It has the request's token
     counts, and `deletedRange` if the range of messages that are no longer sent has changed.
@@ -217,17 +211,14 @@ def _requests_of(messages: Sequence[JsonObject], ui_messages: Sequence[JsonObjec
 
 
 def _usage_of(request: JsonObject, *, includes_cache: bool) -> Usage | None:
-    """Returns a request's token counts as `Usage`, or None if the request has none.
-
-    `includes_cache` says that `tokensIn` counts the whole prompt; this is ignored if the cached tokens alone are more.
-    """
-    prompt, answer = as_count(request.get("tokensIn")), as_count(request.get("tokensOut"))
-    read, written = as_count(request.get("cacheReads")), as_count(request.get("cacheWrites"))
-    if not prompt + answer + read + written:
+    """Returns a request's token counts as `Usage`, or None if the request has none. `includes_cache` says that
+    `tokensIn` counts the whole prompt; this is ignored if the cached tokens alone are more."""
+    names = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
+    beside = usage_beside(request, *names)
+    if not beside.total:
         return None
-    return exclude_cache(
-        prompt if includes_cache and prompt >= read + written else prompt + read + written, answer, read, written
-    )
+    is_whole = includes_cache and beside.input_tokens >= beside.prompt - beside.input_tokens
+    return usage_in(request, *names) if is_whole else beside
 
 
 def _read_requests(ui_messages: Sequence[JsonObject]) -> list[JsonObject]:
@@ -312,8 +303,7 @@ class ClineReader(RecordReader):
         parent, separator, _ = builder.session_id.partition("__")
         builder.parent = as_text(about.get("parent_session_id")) or (parent if separator else "")
         builder.is_sub_agent = bool(builder.parent)
-        prompt = as_text(head.get("system_prompt"))
-        if prompt:
+        if prompt := as_text(head.get("system_prompt")):
             builder.add(Role.SYSTEM, (TextBlock(text=prompt),))
 
     def _take_message(self, message: JsonObject, number: int) -> None:
@@ -324,13 +314,11 @@ class ClineReader(RecordReader):
         if not content:
             self._builder.skip(number, f"message {number} has no content", expected=True)
             return
-        model, metrics = as_object(message.get("modelInfo")), as_object(message.get("metrics"))
-        self._builder.use_model(as_text(model.get("id")))
+        self._builder.use_model(as_text(as_object(message.get("modelInfo")).get("id")))
         known = as_text(message.get("id"))
-        message_id = self._builder.add(Role(role), content, known, as_timestamp(message.get("ts")))
-        self._known[known] = message_id
-        usage = usage_in(metrics, "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
-        self._builder.report(usage, message_id)
+        self._known[known] = self._builder.add(Role(role), content, known, as_timestamp(message.get("ts")))
+        counts = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+        self._builder.report(usage_in(as_object(message.get("metrics")), *counts), self._known[known])
 
     def _take_compaction(self, compaction: JsonObject) -> None:
         messages = as_objects(compaction.get("messages"))
@@ -369,8 +357,7 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
     return (f"{sessions}/*/*.messages.json", *(f"{place}/tasks/*/api_conversation_history.json" for place in places))
 
 
-def roo_patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns glob patterns for the files of Roo Code's tasks."""
+def _roo_patterns(machine: Machine) -> tuple[str, ...]:
     return tuple(f"{place}/tasks/*/api_conversation_history.json" for place in machine.extension_folders(_ROO))
 
 
@@ -460,5 +447,5 @@ AGENT = Agent(
 ROO_AGENT = Agent(
     name="Roo Code",
     short="Roo",
-    sessions=Sessions(patterns=roo_patterns, title_of=_title_of, format="cline-task", fact_files=_companions),
+    sessions=Sessions(patterns=_roo_patterns, title_of=_title_of, format="cline-task", fact_files=_companions),
 )

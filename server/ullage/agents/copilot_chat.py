@@ -16,14 +16,13 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import RecordReader
-from ullage.agents.titles import first_prompt
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments
-from ullage.formats.transcripts.format import Records, incremental
+from ullage.formats.transcripts.format import Records, incremental, records_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import (
     Block,
@@ -50,23 +49,8 @@ class _Replay:
         self.removed: dict[int, list[JsonObject]] = {}
 
 
-def is_log(document: Document) -> bool:
-    """Returns whether the file is a log of operations on a session."""
+def _is_log(document: Document) -> bool:
     return any(value.get("kind") == _WHOLE and _is_session(as_object(value.get("v"))) for value in document.objects)
-
-
-def is_session(document: Document) -> bool:
-    """Returns whether the file is a session as one JSON object."""
-    return _is_session(as_object(document.value))
-
-
-def replay_records(values: Iterable[JsonObject]) -> JsonObject:
-    """Returns the session object that a log's operations produce. If the only value is a session itself, returns
-    that."""
-    lines = [Line(number=number, value=value) for number, value in enumerate(values, start=1)]
-    if len(lines) == 1 and lines[0].value is not None and _is_session(lines[0].value):
-        return lines[0].value
-    return _replay(lines)[0].session
 
 
 def _records(document: Document) -> Records:
@@ -74,15 +58,15 @@ def _records(document: Document) -> Records:
 
     Requests that the user undid are marked, and come before those that replaced them.
     """
-    replay, skipped = _replay(document.lines) if is_log(document) else (_Replay(as_object(document.value)), ())
+    replay, skipped = _replay(document.lines) if _is_log(document) else (_Replay(as_object(document.value)), ())
     head = {key: value for key, value in replay.session.items() if key != "requests"}
-    values: list[JsonObject] = [{HEAD: head | {"folder": _folder(document.companions)}}]
+    folders = (folder_of(as_object(companion.value)) for companion in document.companions)
+    values: list[JsonObject] = [{HEAD: head | {"folder": next(filter(None, folders), "")}}]
     requests = as_objects(replay.session.get("requests"))
     for index in range(max([len(requests), *(place + 1 for place in replay.removed)], default=0)):
         values += [request | {TAKEN_BACK: True} for request in replay.removed.get(index, ())]
         values += requests[index : index + 1]
-    lines = tuple(Line(number=number, value=value) for number, value in enumerate(values, start=1))
-    return Records(lines=lines, skipped=skipped)
+    return records_of(values, skipped, first=1)
 
 
 def _is_session(session: JsonObject) -> bool:
@@ -164,10 +148,6 @@ def _delete(holder: Any, key: Any) -> bool:
     return True
 
 
-def _folder(companions: Iterable[Document]) -> str:
-    return next((folder for companion in companions if (folder := folder_of(as_object(companion.value)))), "")
-
-
 def folder_of(workspace: JsonObject) -> str:
     """Returns the path of the folder in the object of a `workspace.json`, or "" if it contains no folder on this
     machine."""
@@ -181,7 +161,7 @@ _VENDOR, _CHOSEN = "copilot/", "copilot/auto"
 
 
 def _matches(document: Document) -> bool:
-    return is_session(document) or is_log(document)
+    return _is_session(as_object(document.value)) or _is_log(document)
 
 
 def _companions(path: str) -> tuple[str, ...]:
@@ -251,9 +231,11 @@ class ChatReader(RecordReader):
     def _take_request(self, request: JsonObject) -> None:
         metadata = as_object(as_object(request.get("result")).get("metadata"))
         time = as_timestamp(request.get("timestamp"))
-        self._use_model(request, metadata)
-        self._builder.add(Role.USER, _read_prompt(request, metadata), as_text(request.get("requestId")), time)
         rounds = as_objects(metadata.get("toolCallRounds"))
+        served = (as_text(one.get("modelId")) for one in rounds)
+        names = (as_text(metadata.get("resolvedModel")), *served, as_text(request.get("modelId")))
+        self._builder.use_model(next((n for n in names if n not in ("", _CHOSEN)), "").removeprefix(_VENDOR))
+        self._builder.add(Role.USER, _read_prompt(request, metadata), as_text(request.get("requestId")), time)
         answer = self._take_rounds(rounds, metadata, time) if rounds else self._take_response(request, time)
         prompt = as_count(metadata.get("promptTokens")) or as_count(request.get("promptTokens"))
         # `completionTokens` adds up all calls of the turn.
@@ -262,26 +244,19 @@ class ChatReader(RecordReader):
         if answer and prompt:
             self._builder.report(exclude_cache(prompt, output, 0), answer)
 
-    def _use_model(self, request: JsonObject, metadata: JsonObject) -> None:
-        served = [as_text(one.get("modelId")) for one in as_objects(metadata.get("toolCallRounds"))]
-        names = (as_text(metadata.get("resolvedModel")), *served, as_text(request.get("modelId")))
-        name = next((name for name in names if name and name != _CHOSEN), "")
-        self._builder.use_model(name.removeprefix(_VENDOR))
-
     def _take_rounds(self, rounds: Sequence[JsonObject], metadata: JsonObject, time: int) -> str:
         """Adds the answers of a request with the results of their calls, and the summaries after them. Returns the id
         of the last answer, empty if there is none. `time` is Unix milliseconds."""
         results = as_object(metadata.get("toolCallResults"))
-        summaries = {as_text(one.get("toolCallRoundId")): one for one in _summaries(metadata)}
+        written = as_objects(metadata.get("summaries")) or [as_object(metadata.get("summary"))]
+        summaries = {as_text(one.get("toolCallRoundId")): one for one in written}
         answer = ""
         for one in rounds:
             at = as_timestamp(one.get("timestamp")) or time
             calls = as_objects(one.get("toolCalls"))
-            content = _read_round(one, calls)
-            if content:
+            if content := _read_round(one, calls):
                 answer = self._builder.add(Role.ASSISTANT, content, as_text(one.get("id")), at)
-            found = [_read_result(as_text(call.get("id")), results) for call in calls if call.get("id") in results]
-            if found:
+            if found := [_read_result(as_text(call.get("id")), results) for call in calls if call.get("id") in results]:
                 self._builder.add(Role.USER, found, timestamp=at)
             summary = summaries.get(as_text(one.get("id")), {"text": one.get("summary")})
             if text := as_text(summary.get("text")):
@@ -307,10 +282,6 @@ class ChatReader(RecordReader):
         if results:
             self._builder.add(Role.USER, results, timestamp=time)
         return answer
-
-
-def _summaries(metadata: JsonObject) -> list[JsonObject]:
-    return as_objects(metadata.get("summaries")) or [as_object(metadata.get("summary"))]
 
 
 def _read_prompt(request: JsonObject, metadata: JsonObject) -> list[Block]:
@@ -415,7 +386,9 @@ def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
 
 
 def _title_of(records: Sequence[JsonObject]) -> str:
-    session = replay_records([record for record in records if not folder_of(record)])
+    own = [record for record in records if not folder_of(record)]
+    is_whole = len(own) == 1 and _is_session(own[0])
+    session = own[0] if is_whole else _replay(records_of(own).lines)[0].session
     messages = (as_object(request).get("message") for request in as_objects(session.get("requests")))
     return as_text(session.get("customTitle")) or first_prompt(messages)
 

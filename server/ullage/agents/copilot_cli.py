@@ -9,14 +9,22 @@ One log has several conversations: the main one, and one for each sub-agent. The
 `agentId`, and in older versions the call that started it as `parentToolCallId`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-from ullage.agents.agent import Agent, Facts, Processes, Sessions, common_facts, running_in_name
+from ullage.agents.agent import (
+    Agent,
+    Facts,
+    Processes,
+    Sessions,
+    common_facts,
+    first_prompt,
+    last_text,
+    running_in_name,
+)
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, number, share
-from ullage.agents.record_reader import RecordReader, usage_in
-from ullage.agents.titles import first_prompt, last_text
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, parse_json
+from ullage.agents.record_reader import RecordReader
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, parse_json, usage_in
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.chat import read_arguments, read_parts
 from ullage.formats.transcripts.format import Records, incremental
@@ -42,16 +50,14 @@ def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
 
 
 def _workspaces(records: Sequence[JsonObject]) -> list[dict[str, str]]:
-    return [read_pairs(as_text(record.get("text")).splitlines()) for record in records if "file" in record]
+    return [_read_pairs(as_text(record.get("text")).splitlines()) for record in records if "file" in record]
 
 
 def _title_of(records: Sequence[JsonObject]) -> str:
     data = [as_object(record.get("data")) for record in records]
     named = next((pairs["name"] for pairs in _workspaces(records) if pairs.get("name")), "")
-    prompts = (
-        as_object(record.get("data")).get("content") for record in records if record.get("type") == "user.message"
-    )
-    return last_text(data, "title") or named or first_prompt(prompts)
+    typed = (as_object(record.get("data")) for record in records if record.get("type") == "user.message")
+    return last_text(data, "title") or named or first_prompt(said.get("content") for said in typed)
 
 
 def _home(machine: Machine) -> str:
@@ -59,7 +65,7 @@ def _home(machine: Machine) -> str:
 
 
 # Types of records that come before the events: the session's facts, and the id of the conversation that is to be read.
-WORKSPACE, CHOSEN = "workspace", "chosen"
+_WORKSPACE, _CHOSEN = "workspace", "chosen"
 _MAIN = ""
 # Events about a sub-agent that belong to the conversation that started it.
 _OF_PARENT = ("subagent.started", "subagent.completed", "subagent.failed")
@@ -75,31 +81,32 @@ def records(document: Document) -> Records:
     runs: dict[str, list[Line]] = {_MAIN: []}
     names: dict[str, str] = {}
     for line in document.lines:
-        run = run_of(line.value or {})
+        run = _run_of(line.value or {})
         runs.setdefault(run, []).append(line)
         data = as_object((line.value or {}).get("data"))
         for key in (as_text((line.value or {}).get("agentId")), as_text(data.get("toolCallId"))):
             names.setdefault(key, as_text(data.get("agentDisplayName")) or as_text(data.get("agentName")))
     keys = list(runs)
     chosen = keys[choose_run([len(run) for run in runs.values()], document.run or 1, document.name)]
-    head = [Line(number=1, value={"type": CHOSEN, "data": {"agentId": chosen}})]
-    head += [_facts(companion) for companion in document.companions if chosen == _MAIN]
-    others = [(number, key) for number, key in enumerate(keys, start=1) if key != chosen and runs[key]]
-    skipped = [_describe(number, names.get(key, ""), runs[key]) for number, key in others]
-    return Records(lines=(*head, *document.lines), skipped=tuple(skipped))
+    head: list[JsonObject] = [{"type": _CHOSEN, "data": {"agentId": chosen}}]
+    facts = [_read_pairs(line.text for line in companion.lines) for companion in document.companions]
+    head += [{"type": _WORKSPACE, "data": pairs} for pairs in facts if chosen == _MAIN]
+    skipped: list[SkippedLine] = []
+    for run, (key, lines) in enumerate(runs.items(), start=1):
+        title = names.get(key) or ("the main conversation" if run == 1 else "a sub-agent")
+        reason = f"run {run}: another conversation: {title}, {len(lines)} events"
+        if key != chosen and lines:
+            skipped.append(SkippedLine(line=lines[0].number, reason=reason, expected=True))
+    return Records(lines=(*(Line(number=1, value=value) for value in head), *document.lines), skipped=tuple(skipped))
 
 
 def _companions(path: str) -> tuple[str, ...]:
     return ("workspace.yaml",) if "/session-state/" in path and path.endswith("/events.jsonl") else ()
 
 
-def _facts(workspace: Document) -> Line:
-    """Returns the facts of `workspace.yaml`, a flat file of keys with values, as an event of type `WORKSPACE`."""
-    return Line(number=1, value={"type": WORKSPACE, "data": read_pairs(line.text for line in workspace.lines)})
-
-
-def read_pairs(lines: Iterable[str]) -> dict[str, str]:
-    """Returns the keys and values in the lines of a YAML file without nesting, as texts."""
+def _read_pairs(lines: Iterable[str]) -> dict[str, str]:
+    """Returns the keys and values in the lines of `workspace.yaml`, a YAML file without nesting, as texts without
+    quotation marks."""
     pairs = (line.partition(":")[::2] for line in lines)
     return {key.strip(): _scalar(value.strip()) for key, value in pairs}
 
@@ -113,18 +120,11 @@ def _scalar(value: str) -> str:
     return value
 
 
-def run_of(value: JsonObject) -> str:
+def _run_of(value: JsonObject) -> str:
     """Returns the id of the sub-agent whose conversation an event belongs to; empty for the main conversation."""
     if as_text(value.get("type")) in _OF_PARENT:
         return _MAIN
     return as_text(value.get("agentId")) or as_text(as_object(value.get("data")).get("parentToolCallId"))
-
-
-def _describe(number: int, name: str, lines: Sequence[Line]) -> SkippedLine:
-    title = name or ("the main conversation" if number == 1 else "a sub-agent")
-    return SkippedLine(
-        line=lines[0].number, reason=f"run {number}: another conversation: {title}, {len(lines)} events", expected=True
-    )
 
 
 NAME = "copilot-cli"
@@ -169,64 +169,64 @@ class CopilotReader(RecordReader):
         self._said: list[str] = []
         self._compacting: int | None = None
         self._has_usage = False
-        self._handlers: dict[str, Callable[[JsonObject, JsonObject], None]] = {
-            CHOSEN: self._take_chosen,
-            WORKSPACE: self._take_workspace,
-            "session.start": self._take_session,
-            "session.resume": self._take_session,
-            "session.model_change": lambda data, _: self._builder.use_model(as_text(data.get("newModel"))),
-            "session.usage_record": self._take_usage,
-            "session.compaction_start": self._start_compaction,
-            "session.compaction_complete": self._take_compaction,
-            "session.truncation": self._take_truncation,
-            "session.shutdown": self._take_shutdown,
-            "system.message": self._take_system,
-            "system.notification": self._take_user,
-            "user.message": self._take_user,
-            "assistant.message": self._take_answer,
-            "assistant.reasoning": self._take_reasoning,
-            "tool.execution_complete": self._take_result,
-            "assistant.turn_end": lambda _data, _event: self.finish(),
-        }
 
-    def _read(self, value: JsonObject, number: int) -> None:
-        kind, data = as_text(value.get("type")), as_object(value.get("data"))
-        if kind != WORKSPACE and run_of(value) != self._agent:
+    def _read(self, value: JsonObject, number: int) -> None:  # noqa: C901, PLR0912 - one case for each kind
+        kind, data, builder = as_text(value.get("type")), as_object(value.get("data")), self._builder
+        if kind != _WORKSPACE and _run_of(value) != self._agent:
             # The other conversations are listed as skipped already.
             if kind == "session.start":
-                self._take_parent(data, value)
+                self._take_session(data)
+                builder.parent, builder.session_id = builder.session_id, self._agent
+                builder.is_sub_agent = True
             return
-        handler = self._handlers.get(kind)
-        if handler:
-            handler(data, value)
-        else:
-            self._builder.skip(number, f"{kind or 'unknown'} event", expected=kind in _OWN_EVENTS)
-        if kind == "session.title_changed":
-            self._builder.title = as_text(data.get("title")) or self._builder.title
-
-    def _take_shutdown(self, data: JsonObject, event: JsonObject) -> None:
-        """Takes the agent's own figure of the context, from versions that write no usage of their requests."""
-        self.finish()
-        if not self._has_usage and (tokens := as_count(data.get("currentTokens"))):
-            self._builder.estimate(tokens, _time(event))
+        match kind:
+            case "chosen":
+                self._agent = as_text(data.get("agentId"))
+            case "workspace":
+                builder.title = as_text(data.get("name"))
+                builder.cwd = as_text(data.get("cwd"))
+            case "session.start" | "session.resume":
+                self._take_session(data)
+            case "session.model_change":
+                builder.use_model(as_text(data.get("newModel")))
+            case "session.usage_record":
+                self._take_usage(data, value)
+            case "session.compaction_start":
+                self.finish()
+                self._compacting = len(self._said)
+            case "session.compaction_complete":
+                self._take_compaction(data, value)
+            case "session.truncation":
+                self._take_truncation(data, value)
+            case "session.shutdown":
+                self.finish()
+                # The agent's own figure of the context, from versions that write no usage of their requests.
+                if not self._has_usage and (tokens := as_count(data.get("currentTokens"))):
+                    builder.estimate(tokens, _time(value))
+            case "system.message":
+                self._take_system(data, value)
+            case "system.notification" | "user.message":
+                self._take_user(data, value)
+            case "assistant.message":
+                self._take_answer(data, value)
+            case "assistant.reasoning":
+                self._thinking = as_text(data.get("content"))
+            case "tool.execution_complete":
+                self._take_result(data, value)
+            case "assistant.turn_end":
+                self.finish()
+            case _:
+                if kind == "session.title_changed":
+                    builder.title = as_text(data.get("title")) or builder.title
+                builder.skip(number, f"{kind or 'unknown'} event", expected=kind in _OWN_EVENTS)
 
     def _flush(self) -> None:
         self._end_answer()
-        self._end_results()
+        content, self._results = self._results, []
+        if content:
+            self._say(Role.USER, content, *self._results_at)
 
-    def _take_chosen(self, data: JsonObject, _: JsonObject) -> None:
-        self._agent = as_text(data.get("agentId"))
-
-    def _take_parent(self, data: JsonObject, event: JsonObject) -> None:
-        self._take_session(data, event)
-        self._builder.parent, self._builder.session_id = self._builder.session_id, self._agent
-        self._builder.is_sub_agent = True
-
-    def _take_workspace(self, data: JsonObject, _: JsonObject) -> None:
-        self._builder.title = as_text(data.get("name"))
-        self._builder.cwd = as_text(data.get("cwd"))
-
-    def _take_session(self, data: JsonObject, _: JsonObject) -> None:
+    def _take_session(self, data: JsonObject) -> None:
         self._builder.agent = "Copilot CLI"
         self._builder.session_id = as_text(data.get("sessionId")) or self._builder.session_id
         self._builder.version = as_text(data.get("copilotVersion")) or self._builder.version
@@ -258,9 +258,6 @@ class CopilotReader(RecordReader):
         content = [TextBlock(text=text), *(ResourceBlock(uri=path) for path in files)]
         self._say(Role.USER, content, as_text(data.get("messageId")) or as_text(event.get("id")), _time(event))
 
-    def _take_reasoning(self, data: JsonObject, _: JsonObject) -> None:
-        self._thinking = as_text(data.get("content"))
-
     def _take_answer(self, data: JsonObject, event: JsonObject) -> None:
         """Reads an `assistant.message` event, which has a whole answer or a part of one. The parts of an answer have
         the same id."""
@@ -270,8 +267,7 @@ class CopilotReader(RecordReader):
             self._answer_id, self._answered_at = message_id, _time(event)
         self._call = as_text(data.get("apiCallId"))
         self._builder.use_model(as_text(data.get("model")))
-        thinking = as_text(data.get("reasoningText")) or self._thinking
-        self._thinking = ""
+        thinking, self._thinking = as_text(data.get("reasoningText")) or self._thinking, ""
         if thinking:
             self._answer.append(ThinkingBlock(thinking=thinking))
         self._answer.extend(read_parts(as_text(data.get("content"))))
@@ -299,24 +295,14 @@ class CopilotReader(RecordReader):
         content, self._answer = self._answer, []
         if content:
             added = self._say(Role.ASSISTANT, content, self._answer_id, self._answered_at)
-            usage = self._usages.pop(self._call, None)
-            if usage:
+            if usage := self._usages.pop(self._call, None):
                 self._builder.report(usage, added)
         self._answer_id = ""
-
-    def _end_results(self) -> None:
-        content, self._results = self._results, []
-        if content:
-            self._say(Role.USER, content, *self._results_at)
 
     def _say(self, role: Role, content: Sequence[Block], message_id: str, time: int) -> str:
         added = self._builder.add(role, content, message_id, time)
         self._said.append(added)
         return added
-
-    def _start_compaction(self, _data: JsonObject, _event: JsonObject) -> None:
-        self.finish()
-        self._compacting = len(self._said)
 
     def _take_compaction(self, data: JsonObject, event: JsonObject) -> None:
         """Adds a compaction, unless the event says that it was cancelled or failed."""
@@ -324,15 +310,14 @@ class CopilotReader(RecordReader):
             return
         self.finish()
         trigger = as_text(data.get("trigger"))
-        kept = [] if self._compacting is None else self._said[self._compacting :]
-        self._compacting = None
+        began, self._compacting = self._compacting, None
         self._builder.compact(
             as_text(data.get("summaryContent")),
             as_text(data.get("compactionAttemptId")),
             _time(event),
             before=as_count(data.get("preCompactionTokens")),
             cause=CompactionCause.THRESHOLD if trigger in ("", "threshold") else CompactionCause.BY_HAND,
-            kept=kept,
+            kept=[] if began is None else self._said[began:],
         )
 
     def _take_truncation(self, data: JsonObject, event: JsonObject) -> None:

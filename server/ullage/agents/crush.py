@@ -16,29 +16,39 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, last_text
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
+    Exists,
     Given,
     OwnContext,
+    OwnPrompt,
     OwnSettings,
     Reading,
     Rule,
     Setup,
     Texts,
     Threshold,
+    chosen_paths,
+    in_repository,
     inner,
     number,
     switch,
     switched_off,
 )
-from ullage.agents.own_prompt import Exists, OwnPrompt, chosen_paths, in_repository
-from ullage.agents.record_reader import RecordReader, usage_in
-from ullage.agents.titles import last_text
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
+from ullage.agents.record_reader import RecordReader
+from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_arguments, read_image_url
-from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, parsed, rows_of
+from ullage.formats.transcripts.chat import read_arguments, read_image_url, read_parts
+from ullage.formats.transcripts.format import (
+    ListedConversation,
+    Records,
+    choose,
+    incremental,
+    parsed,
+    records_of,
+    rows_of,
+)
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import (
     Block,
@@ -117,8 +127,7 @@ def _records(document: Document) -> Records:
     # The database lies in a folder of the project.
     folder = PurePosixPath(document.name.replace("\\", "/")).parent
     head = {"session": session, "folder": str(folder.parent) if folder.name == ".crush" else ""}
-    values = [head, *({"message": row} for row in own)]
-    return Records(lines=tuple(Line(number=at, value=value) for at, value in enumerate(values)), skipped=others)
+    return records_of([head, *({"message": row} for row in own)], others)
 
 
 class CrushReader(RecordReader):
@@ -145,15 +154,12 @@ class CrushReader(RecordReader):
     def finish(self) -> None:
         """Adds the answer that was held back, and the usage of the newest request."""
         self._flush()
-        self._report()
+        if self._answer and as_count(self._session.get("prompt_tokens")):
+            self._builder.report(usage_in(self._session, "prompt_tokens", "completion_tokens"), self._answer)
 
     def is_complete(self) -> bool:
         """Returns whether no answer is being written."""
         return not self._held
-
-    def _report(self) -> None:
-        if self._answer and as_count(self._session.get("prompt_tokens")):
-            self._builder.report(usage_in(self._session, "prompt_tokens", "completion_tokens"), self._answer)
 
     def _take_head(self, session: JsonObject, folder: str) -> None:
         self._session = session
@@ -176,38 +182,35 @@ class CrushReader(RecordReader):
         if role is None:
             builder.skip(number, f"message of unknown role {row.get('role')!r}", expected=False)
         elif not content:
-            builder.skip(number, f"message without content{_reason(parts)}", expected=True)
+            words = [as_text(end.get("message")) or as_text(end.get("reason")) for end in _ends(parts)]
+            reason = f": {words[-1]}" if words and words[-1] else ""
+            builder.skip(number, f"message without content{reason}", expected=True)
         elif row.get("is_summary_message"):
-            self._add_summary(content, parts, message_id, timestamp)
+            reasons = {as_text(end.get("reason")) for end in _ends(parts)}
+            if reasons and not reasons & _UNFINISHED:
+                builder.compact(join_texts(content), message_id, timestamp)
+                self._answer = ""
+            else:
+                self._add_outside(Role.ASSISTANT, content, message_id, timestamp)
         else:
             if role is Role.ASSISTANT:
                 builder.use_model(as_text(row.get("model")))
             added = builder.add(role, content, message_id, timestamp)
             self._answer = added if role is Role.ASSISTANT else self._answer
 
-    def _add_summary(self, content: list[Block], parts: list[JsonObject], message_id: str, timestamp: int) -> None:
-        reasons = {as_text(as_object(part.get("data")).get("reason")) for part in parts if part.get("type") == "finish"}
-        if reasons and not reasons & _UNFINISHED:
-            self._builder.compact(join_texts(content), message_id, timestamp)
-            self._answer = ""
-        else:
-            self._add_outside(Role.ASSISTANT, content, message_id, timestamp)
 
-
-def _reason(parts: list[JsonObject]) -> str:
-    ends = [as_object(part.get("data")) for part in parts if part.get("type") == "finish"]
-    words = [as_text(end.get("message")) or as_text(end.get("reason")) for end in ends]
-    return f": {words[-1]}" if words and words[-1] else ""
+def _ends(parts: list[JsonObject]) -> list[JsonObject]:
+    return [as_object(part.get("data")) for part in parts if part.get("type") == "finish"]
 
 
 def _read_part(part: JsonObject) -> Iterator[Block]:
     data = as_object(part.get("data"))
     match part.get("type"):
         case "text":
-            yield from (TextBlock(text=text) for text in [as_text(data.get("text"))] if text)
+            yield from read_parts(as_text(data.get("text")))
         case "reasoning":
-            text, signature = as_text(data.get("thinking")), as_text(data.get("signature")) or None
-            yield from (ThinkingBlock(thinking=text, signature=signature) for _ in [text] if text)
+            if text := as_text(data.get("thinking")):
+                yield ThinkingBlock(thinking=text, signature=as_text(data.get("signature")) or None)
         case "image_url":
             yield read_image_url(as_text(data.get("url")))
         case "binary":
@@ -259,8 +262,7 @@ def _read(texts: Texts) -> Given:
     for file in texts.files:
         off = switch(inner(file, "options", _SWITCH))
         if off is not None:
-            reading.take("automatic", _SWITCH, not off)
-            reading.rename("automatic", f"{_SWITCH}={str(off).lower()}")
+            reading.take("automatic", _SWITCH, not off, f"{_SWITCH}={str(off).lower()}")
         for provider in as_object(file.get("providers")).values():
             for model in as_objects(as_object(provider).get("models")):
                 if texts.model and model.get("id") == texts.model:

@@ -20,14 +20,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, side_of
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text, side_of
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import PieceRecordReader
-from ullage.agents.titles import first_prompt, last_text
 from ullage.formats.parsing import Document, Line, as_count, parse_json, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
-from ullage.formats.transcripts.format import Records, file_named, incremental, rows_of
+from ullage.formats.transcripts.format import Records, file_named, incremental, records_of, rows_of
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role, TextBlock, ThinkingBlock, ToolResultBlock
 from ullage.model.usage import Usage
@@ -82,7 +81,7 @@ def store_records(document: Document) -> Records:
     answers = [one for one in messages if as_object(one["message"]).get("role") == "assistant"]
     if answers and (sizes := _sizes(root)):
         answers[-1]["used"], answers[-1]["window"] = sizes
-    return Records(lines=tuple(Line(number=at, value=value) for at, value in enumerate([facts, *messages], start=1)))
+    return records_of([facts, *messages], first=1)
 
 
 def _bytes(value: object) -> bytes:
@@ -221,7 +220,6 @@ _IDS = "ullage.ids"
 
 
 def _is_sub_agent(path: str) -> bool:
-    """Returns whether a transcript is a sub-agent's: it is in a folder `subagents`."""
     return "/subagents/" in path
 
 
@@ -309,7 +307,7 @@ def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
 
 
 def _facts_of_store(facts: Facts, records: Sequence[JsonObject]) -> Facts:
-    head = _head(records)
+    head = head_in(as_object(record.get("row")) for record in records)
     return replace(
         facts,
         session_id=as_text(head.get("agentId")),
@@ -319,22 +317,14 @@ def _facts_of_store(facts: Facts, records: Sequence[JsonObject]) -> Facts:
     )
 
 
-def _head(records: Sequence[JsonObject]) -> JsonObject:
-    return head_in(as_object(record.get("row")) for record in records)
-
-
 def _companions(path: str) -> tuple[str, ...]:
     return ("meta.json",) if path.endswith("/store.db") and "/chats/" in path else ()
 
 
 def _title_of(records: Sequence[JsonObject]) -> str:
-    return (
-        last_text(records, "title")
-        or name_of(_head(records))
-        or first_prompt(
-            as_object(record.get("message")).get("content") for record in records if record.get("role") == "user"
-        )
-    )
+    named = last_text(records, "title") or name_of(head_in(as_object(record.get("row")) for record in records))
+    said = (as_object(record.get("message")) for record in records if record.get("role") == "user")
+    return named or first_prompt(message.get("content") for message in said)
 
 
 AGENT = Agent(

@@ -14,11 +14,10 @@ What `droid exec --output-format stream-json` prints is read, too: one `{type, t
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
-from typing import Any
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Given,
@@ -34,7 +33,6 @@ from ullage.agents.own_context import (
     version_of,
 )
 from ullage.agents.record_reader import PieceRecordReader, RecordReader
-from ullage.agents.titles import first_prompt, last_text
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_blocks
@@ -79,12 +77,9 @@ def _threshold(setup: Setup) -> Threshold:
 
 def _files(machine: Machine) -> tuple[str, ...]:
     own = machine.folder("", ".factory")
-    # The second names the MCP servers.
-    return (
-        f"{own}/settings.json",
-        f"{own}/mcp.json",
-        *machine.in_project(".factory/settings.json", ".factory/mcp.json"),
-    )
+    # The second of each names the MCP servers.
+    project = machine.in_project(".factory/settings.json", ".factory/mcp.json")
+    return (f"{own}/settings.json", f"{own}/mcp.json", *project)
 
 
 def _read(texts: Texts) -> Given:
@@ -145,14 +140,13 @@ class DroidReader(RecordReader):
         elif kind == "compaction_state":
             self._take_compaction(value)
         elif kind in ("session_start", _SETTINGS):
-            self._take_facts(value, number)
+            self._builder.use_model(as_text(value.get("model")))
+            if kind != _SETTINGS:
+                self._take_facts(value, number)
         else:
             self._builder.skip(number, f"{kind or 'unknown'} line", expected=kind in _OWN_LINES)
 
     def _take_facts(self, value: JsonObject, number: int) -> None:
-        self._builder.use_model(as_text(value.get("model")))
-        if value.get("type") == _SETTINGS:
-            return
         self._builder.agent = "Droid"
         # Older files have the number of the format here.
         self._builder.version = as_text(value.get("version"))
@@ -171,9 +165,8 @@ class DroidReader(RecordReader):
             self._builder.use_model(as_text(message.get("modelId")))
         role = Role.ASSISTANT if answer else Role.SYSTEM if message.get("role") == "system" else Role.USER
         content = read_blocks(message.get("content"))
-        self._said.append(
-            self._builder.add(role, content, as_text(value.get("id")), as_timestamp(value.get("timestamp")))
-        )
+        added = self._builder.add(role, content, as_text(value.get("id")), as_timestamp(value.get("timestamp")))
+        self._said.append(added)
 
     def _take_compaction(self, value: JsonObject) -> None:
         """Adds a compaction of the first `removedCount` messages, or of all if the line has no such count."""
@@ -222,32 +215,30 @@ class DroidStreamReader(PieceRecordReader):
                 given = read_arguments(value.get("parameters"))
                 self._pieces.call(as_text(value.get("toolName")), given, _call_id(value), time=time)
             case "tool_result":
-                failed = value.get("isError") is True
-                self._pieces.result(_read_output(value.get("value")), _call_id(value), failed=failed, time=time)
+                output, failed = value.get("value"), value.get("isError") is True
+                shown = TextBlock(text=output if isinstance(output, str) else to_json(output))
+                self._pieces.result([shown], _call_id(value), failed=failed, time=time)
             case "completion":
                 self._take_end(value, time)
             case _:
                 kind = as_text(value.get("type"))
-                self._take_facts(value)
+                self._builder.agent = "Droid"
+                self._builder.use_model(as_text(value.get("model")))
+                self._builder.cwd = self._builder.cwd or as_text(value.get("cwd"))
                 self._builder.skip(number, f"{kind or 'unknown'} line", expected=kind in _STREAM_OWN_LINES)
-
-    def _take_facts(self, value: JsonObject) -> None:
-        self._builder.agent = "Droid"
-        self._builder.use_model(as_text(value.get("model")))
-        self._builder.cwd = self._builder.cwd or as_text(value.get("cwd"))
 
     def _take_message(self, value: JsonObject, time: int) -> None:
         text = as_text(value.get("text"))
         if value.get("role") == "assistant":
             self._said = text
-            self._pieces.answer([TextBlock(text=text)], as_text(value.get("id")), time)
+            self._pieces.piece(Role.ASSISTANT, [TextBlock(text=text)], as_text(value.get("id")), time)
         else:
             self._pieces.say(Role.USER, [TextBlock(text=text)], as_text(value.get("id")), time)
 
     def _take_end(self, value: JsonObject, time: int) -> None:
         text = as_text(value.get("finalText"))
         if text and text != self._said:
-            self._pieces.answer([TextBlock(text=text)], as_text(value.get("id")), time)
+            self._pieces.piece(Role.ASSISTANT, [TextBlock(text=text)], as_text(value.get("id")), time)
         self._pieces.end()
         # Only the usage of a single request is that of the context.
         if not self._called and self._pieces.last_answer:
@@ -256,10 +247,6 @@ class DroidStreamReader(PieceRecordReader):
 
 def _call_id(value: JsonObject) -> str:
     return as_text(value.get("toolCallId")) or as_text(value.get("id"))
-
-
-def _read_output(output: Any) -> list[TextBlock]:
-    return [TextBlock(text=output if isinstance(output, str) else to_json(output))]
 
 
 STREAM_FORMAT = incremental(STREAM_NAME, matches_stream, DroidStreamReader)

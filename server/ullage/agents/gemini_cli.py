@@ -40,14 +40,26 @@ from ullage.agents.agent import (
     Retention,
     Sessions,
     common_facts,
+    first_prompt,
+    last_text,
     prompt_and_answer,
     side_of,
 )
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, inner, number, share
-from ullage.agents.own_prompt import Exists, OwnPrompt, chosen_names
+from ullage.agents.own_context import (
+    Exists,
+    Given,
+    OwnContext,
+    OwnPrompt,
+    OwnSettings,
+    Reading,
+    Texts,
+    chosen_names,
+    inner,
+    number,
+    share,
+)
 from ullage.agents.record_reader import RecordReader
-from ullage.agents.titles import first_prompt, last_text
 from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Wiring
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
@@ -75,7 +87,6 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def is_summary(self) -> bool:
-        """Whether the message is the summary of a compaction."""
         return self.role is Role.USER and join_texts(self.blocks).lstrip().startswith(_SUMMARY_OPENING)
 
     @property
@@ -289,8 +300,8 @@ def _records(document: Document) -> Records:
 
 
 def _history(document: Document) -> list[JsonObject]:
-    found = [as_objects(document.value), *(as_objects(as_object(document.value).get(key)) for key in _HISTORIES)]
-    return max(found, key=bool)
+    value = as_object(document.value)
+    return max(as_objects(document.value), *(as_objects(value.get(key)) for key in _HISTORIES), key=bool)
 
 
 class GeminiReader(RecordReader):
@@ -423,10 +434,7 @@ class GeminiReader(RecordReader):
         if not results and (failed or call.get("resultDisplay")):
             text = as_text(call.get("resultDisplay")) or as_text(call.get("status"))
             results = [ToolResultBlock(tool_use_id=as_text(call.get("id")), content=(TextBlock(text=text),))]
-        return [
-            ToolResultBlock(tool_use_id=r.tool_use_id, content=r.content, is_error=failed or r.is_error)
-            for r in results
-        ]
+        return [replace(result, is_error=failed or result.is_error) for result in results]
 
 
 def _has_ended(value: JsonObject) -> bool:

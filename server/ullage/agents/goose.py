@@ -11,19 +11,36 @@ goose compacts. 0 and 1 switch compaction off (read in its source, `context_mgmt
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, last_text
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, number, share
-from ullage.agents.own_prompt import Exists, OwnPrompt, in_repository
-from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
-from ullage.agents.titles import last_text
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
+from ullage.agents.own_context import (
+    Exists,
+    Given,
+    OwnContext,
+    OwnPrompt,
+    OwnSettings,
+    Reading,
+    Texts,
+    in_repository,
+    number,
+    share,
+)
+from ullage.agents.record_reader import LEFT_OUT, RecordReader
+from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, parsed, rows_of
+from ullage.formats.transcripts.chat import read_parts
+from ullage.formats.transcripts.format import (
+    ListedConversation,
+    Records,
+    choose,
+    incremental,
+    parsed,
+    records_of,
+    rows_of,
+)
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import (
     Block,
@@ -69,13 +86,7 @@ _NOTICES = {
     *("contextLengthExceeded", "summarizationRequested", "conversationCompacted"),
 }
 _ITEMS = {
-    "text",
-    "image",
-    "toolRequest",
-    "toolResponse",
-    "thinking",
-    "redactedThinking",
-    "frontendToolRequest",
+    *("text", "image", "toolRequest", "toolResponse", "thinking", "redactedThinking", "frontendToolRequest"),
     *_NOTICES,
 }
 
@@ -86,9 +97,10 @@ def _matches(document: Document) -> bool:
     if any({"working_dir", "accumulated_total_tokens"} <= row.keys() for row in rows_of(document, "sessions")):
         return True
     first = document.objects[:2]
-    return any("created" in value and _is_content(value.get("content")) for value in first) or any(
-        {"working_dir", "message_count"} <= value.keys() for value in first[:1]
-    )
+    if any({"working_dir", "message_count"} <= value.keys() for value in first[:1]):
+        return True
+    contents = (as_objects(value.get("content")) for value in first if "created" in value)
+    return any(items and all(as_text(item.get("type")) in _ITEMS for item in items) for items in contents)
 
 
 def _records(document: Document) -> Records:
@@ -110,28 +122,22 @@ def _records(document: Document) -> Records:
     ]
     chosen, others = choose(found, document)
     session = sessions[chosen] if sessions else {}
-    messages = [_from_row(row) for row in rows if row.get("session_id") == session.get("id")]
-    lines = (Line(number=at, value=value) for at, value in enumerate([session, *messages]))
-    return Records(lines=tuple(lines), skipped=others)
-
-
-def _from_row(row: JsonObject) -> JsonObject:
-    return {
-        "id": row.get("message_id") or f"{row.get('session_id')}-{row.get('id')}",
-        "role": row.get("role"),
-        "created": row.get("created_timestamp"),
-        "content": parsed(row.get("content_json")),
-        "metadata": parsed(row.get("metadata_json")),
-    }
+    messages: list[JsonObject] = [
+        {
+            "id": row.get("message_id") or f"{row.get('session_id')}-{row.get('id')}",
+            "role": row.get("role"),
+            "created": row.get("created_timestamp"),
+            "content": parsed(row.get("content_json")),
+            "metadata": parsed(row.get("metadata_json")),
+        }
+        for row in rows
+        if row.get("session_id") == session.get("id")
+    ]
+    return records_of([session, *messages], others)
 
 
 def _title(head: JsonObject) -> str:
     return as_text(head.get("name")) or as_text(head.get("description"))
-
-
-def _is_content(content: Any) -> bool:
-    items = as_objects(content)
-    return bool(items) and all(as_text(item.get("type")) in _ITEMS for item in items)
 
 
 class GooseReader(RecordReader):
@@ -192,7 +198,8 @@ class GooseReader(RecordReader):
         timestamp = as_timestamp(message.get("created"))
         if visible and self._hidden:
             if metadata.get("userVisible") is False:
-                self._compact(content, as_text(message.get("id")), timestamp)
+                builder.compact(join_texts(content), as_text(message.get("id")), timestamp, kept=self._shown)
+                self._hidden, self._answer = [], ""
                 return
             builder.drop(self._hidden, LEFT_OUT, timestamp)
             self._hidden = []
@@ -201,16 +208,12 @@ class GooseReader(RecordReader):
         if visible and role == "assistant":
             self._answer = added
 
-    def _compact(self, content: list[Block], message_id: str, timestamp: int) -> None:
-        self._builder.compact(join_texts(content), message_id, timestamp, kept=self._shown)
-        self._hidden, self._answer = [], ""
-
 
 def _read_item(item: JsonObject) -> Iterator[Block]:
     kind = as_text(item.get("type"))
     match kind:
         case "text":
-            yield from (TextBlock(text=text) for text in [as_text(item.get("text"))] if text)
+            yield from read_parts(as_text(item.get("text")))
         case "thinking":
             signature = as_text(item.get("signature")) or None
             yield ThinkingBlock(thinking=as_text(item.get("thinking")), signature=signature)
@@ -284,8 +287,7 @@ def _read(texts: Texts) -> Given:
             reading = Reading()
             reading.take("share", _SHARE, share)
         else:
-            reading.take("automatic", _SHARE, False)
-            reading.rename("automatic", f"{_SHARE}={share:g}")
+            reading.take("automatic", _SHARE, False, f"{_SHARE}={share:g}")
     limit = window.given()
     return replace(reading.given(), model_window=limit.model_window, names={**limit.names, **reading.given().names})
 

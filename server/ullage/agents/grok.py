@@ -9,10 +9,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, side_of
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text, side_of
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import PieceRecordReader
-from ullage.agents.titles import first_prompt, last_text
 from ullage.formats.parsing import Document, Line, to_json
 from ullage.formats.transcripts.chat import read_arguments, read_image_url, read_parts
 from ullage.formats.transcripts.format import Records, incremental
@@ -61,10 +60,8 @@ def _companions(path: str) -> tuple[str, ...]:
 
 
 def _records(document: Document) -> Records:
-    facts = tuple(
-        Line(number=1, value={"type": _SUMMARY, _SUMMARY: companion.value}) for companion in document.companions
-    )
-    return Records(lines=(*facts, *document.lines))
+    summaries = ({"type": _SUMMARY, _SUMMARY: companion.value} for companion in document.companions)
+    return Records(lines=(*(Line(number=1, value=value) for value in summaries), *document.lines))
 
 
 class GrokReader(PieceRecordReader):
@@ -80,11 +77,12 @@ class GrokReader(PieceRecordReader):
                 self._pieces.say(Role.USER, _read_content(row))
             case "reasoning":
                 text = join_texts(read_parts(row.get("summary")))
-                self._pieces.answer([ThinkingBlock(thinking=text)] if text else [], as_text(row.get("id")))
+                thinking = [ThinkingBlock(thinking=text)] if text else []
+                self._pieces.piece(Role.ASSISTANT, thinking, as_text(row.get("id")))
             case "assistant":
                 self._take_answer(row)
             case "backend_tool_call":
-                self._pieces.answer([TextBlock(text=to_json(row.get("kind")))])
+                self._pieces.piece(Role.ASSISTANT, [TextBlock(text=to_json(row.get("kind")))])
             case "tool_result":
                 self._pieces.result(read_parts(row.get("content")), as_text(row.get("tool_call_id")))
             case "summary":
@@ -95,7 +93,7 @@ class GrokReader(PieceRecordReader):
     def _take_answer(self, row: JsonObject) -> None:
         self._builder.agent = "Grok"
         self._builder.use_model(as_text(row.get("model_id")))
-        self._pieces.answer(read_parts(row.get("content")))
+        self._pieces.piece(Role.ASSISTANT, read_parts(row.get("content")))
         for call in as_objects(row.get("tool_calls")):
             self._pieces.call(as_text(call.get("name")), read_arguments(call.get("arguments")), as_text(call.get("id")))
 

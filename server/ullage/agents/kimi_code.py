@@ -20,12 +20,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, side_of
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text, side_of
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Rule, Setup, Texts, number
-from ullage.agents.record_reader import RecordReader, usage_beside
-from ullage.agents.titles import first_prompt, last_text
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
+from ullage.agents.record_reader import RecordReader
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json, usage_beside
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_functions, read_image_url
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, file_named, incremental
@@ -235,10 +234,9 @@ class KimiReader(RecordReader):
             self._answer.later.append((message, timestamp))
             return
         role = _ROLES.get(as_text(message.get("role")), Role.USER)
-        content = _read_parts(as_list(message.get("content")))
+        content: list[Block] = _read_parts(as_list(message.get("content")))
         if message.get("role") == "tool":
-            result = _read_result({**message, "output": message.get("content")}, as_text(message.get("toolCallId")))
-            content = list[Block]((result,))
+            content = [_read_result({**message, "output": message.get("content")}, as_text(message.get("toolCallId")))]
         for call in as_objects(message.get("toolCalls")):
             arguments = read_arguments(call.get("arguments"))
             content.append(ToolUseBlock(id=as_text(call.get("id")), name=as_text(call.get("name")), input=arguments))
@@ -341,12 +339,9 @@ def _read_part(item: Any) -> Iterator[Block]:
 
 def _read_result(result: JsonObject, call_id: str) -> ToolResultBlock:
     output = result.get("output")
-    blocks = (
-        _read_parts(as_list(output)) if isinstance(output, list) else _read_parts([{"type": "text", "text": output}])
-    )
+    blocks = _read_parts(as_list(output) if isinstance(output, list) else [{"type": "text", "text": output}])
     parts: list[ResultPart] = [block for block in blocks if isinstance(block, TextBlock | ImageBlock)]
-    note = as_text(result.get("note"))
-    if note:
+    if note := as_text(result.get("note")):
         parts.append(TextBlock(text=note))
     return ToolResultBlock(tool_use_id=call_id, content=tuple(parts), is_error=result.get("isError") is True)
 
@@ -402,9 +397,10 @@ def _files(machine: Machine) -> tuple[str, ...]:
 def _read(texts: Texts) -> Given:
     reading = Reading()
     for file in texts.files:
-        models = as_object(file.get("models"))
-        named = [as_object(value) for name, value in models.items() if texts.model in (name, _model(value))]
-        for values in named:
+        for name, value in as_object(file.get("models")).items():
+            values = as_object(value)
+            if texts.model not in (name, as_text(values.get("model"))):
+                continue
             reading.take("model_window", "max_context_size", number(values.get("max_context_size")) or None)
             reading.take("share", "compaction_trigger_ratio", number(values.get("compaction_trigger_ratio")))
             reading.take("reserve", "reserved_context_size", number(values.get("reserved_context_size")))
@@ -413,11 +409,6 @@ def _read(texts: Texts) -> Given:
     return reading.given()
 
 
-def _model(value: object) -> str:
-    return as_text(as_object(value).get("model"))
-
-
-OWN_CONTEXT = OwnContext(threshold=_threshold)
 SETTINGS = OwnSettings(files=_files, read=_read, prefix="KIMI")
 
 AGENT = Agent(
@@ -428,6 +419,6 @@ AGENT = Agent(
     sessions=Sessions(
         patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions, is_sub_agent=_is_sub_agent
     ),
-    own_context=OWN_CONTEXT,
+    own_context=OwnContext(threshold=_threshold),
     own_settings=SETTINGS,
 )

@@ -15,12 +15,29 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts, last_text
 from ullage.agents.machine import Machine
 from ullage.agents.opencode_sessions import FORMAT, TABLES, given_title
-from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, inner, less_output, number, switch
-from ullage.agents.own_prompt import ABSOLUTE, Exists, OwnPrompt, chosen_paths, in_repository
-from ullage.agents.titles import last_text
+from ullage.agents.own_context import (
+    ABSOLUTE,
+    Exists,
+    Given,
+    OwnContext,
+    OwnPrompt,
+    OwnSettings,
+    Reading,
+    Setup,
+    Texts,
+    Threshold,
+    chosen_paths,
+    in_repository,
+    inner,
+    number,
+    positive,
+    switch,
+    switched_off,
+    version_of,
+)
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
 from ullage.formats.parsing import parse_json
 from ullage.formats.transcripts.format import parsed
@@ -37,11 +54,6 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
         named = f"{folder}/{named}"
     databases = (named,) if named else (f"{folder}/opencode.db", f"{folder}/opencode-*.db")
     return (*databases, f"{folder}/storage/session/*/*.json")
-
-
-def kilo_patterns(machine: Machine) -> tuple[str, ...]:
-    """Returns the path of the database of Kilo Code's CLI."""
-    return (f"{machine.data}/kilo/kilo.db",)
 
 
 def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
@@ -63,10 +75,38 @@ def _companions(path: str) -> tuple[str, ...]:
     return (f"../../message/{name.removesuffix('.json')}/*.json", "../../part/*/*.json")
 
 
-# Tokens. What is kept free of a model's largest prompt, if the settings name that, at most.
-RESERVED = 20_000
+# Tokens. The most of an answer that is kept free of the window, and what is kept free of a model's largest prompt, if
+# the settings name that.
+_ANSWER, _RESERVED = 32_000, 20_000
+# From this version on a buffer is kept free of the window and of the largest prompt (its documentation, "Compaction").
+_BOTH_LIMITS = (2,)
 # The variable that switches compaction off, after the program's name.
 _OFF = "_DISABLE_AUTOCOMPACT"
+
+
+def _threshold(setup: Setup) -> Threshold:
+    """Returns the threshold by the largest prompt that the settings name, less the reserve, and no more than the
+    longest answer has; or by the window less the longest answer, which must be known. From version 2 on the smaller of
+    both, each less the reserve."""
+    given = setup.given
+    if given.automatic is False:
+        return switched_off(given)
+    longest = given.max_output or setup.max_output
+    answer, reserve = min(longest or _ANSWER, _ANSWER), _RESERVED if given.reserve is None else given.reserve
+    is_new = version_of(setup.version) >= _BOTH_LIMITS
+    if is_new:
+        kept = max(answer, reserve)
+        of_window = f"{kept:,} tokens before the end of the window"
+        if given.window is None or given.window - reserve >= setup.window - kept:
+            return positive(setup.window - kept, of_window, given.name("reserve"))
+    if given.window is not None:
+        kept = min(reserve, longest or answer) if given.reserve is None and not is_new else reserve
+        basis = f"{kept:,} tokens before the end of {given.window:,}"
+        return positive(given.window - kept, basis, given.name("window"))
+    if longest is None:
+        return None
+    kept = min(longest, _ANSWER)
+    return positive(setup.window - kept, f"{kept:,} tokens, for the answer, before the end of the window")
 
 
 def _files(name: str, machine: Machine) -> tuple[str, ...]:
@@ -163,15 +203,11 @@ def _folder(machine: Machine, name: str = "opencode") -> str:
     return f"{machine.folder('XDG_CONFIG_HOME', '.config')}/{name}"
 
 
-def _settings(machine: Machine) -> str:
-    return f"{_folder(machine)}/opencode.jsonc"
-
-
 WIRING = Wiring(
     word="opencode",
     files=(
         SettingsFile(
-            path=_settings,
+            path=lambda machine: f"{_folder(machine)}/opencode.jsonc",
             # In the order in which it chooses one to write to.
             instead=lambda machine: (f"{_folder(machine)}/opencode.json", f"{_folder(machine)}/config.json"),
             mcp_server=True,
@@ -197,7 +233,7 @@ AGENT = Agent(
     ),
     tables=TABLES,
     # Measured by trial: 92,000 of 100,000 with answers of up to 8,000, and 52,000 with prompts of up to 60,000.
-    own_context=OwnContext(threshold=less_output(32_000, RESERVED)),
+    own_context=OwnContext(threshold=_threshold),
     own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,
     acp=AcpAgent(name="OpenCode", compact_command="compact", offers_command=False),
@@ -209,10 +245,14 @@ KILO_AGENT = Agent(
     name="Kilo Code",
     short="Kilo",
     sessions=Sessions(
-        patterns=kilo_patterns, title_of=_title_of, format="opencode", facts_of=_facts_of, table="session"
+        patterns=lambda machine: (f"{machine.data}/kilo/kilo.db",),
+        title_of=_title_of,
+        format="opencode",
+        facts_of=_facts_of,
+        table="session",
     ),
     # Measured by trial: the same as opencode's.
-    own_context=OwnContext(threshold=less_output(32_000, RESERVED)),
+    own_context=OwnContext(threshold=_threshold),
     own_prompt=OwnPrompt(files=_kilo_files, skills=lambda machine, exists: _skills(machine, exists, "kilo", _KILO)),
     own_settings=KILO_SETTINGS,
 )

@@ -22,11 +22,19 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.record_reader import RecordReader, usage_beside
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp
+from ullage.agents.record_reader import RecordReader
+from ullage.formats.parsing import Document, as_count, as_timestamp, usage_beside
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_image_url
-from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, parsed, rows_of
+from ullage.formats.transcripts.format import (
+    ListedConversation,
+    Records,
+    choose,
+    incremental,
+    parsed,
+    records_of,
+    rows_of,
+)
 from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import (
@@ -68,8 +76,22 @@ def records(document: Document) -> Records:
 
     `document.run` chooses the session; by default it is the newest one that is not a sub-agent's.
     """
-    store = _read_store(document)
-    found = [_describe(store, session_id) for session_id in store.sessions]
+    if document.lines and document.value is None:
+        store = _from_rows(document)
+    elif _is_export(document.value):
+        store = _from_export(as_object(document.value))
+    else:
+        store = _from_files((document, *document.companions))
+    found = [
+        ListedConversation(
+            id=session_id,
+            title=as_text(session.get("title")),
+            updated=as_count(as_object(session.get("time")).get("updated")),
+            messages=len(store.messages.get(session_id, ())),
+            is_child=bool(session.get("parentID")),
+        )
+        for session_id, session in store.sessions.items()
+    ]
     wanted = as_text(as_object(document.value).get("id")) if _is_session(document.value) else ""
     at = next((at for at, known in enumerate(found) if known.id == wanted), -1)
     chosen, others = (at, ()) if at >= 0 else choose(found, document)
@@ -77,9 +99,9 @@ def records(document: Document) -> Records:
     # The CLI of Kilo Code is built on opencode.
     is_kilo = "kilo" in PurePosixPath(document.name.replace("\\", "/")).parts[-2:] or "kilo.db" in document.name
     head = {"session": store.sessions.get(session_id, {}), "program": "Kilo Code" if is_kilo else "opencode"}
-    messages = [{"info": info, "parts": _parts(store, info)} for info in store.messages.get(session_id, [])]
-    lines = tuple(Line(number=number, value=value) for number, value in enumerate([head, *messages]))
-    return Records(lines=lines, skipped=others)
+    messages = store.messages.get(session_id, [])
+    values = ({"info": info, "parts": store.parts.get(as_text(info.get("id")), [])} for info in messages)
+    return records_of([head, *values], others)
 
 
 def _is_export(value: Any) -> bool:
@@ -89,29 +111,6 @@ def _is_export(value: Any) -> bool:
 
 def _is_session(value: Any) -> bool:
     return {"id", "projectID", "time"} <= as_object(value).keys()
-
-
-def _parts(store: _Store, info: JsonObject) -> list[JsonObject]:
-    return store.parts.get(as_text(info.get("id")), [])
-
-
-def _describe(store: _Store, session_id: str) -> ListedConversation:
-    session = store.sessions[session_id]
-    return ListedConversation(
-        id=session_id,
-        title=as_text(session.get("title")),
-        updated=as_count(as_object(session.get("time")).get("updated")),
-        messages=len(store.messages.get(session_id, ())),
-        is_child=bool(session.get("parentID")),
-    )
-
-
-def _read_store(document: Document) -> _Store:
-    if document.lines and document.value is None:
-        return _from_rows(document)
-    if _is_export(document.value):
-        return _from_export(as_object(document.value))
-    return _from_files((document, *document.companions))
 
 
 def _session_rows(document: Document) -> Iterable[JsonObject]:
@@ -228,9 +227,13 @@ def _convert(kind: str, data: JsonObject, told: JsonObject) -> JsonObject:
             parts = [_text(f"Shell command: {as_text(data.get('command'))}\n\n{output}")]
         case "assistant":
             info |= {key: data[key] for key in ("tokens", "error", "finish") if key in data} | {"modelID": model}
-            parts = list(_answer(data))
+            parts = [_tool(part) if part.get("type") == "tool" else part for part in as_objects(data.get("content"))]
         case "compaction":
-            info |= _compaction(data, as_object(told.get("time")))
+            # Versions without a status write the row when the compaction is done.
+            info |= {"status": as_text(data.get("status")) or "completed", "reason": data.get("reason")}
+            if info["status"] != "running":
+                time = as_object(told.get("time"))
+                info["time"] = {"completed": time.get("created"), **time}
             # The model is sent both: the summary, and the newest messages as text.
             parts = [_text(data.get(key)) for key in ("summary", "recent") if data.get(key)]
         case _ if kind in _ROW_MARKS:
@@ -238,19 +241,6 @@ def _convert(kind: str, data: JsonObject, told: JsonObject) -> JsonObject:
         case _:
             pass
     return {"info": info, "parts": parts}
-
-
-def _compaction(data: JsonObject, time: JsonObject) -> JsonObject:
-    # Versions without a status write the row when the compaction is done.
-    status = as_text(data.get("status")) or "completed"
-    if status != "running":
-        time = {"completed": time.get("created"), **time}
-    return {"status": status, "reason": data.get("reason"), "time": time}
-
-
-def _answer(data: JsonObject) -> Iterator[JsonObject]:
-    for part in as_objects(data.get("content")):
-        yield _tool(part) if part.get("type") == "tool" else part
 
 
 def _tool(part: JsonObject) -> JsonObject:
@@ -348,20 +338,16 @@ class OpencodeReader(RecordReader):
         """Adds the newest answer if it was held back, although it is incomplete. If the user has gone back to an
         earlier message, the context ends before that message."""
         self._flush()
-        self._go_back()
-
-    def is_complete(self) -> bool:
-        """Returns whether no answer is being written."""
-        return not self._held
-
-    def _go_back(self) -> None:
         names = list(self._places)
         if self._revert in names:
             at = names.index(self._revert)
             # The user may take this back, and go back again, to this message or another one.
-            self._builder.rewind(
-                self._places[names[at - 1]].tip if at else "", edit_id=f"revert-{self._revert}-{self._builder.messages}"
-            )
+            edit_id = f"revert-{self._revert}-{self._builder.messages}"
+            self._builder.rewind(self._places[names[at - 1]].tip if at else "", edit_id=edit_id)
+
+    def is_complete(self) -> bool:
+        """Returns whether no answer is being written."""
+        return not self._held
 
     def _take_head(self, session: JsonObject, program: str) -> None:
         builder = self._builder
@@ -433,22 +419,22 @@ class OpencodeReader(RecordReader):
         if not steps:
             error = as_object(info.get("error"))
             reason = as_text(as_object(error.get("data")).get("message")) or as_text(error.get("name"))
-            builder.skip(
-                number, f"answer without content: {reason}" if reason else "answer without content", expected=True
-            )
+            builder.skip(number, f"answer without content{': ' * bool(reason)}{reason}", expected=True)
 
     def _read_summary(self, info: JsonObject, parts: list[JsonObject], number: int) -> None:
         """Reads a compaction's summary and adds the compaction. Its usage is left out, because it is that of the
         request for the summary. A summary that failed is added as an answer outside the context."""
-        builder = self._builder
-        message_id, compaction = as_text(info.get("id")), self._compaction
+        builder, message_id, compaction = self._builder, as_text(info.get("id")), self._compaction
         content = [block for part in parts for block in _read_part(part)]
         texts = [block.text for block in content if isinstance(block, TextBlock)]
         done = info.get("finish") or as_object(info.get("time")).get("completed")
         if texts and done and not info.get("error"):
-            first = as_text(compaction.get("tail_start_id"))
+            # The messages that the compaction kept.
+            names, first = list(self._places), as_text(compaction.get("tail_start_id"))
+            kept = names[names.index(first) :] if first in names else []
+            ids = [message_id for name in kept for message_id in self._places[name].message_ids]
             cause = _cause(by_hand=compaction.get("auto") is False, overflow=compaction.get("overflow") is True)
-            builder.compact("\n".join(texts), message_id, _time(info), cause=cause, kept=self._since(first))
+            builder.compact("\n".join(texts), message_id, _time(info), cause=cause, kept=ids)
         elif content:
             self._add_outside(Role.ASSISTANT, content, message_id, _time(info))
         else:
@@ -462,13 +448,6 @@ class OpencodeReader(RecordReader):
             return
         cause = _cause(by_hand=info.get("reason") == "manual", overflow=info.get("reason") == "overflow")
         self._builder.compact("\n\n".join(texts), as_text(info.get("id")), _time(info), cause=cause)
-
-    def _since(self, first: str) -> list[str]:
-        """Returns the ids, in the transcript, of the session's messages from `first` on, which a compaction kept. Empty
-        if `first` is unknown."""
-        names = list(self._places)
-        kept = names[names.index(first) :] if first in names else []
-        return [message_id for name in kept for message_id in self._places[name].message_ids]
 
 
 def _cause(*, by_hand: bool, overflow: bool) -> CompactionCause:
@@ -493,10 +472,10 @@ def _steps(parts: Iterable[JsonObject], tokens: JsonObject) -> list[_Step]:
             step.tokens = as_object(part.get("tokens"))
         elif part.get("type") == "tool":
             state = as_object(part.get("state"))
-            cleared = as_timestamp(as_object(state.get("time")).get("compacted"))
-            if cleared:
+            if cleared := as_timestamp(as_object(state.get("time")).get("compacted")):
                 step.cleared[len(step.results)] = cleared
-            step.content.append(_read_call(part))
+            call_id, name = as_text(part.get("callID")), as_text(part.get("tool"))
+            step.content.append(ToolUseBlock(id=call_id, name=name, input=as_object(state.get("input"))))
             step.results += _read_result(part, state)
         else:
             step.content += _read_part(part)
@@ -527,13 +506,6 @@ def _read_file(part: JsonObject) -> ResultPart:
     if kind.startswith("image/"):
         return read_image_url(url)
     return ResourceBlock(uri=url or as_text(part.get("filename")), mime_type=kind or None)
-
-
-def _read_call(part: JsonObject) -> ToolUseBlock:
-    state = as_object(part.get("state"))
-    return ToolUseBlock(
-        id=as_text(part.get("callID")), name=as_text(part.get("tool")), input=as_object(state.get("input"))
-    )
 
 
 def _read_result(part: JsonObject, state: JsonObject) -> Iterator[ToolResultBlock]:

@@ -11,17 +11,15 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt
 from ullage.agents.machine import Machine
-from ullage.agents.record_reader import LEFT_OUT, RecordReader, usage_in
-from ullage.agents.titles import first_prompt
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
+from ullage.agents.record_reader import LEFT_OUT, RecordReader
+from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_arguments, read_blocks, read_parts
-from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental
+from ullage.formats.transcripts.chat import read_arguments, read_parts, read_thinking
+from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, records_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import (
     Block,
@@ -29,7 +27,6 @@ from ullage.model.message import (
     ResultPart,
     Role,
     TextBlock,
-    ThinkingBlock,
     ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
@@ -86,15 +83,18 @@ def _records(document: Document) -> Records:
             files.setdefault(_folder(file), []).append(file)
     folders = list(files)
     found = [
-        ListedConversation(id=folder, updated=max(_time(file) for file in files[folder]), messages=len(files[folder]))
-        for folder in folders
+        ListedConversation(
+            id=folder,
+            updated=max(as_timestamp(as_object(file.value).get("timestamp")) for file in own),
+            messages=len(own),
+        )
+        for folder, own in files.items()
     ]
     chosen, others = choose(found, document)
     folder = folders[chosen] if folders else ""
     state = as_object(document.value) or states.get(folder, {})
     events = [as_object(file.value) for file in sorted(files.get(folder, []), key=lambda file: file.name)]
-    values = [{"state": state}, *events]
-    return Records(lines=tuple(Line(number=at, value=value) for at, value in enumerate(values)), skipped=others)
+    return records_of([{"state": state}, *events], others)
 
 
 def _is_event(file: Document) -> bool:
@@ -106,18 +106,6 @@ def _folder(file: Document) -> str:
     return str(path.parent.parent if path.parent.name == "events" else path.parent)
 
 
-def _time(file: Document) -> int:
-    return as_timestamp(as_object(file.value).get("timestamp"))
-
-
-class _Shown(Struct, frozen=True):
-    """An event that is in the context: its id, and the id of the message that it is a part of (empty for the system
-    prompt)."""
-
-    event_id: str
-    message_id: str
-
-
 class OpenHandsReader(RecordReader):
     """Reads one conversation of OpenHands. The calls of an answer are held back until another event follows."""
 
@@ -125,7 +113,8 @@ class OpenHandsReader(RecordReader):
 
     def __init__(self, builder: TranscriptBuilder) -> None:
         super().__init__(builder)
-        self._shown: list[_Shown] = []
+        # The events in the context: the id of each, and of the message that it is a part of ("" for the system prompt).
+        self._shown: list[tuple[str, str]] = []
         self._calls: list[JsonObject] = []
         # By response id: the usages that the state holds, how many of them were reported, and the answers without one.
         self._usages: dict[str, list[JsonObject]] = {}
@@ -165,12 +154,8 @@ class OpenHandsReader(RecordReader):
             case "MessageEvent":
                 message = as_object(event.get("llm_message"))
                 role = Role.ASSISTANT if message.get("role") == "assistant" else Role.USER
-                content = [
-                    *_thinking(message),
-                    *read_parts(message.get("content")),
-                    *read_parts(event.get("extended_content")),
-                ]
-                self._add(role, content, [event], timestamp)
+                said = [*read_parts(message.get("content")), *read_parts(event.get("extended_content"))]
+                self._add(role, [*read_thinking(message), *said], [event], timestamp)
             case "ObservationEvent" | "AgentErrorEvent" | "UserRejectObservation":
                 self._add(Role.USER, [_read_result(event)], [event], timestamp)
             case "Condensation":
@@ -188,7 +173,7 @@ class OpenHandsReader(RecordReader):
         ids = [as_text(event.get("id")) for event in events]
         response = as_text(events[0].get("llm_response_id"))
         message_id = self._builder.add(role, content, ids[0], timestamp)
-        self._shown += [_Shown(event_id, message_id) for event_id in ids]
+        self._shown += [(event_id, message_id) for event_id in ids]
         if role is Role.ASSISTANT and response and not self._report(response, message_id):
             self._waiting.append((response, message_id))
 
@@ -216,11 +201,11 @@ class OpenHandsReader(RecordReader):
         if text and text != self._prompt:
             self._prompt = text
             self._builder.add(Role.SYSTEM, [TextBlock(text=text)], as_text(event.get("id")), timestamp)
-        self._shown.append(_Shown(as_text(event.get("id")), ""))
+        self._shown.append((as_text(event.get("id")), ""))
 
     def _condense(self, event: JsonObject, timestamp: int) -> None:
         forgotten = {as_text(name) for name in as_list(event.get("forgotten_event_ids"))}
-        stays = [shown for shown in self._shown if shown.event_id not in forgotten]
+        stays = [shown for shown in self._shown if shown[0] not in forgotten]
         summary, offset = as_text(event.get("summary")), as_count(event.get("summary_offset"))
         leading, kept = _message_ids(stays[:offset]), _message_ids(stays[offset:])
         if summary:
@@ -232,14 +217,8 @@ class OpenHandsReader(RecordReader):
         self._shown = stays
 
 
-def _message_ids(shown: list[_Shown]) -> list[str]:
-    return list(dict.fromkeys(item.message_id for item in shown if item.message_id))
-
-
-def _thinking(message: JsonObject) -> list[Block]:
-    blocks = [block for block in read_blocks(message.get("thinking_blocks")) if isinstance(block, ThinkingBlock)]
-    text = as_text(message.get("reasoning_content"))
-    return [*blocks] if blocks else [ThinkingBlock(thinking=text)] if text else []
+def _message_ids(shown: list[tuple[str, str]]) -> list[str]:
+    return list(dict.fromkeys(message_id for _, message_id in shown if message_id))
 
 
 def _read_call(event: JsonObject) -> list[Block]:
@@ -247,7 +226,7 @@ def _read_call(event: JsonObject) -> list[Block]:
     name = as_text(call.get("name")) or as_text(event.get("tool_name"))
     call_id = as_text(event.get("tool_call_id")) or as_text(call.get("id"))
     use = ToolUseBlock(id=call_id, name=name, input=read_arguments(call.get("arguments")))
-    return [*_thinking(event), *read_parts(event.get("thought")), use]
+    return [*read_thinking(event), *read_parts(event.get("thought")), use]
 
 
 def _read_result(event: JsonObject) -> ToolResultBlock:
@@ -263,15 +242,14 @@ def _read_observation(observation: JsonObject) -> list[ResultPart]:
     """Converts a tool's result to blocks. A terminal's result is sent between the texts of `metadata`'s `prefix` and
     `suffix`."""
     content: Any = observation.get("content", observation.get("output"))
-    parts = [_read_image(part) for part in as_list(content)] or list(read_parts(content or to_json(observation)))
+    parts: list[ResultPart] = []
+    for part in as_list(content):
+        urls = as_list(as_object(part).get("image_urls"))
+        parts += [ImageBlock(url=as_text(urls[0]))] if urls else read_parts([part])
+    parts = parts or list(read_parts(content or to_json(observation)))
     around = as_object(observation.get("metadata"))
     before, after = as_text(around.get("prefix")), as_text(around.get("suffix"))
     return [*read_parts(before), *parts, *read_parts(after.strip())]
-
-
-def _read_image(part: Any) -> ResultPart:
-    urls = as_list(as_object(part).get("image_urls"))
-    return ImageBlock(url=as_text(urls[0])) if urls else read_parts([part])[0]
 
 
 FORMAT = incremental(NAME, _matches, OpenHandsReader, _records, reads_folders=True)

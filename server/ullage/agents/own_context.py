@@ -3,19 +3,25 @@ settings say about that and about its MCP servers.
 
 The settings' files are read elsewhere; here are their patterns, and functions from their contents to `Given`. Rules are
 functions from an agent's `Setup` to tokens. The common shapes are made here; an agent's own rules are in its file.
+
+`OwnPrompt` says which of the user's files an agent adds to each request and its log does not contain: files with
+instructions, and skills, of which it adds the name and the description. Seen in requests of Gemini CLI 0.61.0, Qwen
+Code 0.24.4, opencode 1.18.33 and Claude Code 2.1.332 to a model that was played. Read in the programs of Cline 3.0.65
+and Kilo Code 7.7.9, and in the sources of Crush and goose. Droid 0.225.2 adds both in a message of the user's role,
+which its log has.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.machine import Machine
-from ullage.model.json_values import JsonObject, as_object
+from ullage.model.json_values import JsonObject, as_list, as_object, as_text
 from ullage.model.message import Message
 
 # Words in the names of settings about compaction.
@@ -142,12 +148,13 @@ class Reading:
         self.model: str | None = None
         self.unknown = ""
 
-    def take(self, field: str, name: str, value: bool | float | None) -> None:
-        """Notes that the setting `name` gives the field this value. None and numbers below 0 are no values."""
+    def take(self, field: str, name: str, value: bool | float | None, written: str = "") -> None:
+        """Notes that the setting `name` gives the field this value. None and numbers below 0 are no values. `written`
+        is the setting as the user knows it, if its value is not the field's."""
         if value is None or (not isinstance(value, bool) and (not isfinite(value) or value < 0)):
             return
         self._values[field] = value
-        self._names[field] = f"{name}={_written(value)}"
+        self._names[field] = written or f"{name}={_written(value)}"
 
     def drop(self, field: str) -> None:
         """Forgets the value of a field, because a later setting says that there is none."""
@@ -157,11 +164,6 @@ class Reading:
     def given(self) -> Given:
         made = {field: _KINDS.get(field, int)(value) for field, value in self._values.items()}
         return msgspec.convert({**made, "names": self._names, "model": self.model, "unknown": self.unknown}, Given)
-
-    def rename(self, field: str, name: str) -> None:
-        """Gives the setting of a field the name under which the user knows it, if the field has a value."""
-        if field in self._names:
-            self._names[field] = name
 
 
 def number(value: object) -> float | None:
@@ -319,50 +321,9 @@ def before_end(tokens: int) -> Callable[[Setup], Threshold]:
         if given.automatic is False:
             return switched_off(given)
         kept = tokens if given.reserve is None else given.reserve
-        return _positive(setup.window - kept, f"{kept:,} tokens before the end of the window", given.name("reserve"))
+        return positive(setup.window - kept, f"{kept:,} tokens before the end of the window", given.name("reserve"))
 
     return rule
-
-
-# opencode 2 keeps a buffer free of the window and of the largest prompt (its documentation, "Compaction").
-_BOTH_LIMITS = (2,)
-
-
-def less_output(most: int, reserve: int) -> Callable[[Setup], Threshold]:
-    """Returns the threshold rule of an agent that keeps the tokens of the longest answer free, but at most `most`
-    tokens. If the user's settings name the model's largest prompt, the agent keeps `reserve` tokens of that free, and
-    no more than the longest answer has. From version 2 on, the agent keeps `reserve` tokens free of both. The rule
-    returns None if the length of the longest answer is unknown."""
-
-    def rule(setup: Setup) -> Threshold:
-        given = setup.given
-        if given.automatic is False:
-            return switched_off(given)
-        longest = given.max_output or setup.max_output
-        if version_of(setup.version) >= _BOTH_LIMITS:
-            return _of_both(setup, reserve if given.reserve is None else given.reserve, min(longest or most, most))
-        if given.window is not None:
-            kept = min(reserve, longest or most) if given.reserve is None else given.reserve
-            basis = f"{kept:,} tokens before the end of {given.window:,}"
-            return _positive(given.window - kept, basis, given.name("window"))
-        if longest is None:
-            return None
-        kept = min(longest, most)
-        return _positive(setup.window - kept, f"{kept:,} tokens, for the answer, before the end of the window")
-
-    return rule
-
-
-def _of_both(setup: Setup, buffer: int, answer: int) -> Rule | None:
-    """Returns the threshold by the window, less the buffer or the answer, and by the largest prompt."""
-    given = setup.given
-    kept = max(answer, buffer)
-    of_window = _positive(setup.window - kept, f"{kept:,} tokens before the end of the window", given.name("reserve"))
-    if given.window is None or given.window - buffer >= setup.window - kept:
-        return of_window
-    return _positive(
-        given.window - buffer, f"{buffer:,} tokens before the end of {given.window:,}", given.name("window")
-    )
 
 
 def switched_off(given: Given) -> Without:
@@ -370,7 +331,8 @@ def switched_off(given: Given) -> Without:
     return Without(basis=f"{given.name('automatic')} switches compaction off", setting=given.name("automatic"))
 
 
-def _positive(tokens: int, basis: str, setting: str = "") -> Rule | None:
+def positive(tokens: int, basis: str, setting: str = "") -> Rule | None:
+    """Returns a threshold, or None if it is not above 0."""
     return Rule(tokens=tokens, basis=basis, setting=setting) if tokens > 0 else None
 
 
@@ -383,3 +345,66 @@ def version_of(text: str) -> tuple[int, ...]:
             break
         numbers.append(int(part))
     return tuple(numbers)
+
+
+Exists = Callable[[str], bool]
+# How the path of a file begins that no folder is named before.
+ABSOLUTE = re.compile("/|[A-Za-z]:/")
+
+
+class Instructions(Struct, frozen=True, kw_only=True):
+    """A file of the user's that an agent adds to each request: its path, the text that is added, and when the file was
+    changed, in Unix milliseconds."""
+
+    path: str
+    text: str
+    changed_at: int
+    is_skill: bool = False
+
+
+class OwnPrompt(Struct, frozen=True, kw_only=True):
+    """Which of the user's files an agent adds to each request.
+
+    - `files`: returns glob patterns for the files with instructions, for `machine.cwd`, the folder of a conversation,
+      and the contents of the agent's settings files. Its last argument says whether a file or folder is there. Not all
+      of the files need to be.
+    - `skills`: returns glob patterns for the files of skills.
+    """
+
+    files: Callable[[Machine, Sequence[JsonObject], Exists], Iterable[str]] = lambda _machine, _settings, _exists: ()
+    skills: Callable[[Machine, Exists], Iterable[str]] = lambda _machine, _exists: ()
+
+
+def folders_up(folder: str) -> Iterator[str]:
+    """Yields a folder and those above it, the nearest first. The root is left out."""
+    while folder.strip("/"):
+        yield folder
+        folder = folder.rpartition("/")[0]
+
+
+def in_repository(machine: Machine, exists: Exists) -> list[str]:
+    """Returns the folder of a conversation and those above it in its repository, the nearest first. Without a
+    repository, returns the folder alone."""
+    folders = [*folders_up(machine.cwd)]
+    root = next((at for at, folder in enumerate(folders) if exists(f"{folder}/.git")), 0)
+    return folders[: root + 1]
+
+
+def chosen_paths(machine: Machine, folders: Sequence[str], listed: Iterable[Any]) -> Iterator[str]:
+    """Yields the paths of the files that settings list: whole ones, those in the home folder (`~/`), and others in each
+    of the folders. Addresses on the web are left out."""
+    for path in filter(None, map(as_text, listed)):
+        if path.startswith("~/"):
+            yield machine.folder("", path.removeprefix("~/"))
+        elif ABSOLUTE.match(path):
+            yield path
+        elif "://" not in path:
+            yield from (f"{folder}/{path}" for folder in folders)
+
+
+def chosen_names(settings: Sequence[JsonObject], usual: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the names of the files with instructions that the setting `context.fileName` chooses, a text or a list
+    of them, or the usual ones."""
+    values = (as_object(file.get("context")).get("fileName") for file in reversed(settings))
+    named = next((value for value in values if value), None)
+    return tuple(filter(None, map(as_text, as_list(named) or [named]))) or usual

@@ -18,7 +18,7 @@ pi puts summaries, and commands that the user ran, into the user's messages. The
 its record has their parts.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -26,15 +26,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts, first_prompt, last_text
 from ullage.agents.inserted import PI_CAME_BACK, PI_COMPACTED, PI_LEFT_OUT, by_program
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, before_end, inner, number, switch
-from ullage.agents.record_reader import RecordReader, usage_beside
-from ullage.agents.titles import first_prompt, last_text
+from ullage.agents.record_reader import RecordReader
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
-from ullage.formats.parsing import Document, as_count, as_timestamp, to_json
+from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_beside
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
+from ullage.formats.transcripts.chat import read_parts
 from ullage.formats.transcripts.format import Ends, from_end, incremental
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import (
@@ -53,25 +53,14 @@ from ullage.model.message import (
 NAME = "pi"
 
 
-def _branch_text(summary: str) -> str:
-    """Returns the text of the summary of a branch that the conversation left."""
-    return f"{PI_CAME_BACK}\n\n<summary>\n{summary}</summary>"
-
-
-def _command_text(command: str, output: str, status: int, *, cancelled: bool) -> str:
-    shown = f"```\n{output}\n```" if output else "(no output)"
-    end = "\n\n(command cancelled)" if cancelled else f"\n\nCommand exited with code {status}" if status else ""
-    return f"Ran `{command}`\n{shown}{end}"
-
-
 # Entries about the program, its display and its other requests.
 _OWN_ENTRIES = {"thinking_level_change", "label", "custom", "usage"}
 # Entries that are no messages and change the context.
 _EDITS = {"compaction", "context_edit"}
 # How pi writes the summaries that have a role of their own.
-_SUMMARIES: dict[str, Callable[[str], str]] = {
-    "branchSummary": _branch_text,
-    "compactionSummary": lambda summary: f"{PI_COMPACTED}\n\n<summary>\n{summary}\n</summary>",
+_SUMMARIES = {
+    "branchSummary": (f"{PI_CAME_BACK}\n\n<summary>\n", "</summary>"),
+    "compactionSummary": (f"{PI_COMPACTED}\n\n<summary>\n", "\n</summary>"),
 }
 # The fields of a usage: new input, output, read from the cache, written to it.
 _COUNTS = ("input", "output", "cacheRead", "cacheWrite")
@@ -128,7 +117,9 @@ class PiReader(RecordReader):
         # An entry of version 1 has no id; its place in the file names it.
         parent = as_text(entry.get("parentId")) if "id" in entry else self._last
         if parent in self._tree or (parent == "" and "parentId" in entry):
-            self._go_to(parent, as_timestamp(entry.get("timestamp")))
+            tip = self._tree[parent].tip if parent else ""
+            if tip != self._builder.tip:
+                self._builder.rewind(tip, as_timestamp(entry.get("timestamp")))
         else:
             # Programs built on pi name parents that are no entries; there the conversation continues.
             parent = self._last
@@ -141,11 +132,6 @@ class PiReader(RecordReader):
         role = Role.ASSISTANT if message.get("role") == "assistant" else Role.USER
         self._tree[self._last] = _Entry(parent, added, tip, role, as_text(message.get("toolCallId")))
 
-    def _go_to(self, parent: str, timestamp: int) -> None:
-        tip = self._tree[parent].tip if parent else ""
-        if tip != self._builder.tip:
-            self._builder.rewind(tip, timestamp)
-
     def _read_entry(self, entry: JsonObject, number: int, parent: str) -> None:
         builder, entry_id, timestamp = self._builder, as_text(entry.get("id")), as_timestamp(entry.get("timestamp"))
         kind = as_text(entry.get("type"))
@@ -154,7 +140,7 @@ class PiReader(RecordReader):
         elif kind == "custom_message":
             self._add_custom(entry, entry_id, timestamp)
         elif kind == "branch_summary":
-            builder.add(Role.USER, [TextBlock(text=_branch_text(as_text(entry.get("summary"))))], entry_id, timestamp)
+            builder.add(Role.USER, [_summary("branchSummary", entry)], entry_id, timestamp)
         elif kind == "compaction":
             kept = self._kept_ids(entry, parent)
             before = as_count(entry.get("tokensBefore"))
@@ -183,15 +169,17 @@ class PiReader(RecordReader):
                 add = self._add_outside if message.get("excludeFromContext") is True else builder.add
                 add(Role.USER, [TextBlock(text=_describe_command(message))], entry_id, timestamp)
             case "branchSummary" | "compactionSummary":
-                text = _SUMMARIES[role](as_text(message.get("summary")))
-                builder.add(Role.USER, [TextBlock(text=text)], entry_id, timestamp)
+                builder.add(Role.USER, [_summary(role, message)], entry_id, timestamp)
             case "user":
                 builder.add(Role.USER, content, entry_id, timestamp)
             case "custom" | "hookMessage":
                 self._add_custom(message, entry_id, timestamp)
             case "system":
                 self._declare(message)
-                builder.add(Role.SYSTEM, [*content, *_read_sections(message)], entry_id, timestamp)
+                # The sections of the prompt, which pi 1.5 sends in one text.
+                sections = (as_text(section) for section in as_object(message.get("sections")).values())
+                content += read_parts("\n\n".join(filter(None, sections)))
+                builder.add(Role.SYSTEM, content, entry_id, timestamp)
             case _:
                 builder.skip(number, f"message of unknown role {role!r}", expected=False)
 
@@ -259,18 +247,13 @@ class PiReader(RecordReader):
         if not first and "firstKeptEntryIndex" in compaction:
             first = f"#{as_count(compaction.get('firstKeptEntryIndex'))}"
         kept: list[str] = []
-        for name in self._climb(parent):
-            message_id = self._tree[name].message_id
-            if message_id:
-                kept.append(message_id)
+        name = parent
+        while name in self._tree:
+            kept += filter(None, [self._tree[name].message_id])
             if name == first:
                 return kept[::-1]
-        return []
-
-    def _climb(self, name: str) -> Iterator[str]:
-        while name in self._tree:
-            yield name
             name = self._tree[name].parent
+        return []
 
 
 def _read_content(content: Any) -> list[Block]:
@@ -279,13 +262,6 @@ def _read_content(content: Any) -> list[Block]:
     items = as_list(content) if isinstance(content, list) else [content]
     blocks = [_read_part(item) for item in items if item is not None]
     return [block for block in blocks if not isinstance(block, TextBlock) or block.text]
-
-
-def _read_sections(message: JsonObject) -> Iterator[Block]:
-    """Yields the sections of a system prompt as pi 1.5 sends them: in one text. Older versions have none."""
-    sections = [as_text(section) for section in as_object(message.get("sections")).values()]
-    if said := "\n\n".join(filter(None, sections)):
-        yield TextBlock(text=said)
 
 
 def _read_part(item: Any) -> Block:
@@ -310,9 +286,17 @@ def _answer(call_id: str, content: list[Block], *, is_error: bool = False) -> To
     return ToolResultBlock(tool_use_id=call_id, content=tuple(parts), is_error=is_error)
 
 
+def _summary(role: str, message: JsonObject) -> TextBlock:
+    before, after = _SUMMARIES[role]
+    return TextBlock(text=f"{before}{as_text(message.get('summary'))}{after}")
+
+
 def _describe_command(message: JsonObject) -> str:
-    command, output = as_text(message.get("command")), as_text(message.get("output"))
-    return _command_text(command, output, as_count(message.get("exitCode")), cancelled=message.get("cancelled") is True)
+    output, status = as_text(message.get("output")), as_count(message.get("exitCode"))
+    shown = f"```\n{output}\n```" if output else "(no output)"
+    end = f"\n\nCommand exited with code {status}" if status else ""
+    end = "\n\n(command cancelled)" if message.get("cancelled") is True else end
+    return f"Ran `{as_text(message.get('command'))}`\n{shown}{end}"
 
 
 class _LastMessage(Struct, rename="camel"):
@@ -400,21 +384,21 @@ def _folder(machine: Machine) -> str:
     return machine.folder("PI_CODING_AGENT_DIR", ".pi/agent")
 
 
-def _extension(machine: Machine) -> str:
-    return f"{_folder(machine)}/extensions/ullage.js"
-
-
-def _servers(machine: Machine) -> str:
-    return f"{_folder(machine)}/mcp.json"
-
-
 WIRING = Wiring(
     word="pi",
     folder=_folder,
     files=(
         # Otherwise the model only learns that there is a server, and calls its tools from scripts.
-        SettingsFile(path=_servers, mcp_server=True, mcp_place=McpPlace(exposure="direct")),
-        SettingsFile(path=_extension, syntax="whole", plugin=("plugin_call.js", "pi_plugin.js")),
+        SettingsFile(
+            path=lambda machine: f"{_folder(machine)}/mcp.json",
+            mcp_server=True,
+            mcp_place=McpPlace(exposure="direct"),
+        ),
+        SettingsFile(
+            path=lambda machine: f"{_folder(machine)}/extensions/ullage.js",
+            syntax="whole",
+            plugin=("plugin_call.js", "pi_plugin.js"),
+        ),
     ),
     summary_in_file=True,
     guide=GuideForm(characters=4_000, is_answer=True),

@@ -35,14 +35,17 @@ from ullage.agents.agent import (
     Occupancy,
     Sessions,
     common_facts,
+    first_prompt,
     prompt_and_answer,
     side_of,
     token_count,
 )
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
+    Exists,
     Given,
     OwnContext,
+    OwnPrompt,
     OwnSettings,
     Reading,
     Rule,
@@ -50,14 +53,14 @@ from ullage.agents.own_context import (
     Texts,
     Threshold,
     Without,
+    chosen_names,
+    folders_up,
     inner,
     number,
 )
-from ullage.agents.own_prompt import Exists, OwnPrompt, chosen_names, folders_up
-from ullage.agents.record_reader import RecordReader, conversation_records, is_side, may_be_another
-from ullage.agents.titles import first_prompt
+from ullage.agents.record_reader import SidechainReader, conversation_records, is_side
 from ullage.agents.wiring import GuideForm, HookPlace, HooksOff, SettingsFile, Wiring
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
+from ullage.formats.parsing import Document, as_count, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
 from ullage.formats.transcripts.chat import PartReader
 from ullage.formats.transcripts.format import Records, incremental
@@ -84,7 +87,6 @@ class Said(Struct, frozen=True, kw_only=True):
 
     @property
     def has_results(self) -> bool:
-        """Whether the message contains results of tool calls."""
         return any(isinstance(block, ToolResultBlock) for block in self.blocks)
 
     def is_like(self, other: "Said") -> bool:
@@ -110,37 +112,20 @@ class Path(Struct, frozen=True):
 
     def messages(self) -> list["Path"]:
         """Returns the steps of the path that are messages, oldest first: the context."""
-        return [step for step in self._steps() if step.message_id][::-1]
-
-    def _steps(self) -> Iterator["Path"]:
+        found: list[Path] = []
         step: Path | None = self
         while step is not None:
-            yield step
+            found += [step] if step.message_id else []
             step = step.before
+        return found[::-1]
 
 
-def path_after(edit_id: str, kept: Sequence[Path]) -> Path:
-    """Returns the path after the compaction `edit_id`, which kept these messages: the compaction, then the messages."""
-    path = Path(edit_id)
-    for step in kept:
-        path = Path(kept_place(edit_id, step.message_id), path, step.message_id, step.said)
-    return path
-
-
-class Kept(Struct, frozen=True, kw_only=True):
-    """The messages after a compaction's summary: those of the path that it kept, and those that the program added to
-    them."""
-
-    messages: tuple[Path, ...]
-    added: tuple[Said, ...]
-
-
-def find_kept(path: Path, history: Sequence[Said]) -> Kept:
-    """Returns which messages of the path a compaction kept. `history` is the messages that the file lists after the
-    summary.
+def _find_kept(path: Path, history: Sequence[Said]) -> tuple[list[Path], list[Said]]:
+    """Returns the messages after a compaction's summary: those of the path that it kept, and those that the program
+    added to them. `history` is the messages that the file lists after the summary.
 
     Kept are the messages that `history` repeats, the results of their calls, and the last user messages without an
-    answer, which the program sends after the history. Other messages of `history` are `added`.
+    answer, which the program sends after the history.
     """
     context = path.messages()
     kept: set[int] = set()
@@ -159,12 +144,12 @@ def find_kept(path: Path, history: Sequence[Said]) -> Kept:
     unanswered = len(context)
     while unanswered and _message_of(context[unanswered - 1]).role is Role.USER:
         unanswered -= 1
-    messages = (
+    messages = [
         step
         for at, step in enumerate(context)
         if at in kept or at >= unanswered or (_message_of(step).has_results and _message_of(step).calls & calls)
-    )
-    return Kept(messages=tuple(messages), added=tuple(added))
+    ]
+    return messages, added
 
 
 def _message_of(step: Path) -> Said:
@@ -205,7 +190,7 @@ class _Answer(Struct):
     timestamp: int
 
 
-class QwenReader(RecordReader):
+class QwenReader(SidechainReader):
     """Reads one conversation of a Qwen Code session. An answer is held back until its last record or another message
     comes."""
 
@@ -214,7 +199,6 @@ class QwenReader(RecordReader):
     def __init__(self, builder: TranscriptBuilder) -> None:
         super().__init__(builder)
         self._parts = PartReader()
-        self._is_side: bool | None = None
         self._start = self._tip = Path("")
         # The path to each record, by its id.
         self._paths: dict[str, Path] = {}
@@ -232,7 +216,7 @@ class QwenReader(RecordReader):
         if kind == "assistant":
             self._take_answer(value)
             return
-        self._settle()
+        self._flush()
         if uuid in self._paths and uuid:
             self._builder.skip(number, f"{kind} record, repeated", expected=True)
             return
@@ -245,27 +229,6 @@ class QwenReader(RecordReader):
         else:
             self._builder.skip(number, f"unknown record type {kind!r}", expected=False)
         self._paths[uuid] = path
-
-    def _flush(self) -> None:
-        self._settle()
-
-    def starts_over(self, lines: Sequence[Line]) -> bool:
-        """Returns whether with these further records the session's conversation may be another one."""
-        builder = self._builder
-        return may_be_another(
-            lines, reads_side=self._is_side, agent_id=builder.session_id, has_messages=builder.messages > 0
-        )
-
-    def _read_facts(self, value: JsonObject) -> None:
-        builder, session = self._builder, as_text(value.get("sessionId"))
-        builder.cwd = builder.cwd or as_text(value.get("cwd"))
-        builder.version = as_text(value.get("version")) or builder.version
-        if self._is_side:
-            builder.is_sub_agent = True
-            builder.session_id = as_text(value.get("agentId")) or builder.session_id
-            builder.parent = session or builder.parent
-        else:
-            builder.session_id = session or builder.session_id
 
     def _path_to(self, parent: str, value: JsonObject) -> Path:
         if parent:
@@ -290,7 +253,7 @@ class QwenReader(RecordReader):
         added."""
         uuid = as_text(value.get("uuid"))
         if self._answer is None or self._answer.uuid != uuid:
-            self._settle()
+            self._flush()
             self._answer = _Answer(uuid, as_text(value.get("parentUuid")), [], _time(value))
         new = _parts(self._parts, value)
         known = self._paths.get(uuid)
@@ -300,20 +263,18 @@ class QwenReader(RecordReader):
         self._builder.window(as_count(value.get("contextWindowSize")) or None, timestamp=_time(value))
         usage = _usage(as_object(value.get("usageMetadata")))
         if usage.total:
-            message_id = self._settle()
-            if message_id:
-                self._builder.report(usage, message_id, _time(value))
+            has_content = bool(self._answer.blocks)
+            self._flush()
+            if has_content:
+                self._builder.report(usage, self._tip.message_id, _time(value))
 
-    def _settle(self) -> str:
-        """Adds the answer that is held back. Returns its message's id, or an empty string if there is no answer with
-        content."""
+    def _flush(self) -> None:
         answer, self._answer = self._answer, None
         if answer is None or not answer.blocks:
-            return ""
+            return
         path = self._paths.get(answer.uuid) or self._path_to(answer.parent, {})
         said = Said(role=Role.ASSISTANT, blocks=tuple(answer.blocks))
         self._paths[answer.uuid] = self._add(said, path, answer.uuid, answer.timestamp)
-        return self._tip.message_id
 
     def _take_system(self, value: JsonObject, path: Path, number: int) -> Path:
         subtype = as_text(value.get("subtype"))
@@ -343,17 +304,19 @@ class QwenReader(RecordReader):
             self._builder.skip(number, "compaction that was not made", expected=True)
             return path
         self._go(path, _time(value))
-        kept = find_kept(path, history[1:])
+        kept, added = _find_kept(path, history[1:])
         edit_id = self._builder.compact(
             join_texts(history[0].blocks),
             as_text(value.get("uuid")),
             _time(value),
             before=as_count(info.get("originalTokenCount")),
             cause=CompactionCause.BY_HAND if "manual" in as_text(info.get("triggerReason")) else None,
-            kept=[step.message_id for step in kept.messages],
+            kept=[step.message_id for step in kept],
         )
-        self._tip = path_after(edit_id, kept.messages)
-        for index, said in enumerate(kept.added, start=1):
+        self._tip = Path(edit_id)
+        for step in kept:
+            self._tip = Path(kept_place(edit_id, step.message_id), self._tip, step.message_id, step.said)
+        for index, said in enumerate(added, start=1):
             self._add(said, self._tip, f"{edit_id}-{index}", _time(value))
         return self._tip
 
@@ -419,24 +382,16 @@ _PART, _WINDOW, _LAST = "autoCompactThreshold", "contextWindowSize", "sessionTok
 
 
 def _threshold(setup: Setup) -> Threshold:
-    rule, given = _by_window(setup), setup.given
-    if given.window and given.window < rule.tokens:
-        name = given.name("window")
-        return Without(basis=f"{name} ends the session before it compacts at {rule.tokens:,}", setting=name)
-    return rule
-
-
-def _by_window(setup: Setup) -> Rule:
     given, most = setup.given, setup.window - _KEPT
-    part = given.share or _SHARE
-    shared, name = int(setup.window * part), given.name("share")
+    part, name = given.share or _SHARE, given.name("share")
+    shared = int(setup.window * part)
+    is_less = 0 < most < shared
+    tokens = most if is_less else shared
+    if given.window and given.window < tokens:
+        name = given.name("window")
+        return Without(basis=f"{name} ends the session before it compacts at {tokens:,}", setting=name)
     basis = f"{part:.0%} of the window, or 33,000 tokens before its end"
-    if 0 < most < shared:
-        return Rule(tokens=most, basis=basis, ignored=name)
-    return Rule(tokens=shared, basis=basis, setting=name)
-
-
-OWN_CONTEXT = OwnContext(threshold=_threshold)
+    return Rule(tokens=tokens, basis=basis, setting="" if is_less else name, ignored=name if is_less else "")
 
 
 def _files(machine: Machine) -> tuple[str, ...]:
@@ -504,17 +459,13 @@ def _window(model: Mapping[str, Any]) -> int | None:
     return limit if isinstance(limit, int) else None
 
 
-def _compaction_done(update: Mapping[str, Any]) -> bool:
-    return as_object(as_object(update.get("_meta")).get("contextCompression")).get("phase") == "done"
-
-
 ACP = AcpAgent(
     name="qwen-code",
     compact_command="compress",
     offers_command=False,
     occupancy_in_update=_occupancy,
     window_of_model=_window,
-    compaction_done=_compaction_done,
+    compaction_done=lambda update: inner(as_object(update.get("_meta")), "contextCompression", "phase") == "done",
 )
 
 # Seconds, above `ullage hook`'s own limit of 4.
@@ -565,7 +516,7 @@ AGENT = Agent(
     formats=(FORMAT,),
     companions=_companions,
     sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, is_sub_agent=_is_sub_agent),
-    own_context=OWN_CONTEXT,
+    own_context=OwnContext(threshold=_threshold),
     own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,
     acp=ACP,

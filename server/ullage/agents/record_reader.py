@@ -4,18 +4,17 @@ Some agents' lines say with `isSidechain` and `agentId` that they are a sub-agen
 then divided into conversations, which become runs. `Document.run` chooses one.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from msgspec import Struct
 
-from ullage.agents.titles import first_line
-from ullage.formats.parsing import Document, Line, as_count, exclude_cache
+from ullage.agents.agent import first_line
+from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.builder import PieceReader, SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.format import Records
 from ullage.model.json_values import JsonObject, as_text
 from ullage.model.message import Block, Role
-from ullage.model.usage import Usage
 
 # In place of messages that an agent has left out of the context without a summary.
 LEFT_OUT = "[Older messages were left out here to make room.]"
@@ -65,23 +64,6 @@ class PieceRecordReader(RecordReader):
 
     def _flush(self) -> None:
         self._pieces.end()
-
-
-def usage_in(counts: JsonObject, prompt: str, answer: str, cached: str = "", written: str = "") -> Usage:
-    """Returns the usage that a record has under these names. The count of the prompt includes the tokens that came from
-    the cache, `cached`, and those that were written to it, `written`."""
-    return exclude_cache(*(as_count(counts.get(name)) for name in (prompt, answer, cached, written)))
-
-
-def usage_beside(counts: JsonObject, prompt: str, answer: str, cached: str, written: str) -> Usage:
-    """Returns the usage that a record has under these names. The count of the prompt excludes the tokens of the
-    cache."""
-    return Usage(
-        input_tokens=as_count(counts.get(prompt)),
-        output_tokens=as_count(counts.get(answer)),
-        cache_read_input_tokens=as_count(counts.get(cached)),
-        cache_creation_input_tokens=as_count(counts.get(written)),
-    )
 
 
 # Characters of a conversation's first prompt that name it in the list of conversations.
@@ -139,21 +121,37 @@ def is_side(value: JsonObject) -> bool:
     return value.get("isSidechain") is True
 
 
-def may_be_another(lines: Iterable[Line], *, reads_side: bool | None, agent_id: str, has_messages: bool) -> bool:
-    """Returns whether with these further lines of a file its conversation may be another one than that which is read.
+class SidechainReader(RecordReader):
+    """Reads the lines of the main conversation of a file, or of a sub-agent's (`_is_side`, None if no line has shown
+    which of the two it is yet)."""
 
-    `reads_side` says whether a sub-agent's is read, None if no line has shown that; `agent_id` is the sub-agent's.
-    `has_messages` says whether a message was read.
-    """
-    values = [line.value for line in lines if line.value]
-    agents = {as_text(value.get("agentId")) for value in values if is_side(value)}
-    if reads_side is False:
-        # A main conversation stays the file's, whatever its sub-agents do.
-        return bool(agents) and not has_messages
-    is_main = any(not is_side(value) for value in values if value.get("type") in _MESSAGES)
-    if reads_side:
-        return is_main or not agents <= {agent_id}
-    return bool(agents) and (is_main or agents != {""})
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        super().__init__(builder)
+        self._is_side: bool | None = None
+
+    def starts_over(self, lines: Sequence[Line]) -> bool:
+        """Returns whether with these further lines of the file its conversation may be another one; see `Format`."""
+        values = [line.value for line in lines if line.value]
+        agents = {as_text(value.get("agentId")) for value in values if is_side(value)}
+        if self._is_side is False:
+            # A main conversation stays the file's, whatever its sub-agents do.
+            return bool(agents) and not self._builder.messages
+        is_main = any(not is_side(value) for value in values if value.get("type") in _MESSAGES)
+        if self._is_side:
+            return is_main or not agents <= {self._builder.session_id}
+        return bool(agents) and (is_main or agents != {""})
+
+    def _read_facts(self, value: JsonObject) -> None:
+        """Reads the folder, the version and the ids that each line has."""
+        builder, session = self._builder, as_text(value.get("sessionId"))
+        builder.cwd = builder.cwd or as_text(value.get("cwd"))
+        builder.version = as_text(value.get("version")) or builder.version
+        if self._is_side:
+            builder.is_sub_agent = True
+            builder.session_id = as_text(value.get("agentId")) or builder.session_id
+            builder.parent = session or builder.parent
+        else:
+            builder.session_id = session or builder.session_id
 
 
 def _divide(lines: Sequence[Line]) -> list[_Conversation]:

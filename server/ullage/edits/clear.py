@@ -109,7 +109,7 @@ def _clear_old(
     cleared = [
         result
         for result in old
-        if _size(result) >= _MIN_CHARS
+        if (len(result.text) >= _MIN_CHARS or result.pictures)
         and result.message_id not in untouched
         and result.tool not in skipped
         and not is_sealed(view.messages[result.position].content[result.block])
@@ -133,11 +133,6 @@ def _exceeds(view: CountedView, trigger: Trigger) -> bool:
     if trigger.type is Measure.TOOL_USES:
         return sum(1 for _ in tool_results(view.messages)) > trigger.value
     return view.used > trigger.value
-
-
-def _size(result: ToolResult) -> int:
-    """Returns the characters of text in a result; pictures count as 400 characters."""
-    return len(result.text) + (_MIN_CHARS if result.pictures else 0)
 
 
 def _clear(result: ToolResult) -> Replacement:
@@ -178,7 +173,8 @@ def clear_thinking(
     view: CountedView, keep: int, stamp: Stamp, untouched: Collection[str] = ()
 ) -> ClearThinkingEdit | None:
     """Returns the edit, or None if only the last `keep` turns (at least 1) hold thinking. `untouched` are ids."""
-    turns = [found for turn in _turns(view.messages) if (found := list(_thinking(turn)))]
+    starts = pairwise([0, *turn_starts(view.messages), len(view.messages)])
+    turns = [found for start, stop in starts if (found := list(_thinking(view.messages[start:stop])))]
     old = [
         [replacement for replacement in turn if replacement.message_id not in untouched]
         for turn in turns[: max(0, len(turns) - max(1, keep))]
@@ -194,11 +190,6 @@ def clear_thinking(
         cleared_thinking_turns=sum(map(bool, old)),
     )
     return view.saving(draft)
-
-
-def _turns(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
-    starts = [0, *turn_starts(messages), len(messages)]
-    return (messages[start:stop] for start, stop in pairwise(starts))
 
 
 def _thinking(turn: Sequence[Message]) -> Iterator[Replacement]:
@@ -293,14 +284,10 @@ def _repeated(lines: Sequence[Line], later: _Shown) -> list[_Stretch]:
     again = ((later.find(lines, at) is not None, at) for at in range(len(lines)))
     for repeated, run in groupby(again, key=lambda pair: pair[0]):
         places = [at for _, at in run]
-        stretch = _Stretch(places[0], places[-1] + 1)
-        if repeated and _is_long(lines[stretch.start : stretch.stop]):
-            found.append(stretch)
+        is_long = len(places) >= _MIN_LINES and sum(len(lines[at].text) for at in places) >= _MIN_REPEATED_CHARS
+        if repeated and is_long:
+            found.append(_Stretch(places[0], places[-1] + 1))
     return found
-
-
-def _is_long(lines: Sequence[Line]) -> bool:
-    return len(lines) >= _MIN_LINES and sum(len(line.text) for line in lines) >= _MIN_REPEATED_CHARS
 
 
 def _between(gone: Sequence[_Stretch], length: int) -> Iterator[_Stretch]:

@@ -78,18 +78,14 @@ def drop_inside(view: CountedView, limit: int, stays: Collection[str], stamp: St
 
 def _may_go(messages: tuple[Message, ...], stays: Collection[str]) -> Iterator[int]:
     last = groups(messages)[-1] if messages else range(0)
-    firm = [_is_firm(messages[at]) for at in last]
-    # A provider that has reasoning or a tool of its own in one item asks for the item that came of it.
-    follows = [False, *(any(map(is_sealed, messages[at].content)) for at in last)]
-    return (
-        at
-        for at, is_firm, is_followed in zip(last[:-1], firm, follows, strict=False)
-        if messages[at].id not in stays and not is_firm and not is_followed
-    )
-
-
-def _is_firm(message: Message) -> bool:
-    return any(isinstance(block, ToolUseBlock | ToolResultBlock) or is_sealed(block) for block in message.content)
+    follows_sealed = False
+    for at in last[:-1]:
+        is_seal = any(map(is_sealed, messages[at].content))
+        has_call = any(isinstance(block, ToolUseBlock | ToolResultBlock) for block in messages[at].content)
+        # A provider that has reasoning or a tool of its own in one item asks for the item that came of it.
+        if messages[at].id not in stays and not (is_seal or has_call or follows_sealed):
+            yield at
+        follows_sealed = is_seal
 
 
 class Keep(Struct, frozen=True, kw_only=True):

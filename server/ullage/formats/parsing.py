@@ -227,17 +227,13 @@ def _parse_line(number: int, raw: bytes) -> Iterator[Line]:
 
 
 def _begin_of_whole(raw: bytes) -> int:
-    """Returns where the first whole JSON object begins that follows a torn one, or 0 if there is none.
-
-    An object at the place of a value is a part of the torn one.
-    """
-    begins = (found.start(1) for found in _AFTER_TORN.finditer(raw))
-    return next((begin for begin in islice(begins, _MOST_BEGINS) if _is_whole(raw[begin:])), 0)
-
-
-def _is_whole(raw: bytes) -> bool:
-    """Returns whether this is a JSON object, or one that another follows."""
-    return not _parse_record(0, raw).problem or _end_of_object(raw) > 0
+    """Returns where the first whole JSON object begins that follows a torn one, or 0 if there is none. An object at the
+    place of a value is a part of the torn one."""
+    for found in islice(_AFTER_TORN.finditer(raw), _MOST_BEGINS):
+        rest = raw[found.start(1) :]
+        if not _parse_record(0, rest).problem or _end_of_object(rest):
+            return found.start(1)
+    return 0
 
 
 def _end_of_object(raw: bytes) -> int:
@@ -331,18 +327,24 @@ def convert_usage(raw: Mapping[str, Any]) -> Usage:
     The kind is recognised by the fields. OpenAI's chat (`prompt_tokens`), OpenAI's Responses (`input_tokens_details`)
     and Codex (`cached_input_tokens`) include the cache in the input. Any other usage is read as Anthropic's.
     """
-    usage, reasoning = _convert(raw), _reasoning(raw)
+    if "prompt_tokens" in raw:
+        # LiteLLM adds Anthropic's fields to a usage of OpenAI's kind, whose `prompt_tokens` still include the cache.
+        cached = _cached(raw, "prompt_tokens_details") or as_count(raw.get("cache_read_input_tokens"))
+        prompt, answer = as_count(raw.get("prompt_tokens")), as_count(raw.get("completion_tokens"))
+        usage = exclude_cache(prompt, answer, cached, as_count(raw.get("cache_creation_input_tokens")))
+    elif "input_tokens_details" in raw or "cached_input_tokens" in raw:
+        cached = _cached(raw, "input_tokens_details") or as_count(raw.get("cached_input_tokens"))
+        usage = exclude_cache(as_count(raw.get("input_tokens")), as_count(raw.get("output_tokens")), cached)
+    else:
+        usage = _counts(filling_pass(raw))
+    # OpenAI's two APIs and Codex each have a field for the reasoning; Anthropic has none.
+    details = as_object(raw.get("completion_tokens_details")) or as_object(raw.get("output_tokens_details"))
+    reasoning = as_count(details.get("reasoning_tokens")) or as_count(raw.get("reasoning_output_tokens"))
     return replace(usage, reasoning_tokens=min(reasoning, usage.output_tokens)) if reasoning else usage
 
 
-def _convert(raw: Mapping[str, Any]) -> Usage:
-    if "prompt_tokens" in raw:
-        return _convert_chat(raw)
-    details = as_object(raw.get("input_tokens_details"))
-    if "input_tokens_details" in raw or "cached_input_tokens" in raw:
-        cached = as_count(details.get("cached_tokens")) or as_count(raw.get("cached_input_tokens"))
-        return exclude_cache(as_count(raw.get("input_tokens")), as_count(raw.get("output_tokens")), cached)
-    return _counts(filling_pass(raw))
+def _cached(raw: Mapping[str, Any], details: str) -> int:
+    return as_count(as_object(raw.get(details)).get("cached_tokens"))
 
 
 def convert_passes(raw: Mapping[str, Any]) -> tuple[Pass, ...]:
@@ -373,22 +375,18 @@ def exclude_cache(prompt: int, output: int, cache_read: int, cache_creation: int
     )
 
 
-def _reasoning(raw: Mapping[str, Any]) -> int:
-    """Returns the reasoning tokens, or 0 if the usage has none.
-
-    OpenAI's two APIs and Codex each have a field for them; Anthropic has none.
-    """
-    details = as_object(raw.get("completion_tokens_details")) or as_object(raw.get("output_tokens_details"))
-    return as_count(details.get("reasoning_tokens")) or as_count(raw.get("reasoning_output_tokens"))
+def usage_in(counts: JsonObject, prompt: str, answer: str, cached: str = "", written: str = "") -> Usage:
+    """Returns the usage that a record has under these names. The count of the prompt includes the tokens that came from
+    the cache, `cached`, and those that were written to it, `written`."""
+    return exclude_cache(*(as_count(counts.get(name)) for name in (prompt, answer, cached, written)))
 
 
-def _convert_chat(raw: Mapping[str, Any]) -> Usage:
-    details = as_object(raw.get("prompt_tokens_details"))
-    # LiteLLM adds Anthropic's fields to a usage of OpenAI's kind, whose `prompt_tokens` still include the cache.
-    cached = as_count(details.get("cached_tokens")) or as_count(raw.get("cache_read_input_tokens"))
-    return exclude_cache(
-        as_count(raw.get("prompt_tokens")),
-        as_count(raw.get("completion_tokens")),
-        cached,
-        as_count(raw.get("cache_creation_input_tokens")),
+def usage_beside(counts: JsonObject, prompt: str, answer: str, cached: str, written: str) -> Usage:
+    """Returns the usage that a record has under these names. The count of the prompt excludes the tokens of the
+    cache."""
+    return Usage(
+        input_tokens=as_count(counts.get(prompt)),
+        output_tokens=as_count(counts.get(answer)),
+        cache_read_input_tokens=as_count(counts.get(cached)),
+        cache_creation_input_tokens=as_count(counts.get(written)),
     )

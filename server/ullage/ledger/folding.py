@@ -11,9 +11,8 @@ from ullage.agents.results import fenced_command
 from ullage.agents.tools import plain, text_of
 from ullage.ledger.agent_tasks import TaskFold
 from ullage.ledger.agent_words import WordsFold, still_standing
-from ullage.ledger.changed_files import FileFold, changed_words
+from ullage.ledger.changed_files import CommitFold, FileFold, changed_words
 from ullage.ledger.checks import CheckFold
-from ullage.ledger.commits import CommitFold
 from ullage.ledger.jobs import JobFold
 from ullage.ledger.ledger_entry import Entry, Ledger, Life
 from ullage.ledger.outline import outline_of

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Literal, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 
 class Usage(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -92,15 +92,7 @@ class Breakdown(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True)
     @property
     def total(self) -> int:
         """The sum of the parts, in tokens."""
-        return (
-            self.system_prompt
-            + self.tools
-            + self.memory
-            + self.messages
-            + self.tool_results
-            + self.summary
-            + self.overhead
-        )
+        return sum(astuple(self))
 
     def __add__(self, other: "Breakdown") -> "Breakdown":
         return Breakdown(

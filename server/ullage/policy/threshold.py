@@ -45,7 +45,8 @@ def agreeing(seen: Sequence[Compacted], supposed: int | None = None) -> list[Com
     or `supposed`, for as long as it does for the newest of them. None of them follows a change of the threshold."""
     run: list[Compacted] = []
     for one in reversed(seen):
-        if run and not _together([*run, one], supposed if _fits(run, supposed) else None):
+        fits = bool(run) and supposed is not None and _together(run, supposed)
+        if run and not _together([*run, one], supposed if fits else None):
             break
         run.append(one)
     return run
@@ -68,18 +69,15 @@ def estimated(run: Sequence[Compacted], beyond: int = 0) -> int:
     return high
 
 
-def _fits(run: Sequence[Compacted], supposed: int | None) -> bool:
-    return supposed is not None and _together(run, supposed)
+def _agrees(one: Compacted, threshold: int) -> bool:
+    return threshold * _BELOW <= one.tokens <= threshold * ABOVE and not lies_above(one.beyond, threshold)
 
 
 def _together(run: Sequence[Compacted], supposed: int | None) -> bool:
     """Returns whether one threshold explains these compactions: `supposed`, or else the smallest of them."""
-    lowest = min(one.tokens for one in run)
-    if supposed is not None:
-        return all(
-            supposed * _BELOW <= one.tokens <= supposed * ABOVE and not lies_above(one.beyond, supposed) for one in run
-        )
-    return all(one.tokens <= lowest * ABOVE and not lies_above(one.beyond, lowest) for one in run)
+    # The smallest lies below none of them.
+    at = min(one.tokens for one in run) if supposed is None else supposed
+    return all(_agrees(one, at) for one in run)
 
 
 # Below this share of the rule's figure a compaction contradicts the rule. Of 73 recorded compactions of Claude Code
@@ -178,19 +176,17 @@ def _comparable(seen: Sequence[Compacted], agent: Agent | None, setup: Setup, ru
     threshold. Without a rule they must have the version and model of `setup`; if none has, the compactions of the last
     other version count."""
     if agent is not None and isinstance(rule, Rule):
-        return [
-            one for one in seen if _tokens(_rule_then(one, agent, setup)) == _tokens(_rule_then(None, agent, setup))
-        ]
+        now = _tokens(agent.own_context.threshold(replace(setup, given=Given())))
+        return [one for one in seen if _tokens(_rule_then(one, agent, setup)) == now]
     same = [one for one in seen if one.model == setup.model]
     versions = {one.version for one in same}
     version = setup.version if setup.version in versions or not same else same[-1].version
     return [one for one in same if one.version == version]
 
 
-def _rule_then(one: Compacted | None, agent: Agent, setup: Setup) -> Threshold:
-    """Returns the rule, without settings, for the version and model of a compaction, or of `setup` if `one` is None."""
-    plain = replace(setup, given=Given())
-    return agent.own_context.threshold(replace(plain, version=one.version, model=one.model) if one else plain)
+def _rule_then(one: Compacted, agent: Agent, setup: Setup) -> Threshold:
+    """Returns the rule, without settings, for the version and model of a compaction."""
+    return agent.own_context.threshold(replace(setup, given=Given(), version=one.version, model=one.model))
 
 
 def _tokens(rule: Threshold) -> int | None:
@@ -271,7 +267,8 @@ def _changed(
         return ()
     near = isinstance(then, Rule) and then.tokens * _BELOW <= last.tokens <= then.tokens * ABOVE
     old = then.tokens if isinstance(then, Rule) and near else last.tokens
-    if abs(old - threshold.tokens) <= threshold.tokens * _SAME or (old == last.tokens and _agrees(last, threshold)):
+    is_same = abs(old - threshold.tokens) <= threshold.tokens * _SAME
+    if is_same or (old == last.tokens and _agrees(last, threshold.tokens)):
         return ()
     is_new = last.version != setup.version
     before, now = (f" with {last.version}", f" with {setup.version}") if is_new else (" before", " now")
@@ -279,19 +276,13 @@ def _changed(
     return (_remark(RemarkKind.CHANGED, text),)
 
 
-def _agrees(one: Compacted, threshold: KnownThreshold) -> bool:
-    is_higher = lies_above(one.beyond, threshold.tokens)
-    return threshold.tokens * _BELOW <= one.tokens <= threshold.tokens * ABOVE and not is_higher
-
-
 def _remark(kind: RemarkKind, text: str) -> Remark:
     return Remark(kind=kind, text=f"{text}.")
 
 
 def _as_known(rule: Rule, window: int, source: ThresholdSource, times: int = 0) -> KnownThreshold:
-    return KnownThreshold(
-        tokens=rule.tokens, percent=percent(rule.tokens, window), source=source, basis=rule.basis, times=times
-    )
+    share = percent(rule.tokens, window)
+    return KnownThreshold(tokens=rule.tokens, percent=share, source=source, basis=rule.basis, times=times)
 
 
 class Candidates(Struct, frozen=True, kw_only=True):
@@ -314,13 +305,10 @@ class Candidates(Struct, frozen=True, kw_only=True):
 
 def find_window(evidence: Evidence, known: Candidates) -> KnownWindow | None:
     """Returns the window, its source and the evidence for and against it; None if no source knows it."""
-    found = next(_sources(evidence, known), None)
-    if found is None:
-        return None
-    source, rule = found
-    return KnownWindow(
-        size=rule.tokens, source=source, basis=rule.basis, contradiction=_contradiction(rule.tokens, evidence, known)
-    )
+    for source, rule in _sources(evidence, known):
+        against = _contradiction(rule.tokens, evidence, known)
+        return KnownWindow(size=rule.tokens, source=source, basis=rule.basis, contradiction=against)
+    return None
 
 
 def _sources(evidence: Evidence, known: Candidates) -> Iterator[tuple[WindowSource, Rule]]:
@@ -341,10 +329,8 @@ def _sources(evidence: Evidence, known: Candidates) -> Iterator[tuple[WindowSour
     if known.catalog:
         if known.holder:
             yield from _proved(evidence, known.model, known.catalog, ())
-        yield (
-            WindowSource.CATALOG,
-            Rule(tokens=known.catalog, basis=known.catalog_basis or f"the list of models: {known.model}"),
-        )
+        basis = known.catalog_basis or f"the list of models: {known.model}"
+        yield WindowSource.CATALOG, Rule(tokens=known.catalog, basis=basis)
 
 
 def _proved(evidence: Evidence, model: str, usual: int, wider: tuple[int, ...]) -> Iterator[tuple[WindowSource, Rule]]:

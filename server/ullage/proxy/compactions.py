@@ -29,8 +29,7 @@ from ullage.model.events import (
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import ArtifactLedger, CompactionBlock, Message, Role
 from ullage.proxy.record import SessionRecord
-from ullage.redaction.clean import redact
-from ullage.redaction.privacy import hide
+from ullage.redaction.clean import hide, redact
 from ullage.service.summaries.by_model import OfflineSummarizer
 from ullage.summary.composition import list_files
 from ullage.summary.summary_request import SummaryRequest

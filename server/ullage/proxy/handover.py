@@ -55,8 +55,7 @@ from ullage.proxy.record import SessionRecord
 from ullage.proxy.session import ProxiedSession
 from ullage.proxy.session_life import State
 from ullage.proxy.to_client import list_commands, send_compaction, send_options, send_text, send_usage
-from ullage.redaction.clean import redact
-from ullage.redaction.privacy import hide_text
+from ullage.redaction.clean import hide_text, redact
 
 # Is called with a session and the agent's id of another that the agent has made for it.
 Noted = Callable[[ProxiedSession, str], Awaitable[None]]

@@ -38,8 +38,7 @@ from ullage.model.events import CompactionEdit, DuplicateReadsEdit, Edit, EditTr
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings
 from ullage.policy.budget import ContextBudget, target_for
-from ullage.redaction.clean import redact
-from ullage.redaction.privacy import hide
+from ullage.redaction.clean import hide, redact
 from ullage.service.conversation.conversation import Conversation, Planned
 from ullage.transcript.fold import Transcript
 from ullage.transcript.view import kept, leading

@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
+from ullage.agents.agent import first_prompt, is_lone_command
 from ullage.agents.inserted import typed_texts
-from ullage.agents.titles import first_prompt, is_lone_command
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.errors import InvalidRequest, StoreError
 from ullage.model.events import (

@@ -81,9 +81,8 @@ def is_worth_keeping(check: Check, messages: Sequence[Message], group: range) ->
     one of them, which cannot be had again, and none has a secret, which only a summary redacts. Read are their texts,
     tool inputs and tool results. `check` is called before."""
     check()
-    return any(_is_prompt(messages, place) for place in group) and not any(
-        _holds_secret(messages[place]) for place in group
-    )
+    texts = ("\n".join(_texts(messages[place])) for place in group)
+    return any(_is_prompt(messages, place) for place in group) and all(redact(text) == text for text in texts)
 
 
 def _is_prompt(messages: Sequence[Message], place: int) -> bool:
@@ -91,11 +90,6 @@ def _is_prompt(messages: Sequence[Message], place: int) -> bool:
     if not is_prompt(message) or message.compaction or not typed_text(message):
         return False
     return place == 0 or not fenced_command(messages, place - 1)
-
-
-def _holds_secret(message: Message) -> bool:
-    text = "\n".join(_texts(message))
-    return redact(text) != text
 
 
 def _texts(message: Message) -> Iterator[str]:

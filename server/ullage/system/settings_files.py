@@ -21,8 +21,7 @@ from xml.parsers.expat import ExpatError
 from msgspec.structs import replace
 
 from ullage.agents.agent import Agent
-from ullage.agents.own_context import Given, Texts
-from ullage.agents.own_prompt import Instructions
+from ullage.agents.own_context import Given, Instructions, Texts
 from ullage.agents.wiring import HooksOff
 from ullage.bounds import SETTINGS, read_plain, read_text
 from ullage.host import this_system, write_whole

@@ -1,6 +1,7 @@
 """Tracks the size of a context: the last reported usage plus the calibrated count of everything appended after it."""
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from itertools import islice
 
 from msgspec import Struct
@@ -121,7 +122,7 @@ class Anchor(Struct, frozen=True, kw_only=True):
     is_estimate: bool = False
 
 
-class TrackerState(Struct, frozen=True, kw_only=True):
+class TrackerState(Struct, kw_only=True):
     """The whole state of a tracker. `own` is what this context's reports alone have taught. `parts` and `tools` are
     local counts of the view. `smallest` is the report with the smallest counted prompt, or a later one that allows only
     a smaller hidden part, as (reported, counted); its surplus is the part hidden from the session. `carried` are the
@@ -158,69 +159,36 @@ class ContextTracker:
     """
 
     def __init__(self, calibration: Calibration = _UNTAUGHT, prior: Calibration = _UNTAUGHT) -> None:
-        self._calibration = calibration
-        self._own = prior
-        self._parts = Breakdown()
-        self._tools = 0
-        self._messages = 0
-        self._turn = 0
-        self._answered = False
+        self._now = TrackerState(calibration=calibration, own=prior)
         self._recent: dict[str, Counted] = {}
-        self._anchor: Anchor | None = None
-        self._smallest: tuple[int, int] | None = None
-        self._carried, self._doubt = 0, 0.0
-        self._totals = Usage()
-        self._doubted: tuple[int, int] | None = None
-        self._misses = False
         # The figures are asked for several times between two changes; every change drops them.
         self._reading: ContextReading | None = None
 
     @classmethod
     def restore(cls, state: TrackerState) -> "ContextTracker":
         """Returns a tracker with a state that the property `state` gave."""
-        tracker = cls(state.calibration, state.own)
-        tracker._parts, tracker._tools, tracker._messages = state.parts, state.tools, state.messages
-        tracker._turn, tracker._answered = state.turn, state.answered
-        tracker._recent = {counted.message_id: counted for counted in state.recent}
-        tracker._anchor, tracker._smallest, tracker._totals = state.anchor, state.smallest, state.totals
-        tracker._carried, tracker._doubt = state.carried, state.doubt
-        tracker._doubted, tracker._misses = state.doubted, state.misses
+        tracker = cls()
+        tracker._now, tracker._recent = copy(state), {counted.message_id: counted for counted in state.recent}
         return tracker
 
     @property
     def state(self) -> TrackerState:
         """The whole state, as a value for `restore`."""
-        return TrackerState(
-            calibration=self._calibration,
-            own=self._own,
-            parts=self._parts,
-            tools=self._tools,
-            messages=self._messages,
-            turn=self._turn,
-            answered=self._answered,
-            recent=tuple(self._recent.values()),
-            anchor=self._anchor,
-            smallest=self._smallest,
-            carried=self._carried,
-            doubt=self._doubt,
-            totals=self._totals,
-            doubted=self._doubted,
-            misses=self._misses,
-        )
+        return replace(self._now, recent=tuple(self._recent.values()))
 
     def append(self, message_id: str, role: Role, parts: Breakdown) -> None:
         """Adds a message at the end of the view. `parts` are its local counts by kind."""
         self._reading = None
         before = self._counted
         after = before + parts.total
-        self._parts += parts
-        self._messages += 1
+        self._now.parts += parts
+        self._now.messages += 1
         # A message with tool results only, those of the memory tool included, has no frame and begins no turn.
-        if role is Role.USER and self._answered and parts.messages and not parts.tool_results:
-            self._turn += 1
-        self._answered = role is Role.ASSISTANT
+        if role is Role.USER and self._now.answered and parts.messages and not parts.tool_results:
+            self._now.turn += 1
+        self._now.answered = role is Role.ASSISTANT
         self._recent[message_id] = Counted(
-            message_id=message_id, turn=self._turn, before=before, after=after, number=self._messages
+            message_id=message_id, turn=self._now.turn, before=before, after=after, number=self._now.messages
         )
         if len(self._recent) > REMEMBERED:
             del self._recent[next(iter(self._recent))]
@@ -228,7 +196,7 @@ class ContextTracker:
     def declare_tools(self, tokens: int) -> None:
         """Sets the local count of the tool definitions that are sent from here on."""
         self._reading = None
-        self._tools = tokens
+        self._now.tools = tokens
 
     def report(self, usage: Usage, message_id: str, at: int) -> None:
         """Takes a usage report: the provider's token counts of the request that the message `message_id` answers. `at`
@@ -238,63 +206,67 @@ class ContextTracker:
         last report, one without prompt tokens, and one that can't be true only count in the totals.
         """
         self._reading = None
-        if self._anchor and self._anchor.answer.message_id == message_id:
-            self._totals = self._totals - self._anchor.usage + usage
-            if self._believes(usage.prompt, self._anchor.answer):
-                self._anchor = replace(self._anchor, usage=usage, at=at)
+        if self._now.anchor and self._now.anchor.answer.message_id == message_id:
+            self._now.totals = self._now.totals - self._now.anchor.usage + usage
+            if self._believes(usage.prompt, self._now.anchor.answer):
+                self._now.anchor = replace(self._now.anchor, usage=usage, at=at)
             return
-        self._totals += usage
+        self._now.totals += usage
         answer = self._recent.get(message_id)
         if answer is None or not self._believes(usage.prompt, answer):
             return
         reasoning = 0.0
-        if self._anchor and not self._anchor.of_another_model:
-            step = _step(self._anchor, answer.before, answer.turn)
-            self._learn(step, usage.prompt - self._anchor.usage.prompt)
-            reasoning = 0.0 if step.new_turn else self._own.unseen(step)
+        if self._now.anchor and not self._now.anchor.of_another_model:
+            step = _step(self._now.anchor, answer.before, answer.turn)
+            self._learn(step, usage.prompt - self._now.anchor.usage.prompt)
+            reasoning = 0.0 if step.new_turn else self._now.own.unseen(step)
         # What is hidden is at most the prompt without its counted text, if that has as few tokens as text can have.
         most = usage.prompt - LOWEST * answer.before
-        if self._smallest is None or answer.before <= self._smallest[1] or most < self.overhead:
-            self._smallest = usage.prompt, answer.before
-        self._anchor = Anchor(usage=usage, answer=answer, at=at, reasoning=reasoning)
-        self._carried, self._doubt, self._misses = 0, 0.0, False
+        if self._now.smallest is None or answer.before <= self._now.smallest[1] or most < self.overhead:
+            self._now.smallest = usage.prompt, answer.before
+        self._now.anchor = Anchor(usage=usage, answer=answer, at=at, reasoning=reasoning)
+        self._now.carried, self._now.doubt, self._now.misses = 0, 0.0, False
         self._forget_before(answer)
 
     def miss(self) -> None:
         """Notes that a record could not be read. It may have been a usage report."""
         self._reading = None
-        self._misses = True
+        self._now.misses = True
 
     def _believes(self, prompt: int, answer: Counted) -> bool:
         """Returns whether a reported prompt can be that of the request which `answer` answers."""
-        before, self._doubted = self._doubted, None
+        before, self._now.doubted = self._now.doubted, None
         if not prompt or can_be_true(prompt, self.scale(answer.before)):
             return prompt > 0
         if before and confirms(prompt - before[0], self.scale(answer.before - before[1])):
             return True
-        self._doubted = prompt, answer.before
+        self._now.doubted = prompt, answer.before
         return False
 
     @property
     def doubts(self) -> bool:
         """Whether the last report was too small to be true, so that the figure does not come from it."""
-        return self._doubted is not None
+        return self._now.doubted is not None
 
     def assume(self, tokens: int, at: int) -> None:
         """Takes the agent's own estimate of the whole view: `tokens`, made at `at` (Unix milliseconds, 0 if unknown).
         The figure stays an estimate, and the growth from it to the next report teaches nothing."""
         self._reading = None
-        end = Counted(message_id="", turn=self._turn, before=self._counted, after=self._counted, number=self._messages)
+        end = Counted(
+            message_id="", turn=self._now.turn, before=self._counted, after=self._counted, number=self._now.messages
+        )
         usage = Usage(input_tokens=tokens)
-        self._anchor = Anchor(usage=usage, answer=end, at=at, of_another_model=True, is_estimate=True)
+        self._now.anchor = Anchor(usage=usage, answer=end, at=at, of_another_model=True, is_estimate=True)
 
     def take_count(self, prompt: int, at: int) -> None:
         """Takes the provider's own count of the whole view: `prompt` tokens, counted at `at` (Unix milliseconds). The
         figure is then as certain as after a report. Nothing is added to the totals, because no request was answered."""
         self._reading = None
-        end = Counted(message_id="", turn=self._turn, before=self._counted, after=self._counted, number=self._messages)
-        self._anchor = Anchor(usage=Usage(input_tokens=prompt), answer=end, at=at)
-        self._smallest = prompt, self._counted
+        end = Counted(
+            message_id="", turn=self._now.turn, before=self._counted, after=self._counted, number=self._now.messages
+        )
+        self._now.anchor = Anchor(usage=Usage(input_tokens=prompt), answer=end, at=at)
+        self._now.smallest = prompt, self._counted
 
     def compacted(self, carried: int | None, ending: Ending | None = None, *, lacks_history: bool = False) -> None:
         """Notes that the edit just given to `edited` is a compaction by the conversation's agent. `carried` are
@@ -304,31 +276,33 @@ class ContextTracker:
         first one: then none, or all, of the hidden part may have been such messages, which the compaction removed."""
         self._reading = None
         if ending is None:
-            self._carried = carried or 0
-            self._doubt = AFTER_COMPACTION if carried is None else AFTER_REATTACHING
+            self._now.carried = carried or 0
+            self._now.doubt = AFTER_COMPACTION if carried is None else AFTER_REATTACHING
             if lacks_history:
                 half = self.overhead // 2
-                self._carried -= half
-                self._doubt = max(self._doubt, half / max(self.overhead + self.scale(self._counted) + self._carried, 1))
+                self._now.carried -= half
+                self._now.doubt = max(
+                    self._now.doubt, half / max(self.overhead + self.scale(self._counted) + self._now.carried, 1)
+                )
             return
         hidden = self.overhead
         is_resumed = hidden > _RESUMED * ending.hidden
         kept = min(hidden, ending.hidden) if is_resumed else hidden
-        self._carried = (carried or 0) + ending.added + kept - hidden
-        after = hidden + self.scale(self._counted) + self._carried
+        self._now.carried = (carried or 0) + ending.added + kept - hidden
+        after = hidden + self.scale(self._counted) + self._now.carried
         # How much of the hidden part was the history of a resumed conversation is a guess.
         least = AFTER_COMPACTION if is_resumed else _LEAST_DOUBT
-        self._doubt = max(least, _NINE_OF_TEN * ending.deviation / max(after, 1))
+        self._now.doubt = max(least, _NINE_OF_TEN * ending.deviation / max(after, 1))
 
     @property
     def is_compacted(self) -> bool:
         """Whether the agent has compacted the context and no report has come since."""
-        return self._doubt > 0
+        return self._now.doubt > 0
 
     @property
     def surplus(self) -> int:
         """The tokens of the last reported prompt that the messages in the log do not explain; 0 without a report."""
-        anchor = self._anchor
+        anchor = self._now.anchor
         return max(0, anchor.usage.prompt - self.scale(anchor.answer.before)) if anchor else 0
 
     def edited(self, counts: Iterable[tuple[str, Role, Breakdown]], *, by_going_back: bool = False) -> None:
@@ -339,67 +313,67 @@ class ContextTracker:
         answer and everything before that are in the view.
         """
         self._reading = None
-        self._carried, self._doubt, self._doubted = 0, 0.0, None
-        anchor, self._anchor = self._anchor, None
+        self._now.carried, self._now.doubt, self._now.doubted = 0, 0.0, None
+        anchor, self._now.anchor = self._now.anchor, None
         self._recent.clear()
-        self._messages = 0
-        self._parts = Breakdown()
+        self._now.messages = 0
+        self._now.parts = Breakdown()
         for message_id, role, parts in counts:
-            self._messages += 1
-            self._parts += parts
-            self._answered = role is Role.ASSISTANT
+            self._now.messages += 1
+            self._now.parts += parts
+            self._now.answered = role is Role.ASSISTANT
             if (
                 by_going_back
                 and anchor
                 and (message_id, self._counted) == (anchor.answer.message_id, anchor.answer.after)
             ):
-                self._anchor = anchor
+                self._now.anchor = anchor
 
     def spend(self, usage: Usage) -> None:
         """Adds a report of no message, such as a summary's, to the totals. The figure does not change."""
-        self._totals += usage
+        self._now.totals += usage
 
     def change_model(self) -> None:
         """Notes that another model with the same tokenizer continues. The figure stays based on the last report, but
         the growth to the next one teaches nothing."""
-        if self._anchor:
-            self._anchor = replace(self._anchor, of_another_model=True)
+        if self._now.anchor:
+            self._now.anchor = replace(self._now.anchor, of_another_model=True)
 
     def recalibrate(self, calibration: Calibration, prior: Calibration) -> None:
         """Notes that a model with another tokenizer continues. The last report is dropped, because it counts other
         tokens; the part of the prompt that the session does not contain is assumed to have as many tokens as before."""
         self._reading = None
         hidden = self.overhead
-        self._calibration, self._own = calibration, prior
-        self._anchor = None
-        if self._smallest:
-            counted = self._smallest[1]
-            self._smallest = hidden + self.scale(counted), counted
+        self._now.calibration, self._now.own = calibration, prior
+        self._now.anchor = None
+        if self._now.smallest:
+            counted = self._now.smallest[1]
+            self._now.smallest = hidden + self.scale(counted), counted
 
     def trust(self, calibration: Calibration) -> None:
         """Replaces the calibration by one that has already learned from the reports taken so far."""
         self._reading = None
-        self._calibration = calibration
+        self._now.calibration = calibration
 
     @property
     def calibration(self) -> Calibration:
         """What is known about the model now, to be kept for other sessions. It includes the tokens that this session's
         prompts hold beyond its content."""
-        hidden = self.overhead if self._hides_prompt and self._smallest else self._calibration.hidden
-        return replace(self._calibration, hidden=hidden)
+        hidden = self.overhead if self._hides_prompt and self._now.smallest else self._now.calibration.hidden
+        return replace(self._now.calibration, hidden=hidden)
 
     @property
     def totals(self) -> Usage:
         """The sum of the token counts of all reports."""
-        return self._totals
+        return self._now.totals
 
     @property
     def overhead(self) -> int:
         """The tokens of a prompt that the session does not contain, as far as this session's own reports show them. 0
         before the first report, because another session's prompts say nothing about this one's."""
-        if self._smallest is None:
+        if self._now.smallest is None:
             return 0
-        reported, counted = self._smallest
+        reported, counted = self._now.smallest
         return max(0, reported - self.scale(counted))
 
     @property
@@ -410,27 +384,30 @@ class ContextTracker:
         return self._reading
 
     def _read(self) -> ContextReading:
-        anchor = self._anchor
+        anchor = self._now.anchor
         if anchor is None:
-            uncertain = used = max(0, self.overhead + self.scale(self._counted) + self._carried)
-            source, pending = UsageSource.ESTIMATED, self._messages
+            uncertain = used = max(0, self.overhead + self.scale(self._counted) + self._now.carried)
+            source, pending = UsageSource.ESTIMATED, self._now.messages
         else:
-            step = _step(anchor, self._counted, self._turn)
-            pending = self._messages - anchor.answer.number
+            step = _step(anchor, self._counted, self._now.turn)
+            pending = self._now.messages - anchor.answer.number
             if step.added or pending:
-                source, used = UsageSource.STALE, max(0, anchor.usage.prompt + round(self._calibration.expect(step)))
-                counts_answer = self._calibration.counts_answer(step)
+                source, used = (
+                    UsageSource.STALE,
+                    max(0, anchor.usage.prompt + round(self._now.calibration.expect(step))),
+                )
+                counts_answer = self._now.calibration.counts_answer(step)
                 uncertain = self.scale(abs(step.added) + (step.answer if counts_answer else 0))
             else:
-                source = UsageSource.STALE if self._misses else UsageSource.REPORTED
+                source = UsageSource.STALE if self._now.misses else UsageSource.REPORTED
                 used, uncertain = anchor.usage.total, 0
             if anchor.is_estimate:
-                source, uncertain, pending = UsageSource.ESTIMATED, used, self._messages
+                source, uncertain, pending = UsageSource.ESTIMATED, used, self._now.messages
         known = None if anchor is None or anchor.is_estimate else anchor
         return ContextReading(
             used=used,
             source=source,
-            breakdown=apportion(replace(self._parts, tools=self._tools), self._calibration.ratio, used),
+            breakdown=apportion(replace(self._now.parts, tools=self._now.tools), self._now.calibration.ratio, used),
             pending_messages=pending,
             reported=known.usage.total if known else None,
             reported_at=known.at or None if known else None,
@@ -441,25 +418,25 @@ class ContextTracker:
         """Returns the expected error as a share of `used`, if `uncertain` of these tokens were counted locally. Before
         the first report, a hidden prompt as large as in the last session with this model may be missing and counts as
         an error."""
-        missing = self._calibration.hidden if self._hides_prompt and self._smallest is None else 0
-        error = self._calibration.error * uncertain + missing
-        return min(1.0, max(error / max(used, 1), self._doubt))
+        missing = self._now.calibration.hidden if self._hides_prompt and self._now.smallest is None else 0
+        error = self._now.calibration.error * uncertain + missing
+        return min(1.0, max(error / max(used, 1), self._now.doubt))
 
     def scale(self, tokens: int) -> int:
         """Converts a local count to the model's tokens."""
-        return round(self._calibration.scale(tokens))
+        return round(self._now.calibration.scale(tokens))
 
     @property
     def _counted(self) -> int:
-        return self._parts.total + self._tools
+        return self._now.parts.total + self._now.tools
 
     @property
     def _hides_prompt(self) -> bool:
-        return not self._parts.system_prompt and not self._tools
+        return not self._now.parts.system_prompt and not self._now.tools
 
     def _learn(self, step: Step, grown: int) -> None:
-        self._own = self._own.learn(step, grown)
-        self._calibration = self._calibration.learn(step, grown)
+        self._now.own = self._now.own.learn(step, grown)
+        self._now.calibration = self._now.calibration.learn(step, grown)
 
     def _forget_before(self, answer: Counted) -> None:
         """Forgets the messages up to and including the answer, because no later report can belong to them."""

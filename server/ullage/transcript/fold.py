@@ -5,7 +5,7 @@ that of the active context. A reverted edit is skipped as if it had never been m
 messages which that edit archived, so an edit is reverted by folding the log again (`service/conversation`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -177,7 +177,7 @@ class Transcript:
         self._apply_event(record.event, record.timestamp)
         self.position = record.position
 
-    def _apply_event(self, event: Event, timestamp: int) -> None:
+    def _apply_event(self, event: Event, timestamp: int) -> None:  # noqa: C901, PLR0912 - one case for each event
         match event:
             case MessageAppended():
                 self._append(event.message)
@@ -188,32 +188,6 @@ class Transcript:
                 self._edit(event.edit)
             case MessagePinned():
                 (self.pinned.add if event.pinned else self.pinned.discard)(event.message_id)
-            case (
-                RecordUnread()
-                | SummaryReported()
-                | EditReverted()
-                | ContextWarned()
-                | WindowReported()
-                | PromptListed()
-            ):
-                pass
-            case _:
-                self._apply_session_event(event)
-
-    def _apply_session_event(
-        self,
-        event: ToolsDeclared
-        | SessionConfigured
-        | ModelChanged
-        | SessionRenamed
-        | SessionCreated
-        | SessionForked
-        | AgentAttached
-        | ConversationImported
-        | ConversationContinued,
-    ) -> None:
-        """Applies an event about the session as a whole: its folder, title, model, tools, settings, agent or origin."""
-        match event:
             case ToolsDeclared():
                 self.tools = event.tools
             case SessionConfigured():
@@ -235,6 +209,10 @@ class Transcript:
                 self.origin = event
             case ConversationContinued():
                 self.origin = None
+            case RecordUnread() | SummaryReported() | EditReverted() | ContextWarned():
+                pass
+            case WindowReported() | PromptListed():
+                pass
 
     def _see(self, said: int, recorded: int) -> None:
         # An imported event without a time of its own has none: its record's time is that of the import.
@@ -309,26 +287,17 @@ def reverted_ids(records: Iterable[Record]) -> frozenset[str]:
 
 def taken_back(records: Iterable[Record]) -> frozenset[str]:
     """Returns the ids of the messages that the user took back by going back to before them."""
-    records = tuple(records)
-    reverted = reverted_ids(records)
-    return frozenset(
-        message_id
-        for record in records
-        if isinstance(record.event, ContextEdited)
-        and isinstance(record.event.edit, RewindEdit)
-        and record.event.edit.id not in reverted
-        for message_id in record.event.edit.message_ids
-    )
+    rewinds = (edit for edit in _edits_in_force(records) if isinstance(edit, RewindEdit))
+    return frozenset(message_id for edit in rewinds for message_id in edit.message_ids)
 
 
 def compaction_edits(records: Iterable[Record]) -> tuple[CompactionEdit, ...]:
     """Returns the compactions that these records make and do not undo, oldest first."""
+    return tuple(edit for edit in _edits_in_force(records) if isinstance(edit, CompactionEdit))
+
+
+def _edits_in_force(records: Iterable[Record]) -> Iterator[Edit]:
     records = tuple(records)
     reverted = reverted_ids(records)
-    return tuple(
-        record.event.edit
-        for record in records
-        if isinstance(record.event, ContextEdited)
-        and isinstance(record.event.edit, CompactionEdit)
-        and record.event.edit.id not in reverted
-    )
+    edits = (record.event.edit for record in records if isinstance(record.event, ContextEdited))
+    return (edit for edit in edits if edit.id not in reverted)

@@ -63,13 +63,10 @@ def _machine(escaped: Callable[[str], str], cwd: str) -> Machine:
         home = str(Path.home())
     except RuntimeError:
         home = "/"
-    variables = {name: escaped(_expanded(value)) for name, value in os.environ.items()}
+    variables: dict[str, str] = {}
+    for name, value in os.environ.items():
+        variables[name] = escaped(str(Path(value).expanduser()) if value.startswith(("~/", "~\\")) else value)
     return Machine(system=sys.platform, home=escaped(home), variables=variables, cwd=escaped(cwd))
-
-
-def _expanded(value: str) -> str:
-    """Returns the value of an environment variable with `~` at its beginning replaced by the home folder."""
-    return str(Path(value).expanduser()) if value.startswith(("~/", "~\\")) else value
 
 
 def find_processes(machine: Machine, agents: Sequence[Agent]) -> dict[tuple[str, str], int | None]:
@@ -324,6 +321,8 @@ def _expiring(machine: Machine, agent: Agent, retention: Retention, by: int) -> 
     candidates = [one for one in found if not one.sessions.is_sub_agent(one.name)]
     if not candidates:
         return None
+    # A pattern without wildcards is the path that it matches, escaped.
+    settings = retention.patterns(machine)[0].replace("[[]", "[").replace("[*]", "*").replace("[?]", "?")
     days = _days(machine, retention)
     ends = {one.path: one.updated_at + days * _DAY for one in candidates}
     soon = {path: int(end) for path, end in ends.items() if end <= by}
@@ -334,7 +333,7 @@ def _expiring(machine: Machine, agent: Agent, retention: Retention, by: int) -> 
         soon=tuple(sorted(soon)),
         first_at=min(soon.values(), default=0),
         setting=retention.setting,
-        settings_path=_unescaped(retention.patterns(machine)[0]),
+        settings_path=settings,
     )
 
 
@@ -349,8 +348,3 @@ def _days(machine: Machine, retention: Retention) -> float:
             if said:
                 return said[-1] if math.isfinite(said[-1]) else math.inf
     return retention.default
-
-
-def _unescaped(pattern: str) -> str:
-    """Returns the path that an escaped pattern without wildcards matches."""
-    return pattern.replace("[[]", "[").replace("[*]", "*").replace("[?]", "?")

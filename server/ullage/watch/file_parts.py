@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import Struct
 
-from ullage.agents.titles import is_lone_command
+from ullage.agents.agent import is_lone_command
 from ullage.bounds import open_plain
 from ullage.formats.parsing import Line, parse_lines
 from ullage.model.json_values import JsonObject, as_objects, decode_json

@@ -21,7 +21,7 @@ from ullage.model.message import (
     ToolUseBlock,
 )
 from ullage.redaction import REDACTED
-from ullage.redaction.privacy import hide, hide_text
+from ullage.redaction.clean import hide, hide_text
 from ullage.redaction.remembering import len_of, memory_of, remembering
 from ullage.summary.summary_request import SummaryRequest
 

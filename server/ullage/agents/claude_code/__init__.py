@@ -28,6 +28,8 @@ from ullage.agents.agent import (
     Retention,
     Sessions,
     common_facts,
+    first_prompt,
+    last_text,
     running_in_record,
     side_of,
 )
@@ -35,7 +37,6 @@ from ullage.agents.claude_code.compaction import OWN_CONTEXT, SETTINGS
 from ullage.agents.claude_code.reader import FORMAT, MARKS
 from ullage.agents.claude_code.session_writer import WRITER
 from ullage.agents.machine import Machine
-from ullage.agents.titles import first_prompt, last_text
 from ullage.agents.wiring import GuideForm, HookPlace, HooksOff, Plugin, SettingsFile, Wiring
 from ullage.model.json_values import JsonObject, as_list, as_object, as_text
 
@@ -56,14 +57,8 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
     return tuple(f"{place}/{files}" for place in places for files in ("*.jsonl", _SUB_AGENTS))
 
 
-def settings_pattern(machine: Machine) -> str:
-    """Returns a glob pattern for the file with the user's settings."""
+def _settings_pattern(machine: Machine) -> str:
     return f"{_home(machine)}/settings.json"
-
-
-def state_path(machine: Machine) -> str:
-    """Returns the path of the file that Claude Code keeps its state in, and the user's MCP servers."""
-    return f"{machine.folder('CLAUDE_CONFIG_DIR', '')}/.claude.json"
 
 
 def running_patterns(machine: Machine) -> tuple[str, ...]:
@@ -125,27 +120,24 @@ def _days_in(settings: JsonObject) -> float | None:
 # The default is in the documentation ("Settings"). A period of 0 makes Claude Code write no transcripts at all, so a
 # hundred years are what "never" is.
 RETENTION = Retention(
-    patterns=lambda machine: (settings_pattern(machine),),
+    patterns=lambda machine: (_settings_pattern(machine),),
     days_in=_days_in,
     default=30,
     setting='"cleanupPeriodDays": 36500',
 )
 
 
-def _model(update: Mapping[str, Any]) -> str:
-    return as_text(as_object(update.get("_meta")).get("_claude/model"))
-
-
 def _tool(call: Mapping[str, Any]) -> str:
     return as_text(as_object(as_object(call.get("_meta")).get("claudeCode")).get("toolName"))
 
 
-def _compaction_call(update: Mapping[str, Any]) -> bool:
+ACP = AcpAgent(
+    compact_command="compact",
+    model_in_usage=lambda update: as_text(as_object(update.get("_meta")).get("_claude/model")),
+    tool_in_call=_tool,
     # To a client without ACP's updates of compactions, the adapter reports one as a call of this tool.
-    return _tool(update) == "compact"
-
-
-ACP = AcpAgent(compact_command="compact", model_in_usage=_model, tool_in_call=_tool, compaction_call=_compaction_call)
+    compaction_call=lambda update: _tool(update) == "compact",
+)
 
 # The model's thoughts before the summary, which its next request does not have.
 _ANALYSIS_ENDS = "</analysis>"
@@ -173,10 +165,6 @@ def _project_settings(machine: Machine) -> tuple[str, ...]:
     return machine.in_project(".claude/settings.json", ".claude/settings.local.json")
 
 
-def _settings_layers(machine: Machine) -> tuple[str, ...]:
-    return settings_pattern(machine), *_project_settings(machine)
-
-
 def _managed_settings(machine: Machine) -> tuple[tuple[str, ...], ...]:
     """Returns the sources of an organisation's settings, as Anthropic's docs have their order ("Deploy managed
     settings"): its server, what administrators have set, the files of this machine, and what users may set."""
@@ -186,7 +174,7 @@ def _managed_settings(machine: Machine) -> tuple[tuple[str, ...], ...]:
     user = PurePosixPath(machine.home).name
     profiles = (f"/Library/Managed Preferences/{user}/{profile}", f"/Library/Managed Preferences/{profile}")
     return (
-        (settings_pattern(machine).replace("settings.json", "remote-settings.json"),),
+        (_settings_pattern(machine).replace("settings.json", "remote-settings.json"),),
         *(((f"HKLM/{policy}",),) if machine.system == "win32" else ()),
         *([(one,) for one in profiles] if machine.system == "darwin" else ()),
         (f"{managed}/managed-settings.json", f"{managed}/managed-settings.d/*.json"),
@@ -211,7 +199,7 @@ WIRING = Wiring(
     word="claude-code",
     files=(
         SettingsFile(
-            path=settings_pattern,
+            path=_settings_pattern,
             hooks=(
                 HookPlace(event="PreCompact", timeout=_TIMEOUT),
                 # What was given back is lost when the session is resumed, so it is given again then.
@@ -222,15 +210,20 @@ WIRING = Wiring(
             ),
             status_line=True,
         ),
-        SettingsFile(path=state_path, mcp_server=True),
+        # The file in which it keeps its state has the user's MCP servers, too.
+        SettingsFile(path=lambda machine: f"{machine.folder('CLAUDE_CONFIG_DIR', '')}/.claude.json", mcp_server=True),
     ),
     plugin=Plugin(
-        path=settings_pattern,
+        path=_settings_pattern,
         is_on=_has_plugin,
         in_projects=_project_settings,
         remedy="claude plugin uninstall ullage",
     ),
-    hooks_off=HooksOff(layers=_settings_layers, off_by=_hooks_off_by, managed=_managed_settings),
+    hooks_off=HooksOff(
+        layers=lambda machine: (_settings_pattern(machine), *_project_settings(machine)),
+        off_by=_hooks_off_by,
+        managed=_managed_settings,
+    ),
     summary_in=_summary_in,
     # Plain output of PreCompact is under "Additional Instructions" in the request for the summary. Seen with
     # 2.1.318, and 6,000 characters of it whole. Its summaries have 6,000 to 12,000, half of them the user's words and

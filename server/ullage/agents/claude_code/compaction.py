@@ -188,8 +188,7 @@ def _read(texts: Texts) -> Given:
 
 def _take_model_window(reading: Reading, variables: Mapping[str, Any], model: str) -> None:
     if switch(variables.get(_NO_MILLION)):
-        reading.take("model_window", _NO_MILLION, USUAL)
-        reading.rename("model_window", f"{_NO_MILLION}={variables[_NO_MILLION]}")
+        reading.take("model_window", _NO_MILLION, USUAL, f"{_NO_MILLION}={variables[_NO_MILLION]}")
     if not _OWN_MODEL.search(model) and switch(variables.get(_NOT_WITHIN)):
         reading.unknown = _NOT_WITHIN
     if not _OWN_MODEL.search(model) or switch(variables.get("DISABLE_COMPACT")):
@@ -223,12 +222,10 @@ def _take_window(reading: Reading, file: JsonObject, model: str) -> None:
 def _take_variables(reading: Reading, variables: Mapping[str, Any]) -> None:
     for name in _OFF:
         if switch(variables.get(name)):
-            reading.take("automatic", name, False)
-            reading.rename("automatic", f"{name}={variables[name]}")
+            reading.take("automatic", name, False, f"{name}={variables[name]}")
     percent = number(variables.get(_PERCENT))
     if percent:
-        reading.take("share", _PERCENT, percent / 100)
-        reading.rename("share", f"{_PERCENT}={percent:g}")
+        reading.take("share", _PERCENT, percent / 100, f"{_PERCENT}={percent:g}")
     reading.take("max_output", _OUTPUT, number(variables.get(_OUTPUT)) or None)
 
 

@@ -218,9 +218,8 @@ def _edited(attachment: JsonObject) -> str:
 
 def _selected(attachment: JsonObject) -> str:
     lines = f"lines {as_count(attachment.get('lineStart'))} to {as_count(attachment.get('lineEnd'))}"
-    return (
-        f"Selected in the editor, {as_text(attachment.get('filename'))}, {lines}:\n{as_text(attachment.get('content'))}"
-    )
+    file, text = as_text(attachment.get("filename")), as_text(attachment.get("content"))
+    return f"Selected in the editor, {file}, {lines}:\n{text}"
 
 
 def _json(name: str) -> Callable[[JsonObject], str]:
@@ -243,10 +242,8 @@ def _status(attachment: JsonObject) -> str:
 
 def _any_text(attachment: JsonObject) -> str:
     """Returns the text of an attachment whose kind this module does not know; empty if no usual field has one."""
-    found: list[Any] = [attachment.get(name) for name in ("content", "text", "prompt", "banner", "addedLines")]
-    return next(
-        (text for text in ("\n".join(map(as_text, as_list(item))) or as_text(item) for item in found) if text), ""
-    )
+    found = (attachment.get(name) for name in ("content", "text", "prompt", "banner", "addedLines"))
+    return next(filter(None, ("\n".join(map(as_text, as_list(item))) or as_text(item) for item in found)), "")
 
 
 _TEXTS: dict[str, Callable[[JsonObject], str]] = {
@@ -379,12 +376,12 @@ _COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")
 _ABSORBED = "absorbed_mid_turn"
 
 
-class Prompt(Struct, frozen=True, kw_only=True):
-    """A prompt that the user queued. `at` is its time as the log writes it; `timestamp` is the same in Unix
-    milliseconds."""
+class Extra(Struct, frozen=True, kw_only=True):
+    """A message of the user's role, such as an attachment or a queued prompt, that is added where it comes in the file,
+    whatever its parent is."""
 
-    text: str
-    at: str
+    content: tuple[Block, ...]
+    uuid: str
     timestamp: int
 
 
@@ -392,26 +389,23 @@ class PromptQueue:
     """The prompts that the user typed while the model was working and that the model has not been given yet."""
 
     def __init__(self) -> None:
-        self._waiting: list[Prompt] = []
+        self._waiting: list[tuple[str, Extra]] = []
         self._attached: list[str] = []
         self._given: list[str] = []
 
-    def operate(self, entry: Entry) -> Prompt | None:
+    def operate(self, entry: Entry) -> Extra | None:
         """Applies a `queue-operation` line. Returns the prompt that the model is given by it, if no earlier line
         contains the prompt; else None."""
         operation, text = as_text(entry.value.get("operation")), as_text(entry.value.get("content"))
         if operation == "enqueue" and text:
             at = as_text(entry.value.get("timestamp"))
-            self._waiting.append(Prompt(text=text, at=at, timestamp=entry.timestamp))
+            content = (TextBlock(text=text),)
+            self._waiting.append((text.strip(), Extra(content=content, uuid=f"queued-{at}", timestamp=entry.timestamp)))
         elif operation == "popAll":
-            self._drop(text)
+            self.drop(text)
         elif operation == "remove":
             return self._remove(text, as_text(entry.value.get("reason")))
         return None
-
-    def said(self, text: str) -> None:
-        """Removes a prompt from the queue, because a user line contains it."""
-        self._drop(text)
 
     def attached(self, text: str) -> bool:
         """Removes a prompt from the queue, because an attachment contains it. The `remove` line of the prompt may
@@ -422,29 +416,30 @@ class PromptQueue:
         if text.strip() in self._given:
             self._given.remove(text.strip())
             return False
-        if self._drop(text):
+        if self.drop(text):
             self._attached.append(text)
         return True
 
-    def _drop(self, text: str) -> bool:
-        found = next((prompt for prompt in self._waiting if prompt.text.strip() == text.strip()), None)
+    def drop(self, text: str) -> bool:
+        """Removes a prompt from the queue, such as one that a user line contains. Returns whether it was there."""
+        found = next((prompt for prompt in self._waiting if prompt[0] == text.strip()), None)
         if found is not None:
             self._waiting.remove(found)
         return found is not None
 
-    def _remove(self, text: str, reason: str) -> Prompt | None:
+    def _remove(self, text: str, reason: str) -> Extra | None:
         if reason not in ("", _ABSORBED):
-            self._drop(text)
+            self.drop(text)
             return None
         if self._attached or not self._waiting:
             self._attached = self._attached[1:]
             return None
         # Recorded sessions show that what the user typed goes before a notification that was queued earlier.
-        typed = next((prompt for prompt in self._waiting if not prompt.text.startswith("<")), self._waiting[0])
-        found = next((prompt for prompt in self._waiting if text and prompt.text.strip() == text.strip()), typed)
+        typed = next((prompt for prompt in self._waiting if not prompt[0].startswith("<")), self._waiting[0])
+        found = next((prompt for prompt in self._waiting if text and prompt[0] == text.strip()), typed)
         self._waiting.remove(found)
-        self._given.append(found.text.strip())
-        return None if _COMMAND.match(found.text) else found
+        self._given.append(found[0])
+        return None if _COMMAND.match(found[0]) else found[1]
 
 
 # The name of the model in answers that Claude Code wrote itself.
@@ -475,38 +470,31 @@ class Written:
                 self.results[block.tool_use_id] = (message_id, index)
 
 
-class Extra(Struct, frozen=True, kw_only=True):
-    """A message of the user's role, such as an attachment, that is added where it comes in the file, whatever its
-    parent is."""
-
-    content: tuple[Block, ...]
-    uuid: str
-    timestamp: int
-
-
 class Answer:
     """One answer of the model whose lines are still coming: its lines, the lines with the results of its calls, and the
     extras that follow them.
 
-    `place` is where the conversation continues after the answer, and `ended` the time of its last line. `has_usage` is
+    `place` is where the conversation continues after the answer, and `ended` the time of its last line. `requested` is
+    the name of the model that was asked, with `[1m]` if that window was chosen; empty in older versions. `has_usage` is
     False if the usage in its lines was reported with an earlier part of the same answer.
     """
 
     def __init__(self, answer_id: str, first: Entry, *, has_usage: bool = True) -> None:
         self.id = answer_id
         self.place = Place()
-        self.is_added = self._has_results = False
+        self.is_added = self.has_results = False
         self._has_usage = has_usage
         self._began = self.ended = first.timestamp
         self._content: list[Block] = []
         self._message = first.message
         self._usage: JsonObject = {}
         self._is_copied = first.is_copied
-        self._requested = ""
+        self.requested = ""
         self._lines: list[str] = []
         self._open_calls: set[str] = set()
         self._results: list[tuple[Entry, Sequence[Block]]] = []
-        self._extras: list[Extra] = []
+        # They come after the results.
+        self.extras: list[Extra] = []
 
     def add_line(self, entry: Entry, blocks: Sequence[Block]) -> None:
         """Adds a line of the answer. `blocks` are its blocks that no earlier line has. The last usage with a prompt is
@@ -516,14 +504,9 @@ class Answer:
         self._message = entry.message
         usage = as_object(entry.message.get("usage"))
         self._usage = usage if context_of(usage) else self._usage or usage
-        self._requested = as_text(entry.value.get("requestedModel"))
+        self.requested = as_text(entry.value.get("requestedModel"))
         self.ended = entry.timestamp
         self._open_calls |= {block.id for block in blocks if isinstance(block, ToolUseBlock)}
-
-    @property
-    def requested_model(self) -> str:
-        """The name of the model that was asked, with `[1m]` if that window was chosen; empty in older versions."""
-        return self._requested
 
     def add_result(self, entry: Entry, blocks: Sequence[Block]) -> bool:
         """Adds a line with results of this answer's calls. Returns False, and adds nothing, if none of them belongs to
@@ -531,18 +514,9 @@ class Answer:
         results = self._open_calls.intersection(entry.result_ids)
         self._open_calls -= results
         if results:
-            self._has_results = True
+            self.has_results = True
             self._results.append((entry, blocks))
         return bool(results)
-
-    def add_extra(self, extra: Extra) -> None:
-        """Adds an extra message, which comes after the results."""
-        self._extras.append(extra)
-
-    @property
-    def has_results(self) -> bool:
-        """Whether results of its calls have come."""
-        return self._has_results
 
     @property
     def is_complete(self) -> bool:
@@ -578,7 +552,7 @@ class Answer:
             self.place.at = builder.add(Role.USER, content, first.uuid, first.timestamp)
             written.note(self.place.at, (entry.uuid for entry, _ in self._results), content)
             self._results = []
-        for extra in self._extras:
+        for extra in self.extras:
             self.place.at = builder.add(Role.USER, extra.content, extra.uuid, extra.timestamp)
             written.note(self.place.at, (extra.uuid,))
-        self._extras = []
+        self.extras = []

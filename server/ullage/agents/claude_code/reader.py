@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ullage.agents.claude_code.compaction import WindowReader
 from ullage.agents.claude_code.entries import NO_MODEL, Entry, entry_of
 from ullage.agents.claude_code.tree_writer import ENDS_OF_TURNS, TreeWriter, is_sent
-from ullage.agents.record_reader import conversation_records, may_be_another
+from ullage.agents.record_reader import SidechainReader, conversation_records
 from ullage.formats.parsing import Document, Line, as_timestamp, convert_passes, convert_usage
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
@@ -34,18 +34,8 @@ _OWN_LINES = {
     *("agent-color", "agent-name", "agent-setting", "ai-title", "api-request", "api-request-blob", "api-request-shape"),
     *("atis-latch", "attribution-snapshot", "bridge-session", "cost-state", "tools-used"),
     *("custom-title", "file-history-snapshot", "frame-link", "last-prompt", "mode", "permission-mode", "pr-link"),
-    *(
-        "progress",
-        "queue-operation",
-        "relocated",
-        "result",
-        "speculation-accept",
-        "started",
-        "summary",
-        "system",
-        "tag",
-    ),
-    "worktree-state",
+    *("progress", "queue-operation", "relocated", "result", "speculation-accept", "started", "summary", "system"),
+    *("tag", "worktree-state"),
     # Those of 2.1.332. What `content-replacement` leaves out of old results shows in the next usage.
     *("api-request-resumed", "artifact-autoreact-ledger", "artifact-comment-monitor", "content-replacement"),
     *("data-flow-incomplete", "data-flow-records", "derived-from", "ended-by-model", "fork-context-ref", "repl-mode"),
@@ -67,7 +57,7 @@ def matches(document: Document) -> bool:
     )
 
 
-class Reader:
+class Reader(SidechainReader):
     """Reads one conversation of a Claude Code log, line by line. Lines are held back until their parents have been
     read.
 
@@ -76,11 +66,12 @@ class Reader:
     kind are left out.
     """
 
+    agent = "Claude Code"
+
     def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
+        super().__init__(builder)
         self._writer = TreeWriter(builder)
-        # Whether the conversation is a sub-agent's, and lines that came before this was known.
-        self._is_side: bool | None = None
+        # Lines that came before it was known whose conversation is read.
         self._undecided: list[Entry] = []
         self._has_custom_title = False
         self._taken = 0
@@ -129,13 +120,6 @@ class Reader:
         """Returns whether no line is held back but those of an answer that has ended, as the log says."""
         return not (self._undecided or self._waiting or self._boundary) and self._writer.is_complete
 
-    def starts_over(self, lines: Sequence[Line]) -> bool:
-        """Returns whether with these further lines the log's conversation may be another one."""
-        builder = self._builder
-        return may_be_another(
-            lines, reads_side=self._is_side, agent_id=builder.session_id, has_messages=builder.messages > 0
-        )
-
     def _take_own(self, entry: Entry) -> None:
         """Reads a line if it belongs to the conversation that this reader reads; else records it as skipped.
 
@@ -151,7 +135,7 @@ class Reader:
             whose = as_text(entry.value.get("agentId")) or "a sub-agent"
             self._builder.skip(entry.number, f"another conversation: {whose}", expected=True)
             return
-        self._read_facts(entry)
+        self._read_facts(entry.value)
         if entry.uuid or entry.is_message:
             self._take_in_tree(entry)
         else:
@@ -162,20 +146,13 @@ class Reader:
         for entry in entries:
             self._take_own(entry)
 
-    def _read_facts(self, entry: Entry) -> None:
-        value, builder = entry.value, self._builder
-        builder.agent = "Claude Code"
-        builder.cwd = builder.cwd or as_text(value.get("cwd"))
-        builder.version = as_text(value.get("version")) or builder.version
+    def _read_facts(self, value: JsonObject) -> None:
+        super()._read_facts(value)
+        builder = self._builder
         builder.started_by = as_text(value.get("entrypoint")) or builder.started_by
-        session = as_text(value.get("sessionId"))
         if self._is_side:
-            builder.is_sub_agent = True
             builder.definition = as_text(value.get("attributionAgent")) or builder.definition
-            builder.session_id = as_text(value.get("agentId")) or builder.session_id
-            builder.parent = session or builder.parent
         else:
-            builder.session_id = session or builder.session_id
             builder.parent = as_text(as_object(value.get("forkedFrom")).get("sessionId")) or builder.parent
 
     def _take_other(self, entry: Entry) -> None:
@@ -219,14 +196,14 @@ class Reader:
                 self._waiting.append((self._taken, entry.parent))
             self._orphans.setdefault(entry.parent, []).append(entry)
         else:
-            self._read(entry)
+            self._read_entry(entry)
 
     def _is_summary(self, entry: Entry) -> bool:
         if entry.value.get("isCompactSummary") is True:
             return True
         return self._boundary is not None and entry.kind == "user" and entry.parent == self._boundary.uuid
 
-    def _read(self, entry: Entry) -> None:
+    def _read_entry(self, entry: Entry) -> None:
         ready = deque([entry])
         while ready:
             entry = ready.popleft()
@@ -298,7 +275,6 @@ class _LastLine(Struct, rename="camel"):
     entrypoint: str = ""
     requested_model: str = ""
     is_sidechain: bool = False
-    is_compact_summary: bool = False
     is_api_error_message: bool = False
     forked_from: JsonObject | None = None
     message: _LastMessage | None = None
@@ -334,7 +310,7 @@ def at_end(ends: Ends) -> ImportedTranscript | None:
         elif line.type == "assistant" and not line.is_api_error_message:
             answer = line
             parents.discard(line.parent_uuid or "")
-        elif line.said and line.parent_uuid and not _is_special(line, raw):
+        elif line.said and line.parent_uuid and not (line.is_sidechain or any(mark in raw for mark in MARKS)):
             later.append(line)
             parents.add(line.parent_uuid)
         elif not (line.type in _AFTER_ANSWER or line.is_api_error_message or line.subtype in ENDS_OF_TURNS):
@@ -361,10 +337,6 @@ def _results_between(lines: Iterator[bytes], answer_id: str) -> Iterator[_LastLi
             results.append(raw)
         elif b'"progress"' not in raw and (b'"assistant"' in raw or b'"user"' in raw):
             break
-
-
-def _is_special(line: _LastLine, raw: bytes) -> bool:
-    return line.is_sidechain or line.is_compact_summary or any(mark in raw for mark in MARKS)
 
 
 def _of_answer(ends: Ends, line: _LastLine, later: Sequence[_LastLine]) -> ImportedTranscript | None:

@@ -102,7 +102,7 @@ class TreeWriter:
         them there follows the end of the conversation: the user did not go back.
         """
         place = self._places[entry.uuid]
-        if self._builder.has_archived(place.at):
+        if self._builder.branches.has_archived(place.at):
             if self._again_at is not self._end:
                 self._again, self._again_at = set(), self._end
             self._again.add(entry.uuid)
@@ -131,7 +131,6 @@ class TreeWriter:
         else:
             if entry.subtype in ENDS_OF_TURNS and self._answer:
                 self._add_answer(self._answer)
-                self._answer.write_rest(self._builder, self._written, ended=False)
             elif entry.subtype == "microcompact_boundary":
                 self.end_answer()
                 self._clear_results(entry)
@@ -147,15 +146,14 @@ class TreeWriter:
         have none. `is_forced` says that the provider had refused a request as too long."""
         text = join_texts(read_blocks(entry.content))
         key = _key(entry, TextBlock(text=text))
-        if entry.timestamp and key in self._known:
-            self._pass(entry, self._known[key], "copy of an earlier line")
+        if self._is_copy(entry, [key]):
             return
         self.end_answer()
         compaction = read_boundary(boundary, entry, self._parents)
         end = self._at(compaction.end) if self.knows(compaction.end) else self._tip
         # What was kept may lie on the present branch and next to it. If nothing lies on it, the user has gone back.
         places = [self._at(uuid).at for uuid in compaction.kept if self.knows(uuid)]
-        if not any(map(self._builder.comes_from, places)):
+        if not any(map(self._builder.branches.comes_from, places)):
             self._go(end, entry.timestamp)
         said = self._written.said
         kept = list(dict.fromkeys(said[uuid] for uuid in compaction.kept if uuid in said))
@@ -186,23 +184,20 @@ class TreeWriter:
         """Applies a `queue-operation` line. Returns whether it added a message to the transcript."""
         prompt = self._queue.operate(entry)
         if prompt is not None:
-            content = (TextBlock(text=prompt.text),)
             self._turn(prompt.timestamp, is_due=True)
-            self._add_extra(Extra(content=content, uuid=f"queued-{prompt.at}", timestamp=prompt.timestamp), self._end)
+            self._add_extra(prompt, self._end)
         return prompt is not None
 
     def complete_answer(self) -> None:
         """Adds the answer that is being read if the log says that it has ended, and its results if none is missing."""
         if self._answer and self._answer.is_complete:
             self._add_answer(self._answer)
-            self._answer.write_rest(self._builder, self._written, ended=False)
 
     def end_answer(self) -> None:
         """Adds the answer that is being read and the results that have come, because no more lines of it are
         expected."""
         if self._answer:
-            self._add_answer(self._answer)
-            self._answer.write_rest(self._builder, self._written, ended=True)
+            self._add_answer(self._answer, ended=True)
             self._answer = None
 
     def finish(self) -> None:
@@ -236,6 +231,13 @@ class TreeWriter:
         self._places[entry.uuid] = place
         self._builder.skip(entry.number, reason, expected=expected)
 
+    def _is_copy(self, entry: Entry, keys: Sequence[_Key]) -> bool:
+        """Returns whether a line is a copy of an earlier one, by the keys of its blocks, and skips it then."""
+        is_copy = bool(entry.timestamp and keys) and all(key in self._known for key in keys)
+        if is_copy:
+            self._pass(entry, self._known[keys[-1]], "copy of an earlier line")
+        return is_copy
+
     def _go(self, place: Place, timestamp: int) -> None:
         """Rewinds the transcript to a place, unless the transcript ends there."""
         if place is not self._tip:
@@ -246,10 +248,9 @@ class TreeWriter:
     def _write_user(self, entry: Entry, place: Place) -> None:
         blocks = read_blocks(entry.content)
         keys = [_key(entry, block) for block in blocks]
-        if entry.timestamp and keys and all(key in self._known for key in keys):
-            self._pass(entry, self._known[keys[-1]], "copy of an earlier line")
+        if self._is_copy(entry, keys):
             return
-        self._queue.said(join_texts(blocks))
+        self._queue.drop(join_texts(blocks))
         answer = self._answer
         if answer and answer.add_result(entry, blocks):
             self._turn(entry.timestamp, is_due=True)
@@ -340,8 +341,7 @@ class TreeWriter:
         self._builder.list_prompt(listed(entry))
         blocks = attached(entry)
         keys = [_key(entry, block) for block in blocks]
-        if entry.timestamp and keys and all(key in self._known for key in keys):
-            self._pass(entry, self._known[keys[-1]], "copy of an earlier line")
+        if self._is_copy(entry, keys):
             return
         if kind == "queued_command" and not self._queue.attached(join_texts(blocks)):
             blocks = ()
@@ -356,7 +356,7 @@ class TreeWriter:
         """Adds an extra message to the answer that is being read if `place` is that answer's. Otherwise adds it to the
         transcript if that ends at `place`, else before the next message."""
         if self._answer and place is self._answer.place:
-            self._answer.add_extra(extra)
+            self._answer.extras.append(extra)
             self.complete_answer()
         elif self._builder.tip and place.at == self._tip.at:
             self._write_extra(extra)
@@ -379,11 +379,12 @@ class TreeWriter:
         elif self._asked_at is None:
             self._asked_at = at
 
-    def _add_answer(self, answer: Answer) -> None:
+    def _add_answer(self, answer: Answer, *, ended: bool = False) -> None:
         if not answer.is_added:
             answer.write(self._builder, self._written)
-            self._windows.read_answer(answer.requested_model, answer.ended)
+            self._windows.read_answer(answer.requested, answer.ended)
             self._tip = answer.place
+        answer.write_rest(self._builder, self._written, ended=ended)
 
 
 def is_sent(output: str) -> bool:

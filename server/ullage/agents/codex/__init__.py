@@ -16,12 +16,11 @@ becomes LF and a byte order mark goes.
 """
 
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts
+from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts, first_prompt, last_text
 from ullage.agents.codex import early_log, rollout
 from ullage.agents.codex.rollout import is_context, text_of
 from ullage.agents.codex.segments import companions, references
@@ -39,7 +38,6 @@ from ullage.agents.own_context import (
     number,
     version_of,
 )
-from ullage.agents.titles import first_prompt, last_text
 from ullage.agents.wiring import Approval, HookInFile, HookPlace, SettingsFile, Wiring
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.tokens.families import inner_names
@@ -70,12 +68,6 @@ def _title_of(records: Sequence[JsonObject]) -> str:
     payloads = [as_object(record.get("payload", record)) for record in records]
     messages = (text_of(payload) for payload in payloads if payload.get("role") == "user")
     return last_text(payloads, "thread_name") or first_prompt(text for text in messages if not is_context(text))
-
-
-def session_in_request(meta: Mapping[str, Any]) -> str:
-    """Returns the id of the session whose model calls a tool of an MCP server, or "" if the request does not name it.
-    Seen with Codex 0.166, which gives its servers no variable with this id."""
-    return as_text(meta.get("threadId"))
 
 
 _SHARE = 0.9
@@ -115,7 +107,7 @@ def _files(machine: Machine) -> tuple[str, ...]:
 
 
 def _named(files: Sequence[JsonObject]) -> tuple[str, ...]:
-    """Returns the list of models that the user has put in place of Codex's own, from the last file that names one."""
+    # The list of models that the user has put in place of Codex's own.
     return tuple(path for file in files if (path := as_text(file.get(_CATALOGUE))))[-1:]
 
 
@@ -144,8 +136,7 @@ def _read(texts: Texts) -> Given:
 
 def _take_window(reading: Reading, name: str, tokens: float | None) -> None:
     if tokens:
-        reading.take("model_window", name, _used(int(tokens)))
-        reading.rename("model_window", f"{name}={tokens:g}")
+        reading.take("model_window", name, _used(int(tokens)), f"{name}={tokens:g}")
 
 
 def _window(setup: Setup) -> Rule | None:
@@ -167,21 +158,13 @@ _KNOWN = frozenset({_LIMIT, _SCOPE, "compact_prompt", "experimental_compact_prom
 OWN_CONTEXT = OwnContext(window=_window, threshold=_threshold, is_exact=True)
 SETTINGS = OwnSettings(files=_files, read=_read, named=_named, known=_KNOWN, servers="mcp_servers", prefix="CODEX")
 
-_TITLE = "Compact conversation"
-
-
-def _compaction_call(update: Mapping[str, Any]) -> bool:
-    # No tool has this title: the adapter titles a tool call by its command, file or server.
-    return update.get("title") == _TITLE
-
-
-def _whole_window(window: int) -> int:
-    # The adapter reports Codex's window for prompts, 95 % of the model's.
-    return window * 20 // 19
-
-
 ACP = AcpAgent(
-    name="codex-acp", compact_command="compact", compaction_call=_compaction_call, whole_window=_whole_window
+    name="codex-acp",
+    compact_command="compact",
+    # No tool has this title: the adapter titles a tool call by its command, file or server.
+    compaction_call=lambda update: update.get("title") == "Compact conversation",
+    # The adapter reports Codex's window for prompts, 95 % of the model's.
+    whole_window=lambda window: window * _USED[1] // _USED[0],
 )
 
 # Variables that say where sessions are. Codex gives an MCP server only a few others, unless its entry names them.
@@ -231,12 +214,7 @@ WIRING = Wiring(
                 HookPlace(event="Stop", timeout=_TIMEOUT, for_notes=True),
             ),
         ),
-        SettingsFile(
-            path=_config_path,
-            syntax="toml",
-            mcp_server=True,
-            mcp_variables=WITHHELD,
-        ),
+        SettingsFile(path=_config_path, syntax="toml", mcp_server=True, mcp_variables=WITHHELD),
     ),
     approval=Approval(
         path=_config_path,
@@ -252,9 +230,10 @@ AGENT = Agent(
     formats=(early_log.FORMAT, rollout.FORMAT),
     companions=companions,
     references=references,
-    # Where its sessions are, and where the user's data are. Codex 0.166 gives its servers few variables.
+    # Where its sessions are, and where the user's data are. Codex 0.166 gives its servers few variables, none with the
+    # session's id.
     withheld_variables=WITHHELD,
-    session_in_request=session_in_request,
+    session_in_request=lambda meta: as_text(meta.get("threadId")),
     sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of),
     own_context=OWN_CONTEXT,
     own_settings=SETTINGS,

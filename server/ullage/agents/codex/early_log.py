@@ -9,9 +9,8 @@ is sent more of it than the screen shows (`codex-rs/core/src/exec.rs` and `codex
 """
 
 import binascii
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -32,158 +31,8 @@ _BYTES = 10 * 1024
 _SHOWN = 5 * 1024
 # The exit code of a command that Codex or its sandbox stopped.
 _STOPPED = -1
-
-
-class CommandOutputs:
-    """Collects the streamed outputs of commands that are running, and gives their results as the model was sent
-    them."""
-
-    def __init__(self) -> None:
-        self._streams: dict[tuple[str, str], bytearray] = {}
-
-    def stream(self, event: JsonObject) -> None:
-        """Adds a chunk of a command's output, which is Base64 or a list of bytes. A chunk that can't be decoded is
-        ignored."""
-        key = as_text(event.get("call_id")), as_text(event.get("stream"))
-        chunk = event.get("chunk")
-        try:
-            piece = binascii.a2b_base64(chunk) if isinstance(chunk, str) else bytes(chunk or ())
-        except (ValueError, TypeError):
-            return
-        self._streams.setdefault(key, bytearray()).extend(piece)
-
-    def end(self, event: JsonObject, *, failed: bool) -> str:
-        """Returns the result of the command that the event ends, as the model was sent it.
-
-        Newer versions log that text (`formatted_output`). For older ones it is a JSON object with the standard output,
-        the standard error of a command that failed, or both if the sandbox stopped the command.
-        """
-        outputs = [self._output(event, name) for name in ("stdout", "stderr")]
-        if formatted := as_text(event.get("formatted_output")):
-            return formatted
-        exit_code = event.get("exit_code", 0)
-        output = "".join(outputs) if exit_code == _STOPPED else outputs[failed]
-        duration = as_object(event.get("duration"))
-        seconds = as_count(duration.get("secs")) + as_count(duration.get("nanos")) / 1e9
-        metadata = {"exit_code": exit_code, "duration_seconds": round(seconds, 1)}
-        return msgspec.json.encode({"output": output, "metadata": metadata}).decode()
-
-    def _output(self, event: JsonObject, name: str) -> str:
-        shown = as_text(event.get(name))
-        streamed = _cut(self._streams.pop((as_text(event.get("call_id")), name), bytearray()))
-        cut = not shown or len(shown) >= _SHOWN
-        return streamed if cut and len(streamed) > len(shown) else shown
-
-
-def _cut(output: bytearray) -> str:
-    lines = b"".join(islice(output.splitlines(keepends=True), _LINES))
-    return lines[:_BYTES].decode("utf-8", "replace")
-
-
 # Replaces the user's prompt if the log doesn't contain it.
-UNRECORDED_PROMPT = "[The log does not record this message.]"
-
-
-class CodexTurn:
-    """Collects the events of one request to the model, and adds its answer and tool results to the transcript when it
-    ends.
-
-    Streamed pieces of a text are used only if the log doesn't contain the complete text.
-    """
-
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
-        self._answer: list[Block] = []
-        self._results: list[Block] = []
-        self._streamed_thinking = ""
-        self._streamed_text = ""
-        self._prompted = False
-        self.timestamp = 0
-
-    def start(self) -> None:
-        """Begins a task (a prompt turn) and ends the request before it. If the log didn't contain the user's prompt, a
-        placeholder is added for it."""
-        self.finish()
-        if not self._prompted:
-            self._builder.add(Role.USER, (TextBlock(text=UNRECORDED_PROMPT),), timestamp=self.timestamp)
-        self._prompted = False
-
-    def add_user(self, text: str) -> None:
-        """Adds the user's prompt to the transcript. A second prompt before the task begins is ignored.
-
-        Newer logs contain each prompt twice, as an operation and as an event.
-        """
-        if self._prompted:
-            return
-        self.finish()
-        self._builder.add(Role.USER, (TextBlock(text=text),), timestamp=self.timestamp)
-        self._prompted = True
-
-    def stream_thinking(self, delta: str) -> None:
-        """Adds a piece of streamed reasoning."""
-        self._streamed_thinking += delta
-
-    def add_thinking(self, text: str) -> None:
-        """Adds a complete reasoning text, which replaces its streamed pieces."""
-        self._open_answer()
-        self._streamed_thinking = ""
-        self._answer.append(ThinkingBlock(thinking=text))
-
-    def stream_text(self, delta: str) -> None:
-        """Adds a piece of the answer's streamed text."""
-        self._streamed_text += delta
-
-    def add_text(self, text: str) -> None:
-        """Adds a complete text of the answer, which replaces its streamed pieces."""
-        self._open_answer()
-        self._take_streamed_thinking()
-        self._streamed_text = ""
-        self._answer.append(TextBlock(text=text))
-
-    def begin_call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
-        """Adds a tool call to the answer."""
-        self._take_streamed()
-        self._answer.append(ToolUseBlock(id=call_id, name=name, input=arguments))
-
-    def end_call(self, call_id: str, output: str, *, failed: bool) -> None:
-        """Adds the result of a tool call."""
-        content = (TextBlock(text=output),) if output else ()
-        self._results.append(ToolResultBlock(tool_use_id=call_id, content=content, is_error=failed))
-
-    def finish(self, usage: Usage | None = None) -> None:
-        """Ends the request: adds the answer with its `usage`, then a message with all tool results, to the transcript.
-
-        If there is no answer, `usage` is dropped.
-        """
-        self._take_streamed()
-        if self._answer:
-            message_id = self._builder.add(Role.ASSISTANT, self._answer, timestamp=self.timestamp)
-            if usage is not None:
-                self._builder.report(usage, message_id)
-        if self._results:
-            self._builder.add(Role.USER, self._results, timestamp=self.timestamp)
-        self._answer, self._results = [], []
-
-    def _open_answer(self) -> None:
-        """Ends the previous request if tool results have come, because text after results belongs to the next request.
-
-        This is needed for requests that end without a `token_count`.
-        """
-        if self._results:
-            self.finish()
-
-    def _take_streamed(self) -> None:
-        self._take_streamed_thinking()
-        if self._streamed_text:
-            self._answer.append(TextBlock(text=self._streamed_text))
-            self._streamed_text = ""
-
-    def _take_streamed_thinking(self) -> None:
-        if self._streamed_thinking:
-            self._answer.append(ThinkingBlock(thinking=self._streamed_thinking))
-            self._streamed_thinking = ""
-
-
+_UNRECORDED_PROMPT = "[The log does not record this message.]"
 _OWN_EVENTS = {
     "session_configured",
     "agent_reasoning_section_break",
@@ -251,31 +100,17 @@ class LogReader:
 
     def __init__(self, builder: TranscriptBuilder) -> None:
         self._builder = builder
-        self._configured = False
+        self._configured = self._prompted = False
         self.size = 0
         self.others: int | None = None
-        self._turn = CodexTurn(builder)
-        self._outputs = CommandOutputs()
-        self._handlers: dict[str, Callable[[JsonObject], None]] = {
-            "task_started": lambda _: self._turn.start(),
-            "user_message": lambda event: self._turn.add_user(as_text(event.get("message"))),
-            "agent_reasoning": lambda event: self._turn.add_thinking(as_text(event.get("text"))),
-            "agent_reasoning_delta": lambda event: self._turn.stream_thinking(as_text(event.get("delta"))),
-            "agent_reasoning_raw_content": lambda event: self._turn.add_thinking(as_text(event.get("text"))),
-            "agent_reasoning_raw_content_delta": lambda event: self._turn.stream_thinking(as_text(event.get("delta"))),
-            "agent_message": lambda event: self._turn.add_text(as_text(event.get("message"))),
-            "agent_message_delta": lambda event: self._turn.stream_text(as_text(event.get("delta"))),
-            "exec_command_begin": self._begin_command,
-            "exec_command_output_delta": self._outputs.stream,
-            "exec_command_end": self._end_call,
-            "patch_apply_begin": self._begin_patch,
-            "patch_apply_end": self._end_call,
-            "mcp_tool_call_begin": self._begin_mcp,
-            "mcp_tool_call_end": self._end_mcp,
-            "token_count": self._report,
-            "task_complete": lambda _: self._turn.finish(),
-            "error": lambda _: self._turn.finish(),
-        }
+        self._timestamp = 0
+        # The request that is not at its end: its answer, the results of its calls, and streamed pieces of texts that
+        # are used if the log doesn't have them whole.
+        self._answer: list[Block] = []
+        self._results: list[Block] = []
+        self._streamed_thinking = self._streamed_text = ""
+        # What commands have printed, by the call and the stream.
+        self._printed: dict[tuple[str, str], bytearray] = {}
 
     def take(self, record: Line) -> None:
         """Reads the next event of the log."""
@@ -289,67 +124,154 @@ class LogReader:
             self.others += _size([record])
             return
         self.size += _size([record])
-        self._turn.timestamp = as_timestamp(record.value.get("ts"))
+        self._timestamp = as_timestamp(record.value.get("ts"))
         kind = as_text(record.value.get("kind"))
         payload = as_object(record.value.get("payload"))
         if kind == "codex_event":
-            self._read_event(record.number, _event(record))
+            self._read_event(_event(record), record.number)
         elif kind == "op" and payload.get("type") == "user_input":
-            items = as_objects(payload.get("items"))
-            self._turn.add_user("\n".join(as_text(item.get("text")) for item in items))
+            self._add_user("\n".join(as_text(item.get("text")) for item in as_objects(payload.get("items"))))
         else:
             if kind == "session_start":
                 self._builder.agent = "Codex"
                 self._builder.cwd = as_text(record.value.get("cwd"))
             self._builder.skip(record.number, f"{kind or 'unknown'} line", expected=bool(kind))
 
-    def finish(self) -> None:
-        """Adds the messages of the last request, which were held back."""
-        self._turn.finish()
+    def finish(self, usage: Usage | None = None) -> None:
+        """Ends the request: adds its answer with its `usage`, then a message with all results of its calls. Without an
+        answer the usage is dropped."""
+        self._take_streamed()
+        if self._answer:
+            message_id = self._builder.add(Role.ASSISTANT, self._answer, timestamp=self._timestamp)
+            if usage is not None:
+                self._builder.report(usage, message_id)
+        if self._results:
+            self._builder.add(Role.USER, self._results, timestamp=self._timestamp)
+        self._answer, self._results = [], []
 
-    def _read_event(self, number: int, event: JsonObject) -> None:
+    def _take_streamed(self) -> None:
+        self._take_streamed_thinking()
+        if self._streamed_text:
+            self._answer.append(TextBlock(text=self._streamed_text))
+            self._streamed_text = ""
+
+    def _take_streamed_thinking(self) -> None:
+        if self._streamed_thinking:
+            self._answer.append(ThinkingBlock(thinking=self._streamed_thinking))
+            self._streamed_thinking = ""
+
+    def _read_event(self, event: JsonObject, number: int) -> None:  # noqa: C901, PLR0912 - one case for each kind
         kind = as_text(event.get("type"))
-        if kind == "session_configured":
-            self._builder.use_model(as_text(event.get("model")))
-            self._builder.session_id = as_text(event.get("session_id"))
-        handler = self._handlers.get(kind)
-        if handler is not None:
-            handler(event)
-        else:
-            self._builder.skip(number, f"{kind or 'unknown'} event", expected=kind in _OWN_EVENTS)
+        match kind:
+            case "task_started":
+                self.finish()
+                if not self._prompted:
+                    self._add_user(_UNRECORDED_PROMPT)
+                self._prompted = False
+            case "user_message":
+                self._add_user(as_text(event.get("message")))
+            case "agent_reasoning" | "agent_reasoning_raw_content":
+                self._end_results()
+                self._streamed_thinking = ""
+                self._answer.append(ThinkingBlock(thinking=as_text(event.get("text"))))
+            case "agent_reasoning_delta" | "agent_reasoning_raw_content_delta":
+                self._streamed_thinking += as_text(event.get("delta"))
+            case "agent_message":
+                self._end_results()
+                self._take_streamed_thinking()
+                self._streamed_text = ""
+                self._answer.append(TextBlock(text=as_text(event.get("message"))))
+            case "agent_message_delta":
+                self._streamed_text += as_text(event.get("delta"))
+            case "exec_command_begin":
+                self._begin_call(event, "shell", {"command": as_list(event.get("command"))})
+            case "exec_command_output_delta":
+                self._take_output(event)
+            case "patch_apply_begin":
+                self._begin_call(event, "apply_patch", {"changes": as_object(event.get("changes"))})
+            case "exec_command_end" | "patch_apply_end":
+                failed = event.get("success") is False or event.get("exit_code", 0) != 0
+                self._end_call(event, self._result(event, failed=failed), failed=failed)
+            case "mcp_tool_call_begin":
+                call = as_object(event.get("invocation"))
+                name = f"{as_text(call.get('server'))}__{as_text(call.get('tool'))}"
+                self._begin_call(event, name, as_object(call.get("arguments")))
+            case "mcp_tool_call_end":
+                result = as_object(event.get("result"))
+                texts = (as_text(part.get("text")) for part in as_objects(as_object(result.get("Ok")).get("content")))
+                self._end_call(event, "\n".join(texts) or as_text(result.get("Err")), failed="Err" in result)
+            case "token_count":
+                # Newer versions report the session's total as well as the last request's usage.
+                info = as_object(event.get("info"))
+                self._builder.window(as_count(info.get("model_context_window")) or None, timestamp=self._timestamp)
+                self.finish(convert_usage(as_object(info.get("last_token_usage")) or event))
+            case "task_complete" | "error":
+                self.finish()
+            case _:
+                if kind == "session_configured":
+                    self._builder.use_model(as_text(event.get("model")))
+                    self._builder.session_id = as_text(event.get("session_id"))
+                self._builder.skip(number, f"{kind or 'unknown'} event", expected=kind in _OWN_EVENTS)
 
-    def _begin_command(self, event: JsonObject) -> None:
-        self._turn.begin_call(as_text(event.get("call_id")), "shell", {"command": as_list(event.get("command"))})
+    def _add_user(self, text: str) -> None:
+        # Newer logs contain each prompt twice before its task, as an operation and as an event.
+        if not self._prompted:
+            self.finish()
+            self._builder.add(Role.USER, (TextBlock(text=text),), timestamp=self._timestamp)
+            self._prompted = True
 
-    def _begin_patch(self, event: JsonObject) -> None:
-        changes = as_object(event.get("changes"))
-        self._turn.begin_call(as_text(event.get("call_id")), "apply_patch", {"changes": changes})
+    def _end_results(self) -> None:
+        # Text after results belongs to the next request, also after a request without a `token_count`.
+        if self._results:
+            self.finish()
 
-    def _begin_mcp(self, event: JsonObject) -> None:
-        call = as_object(event.get("invocation"))
-        name = f"{as_text(call.get('server'))}__{as_text(call.get('tool'))}"
-        self._turn.begin_call(as_text(event.get("call_id")), name, as_object(call.get("arguments")))
+    def _begin_call(self, event: JsonObject, name: str, given: JsonObject) -> None:
+        self._take_streamed()
+        self._answer.append(ToolUseBlock(id=as_text(event.get("call_id")), name=name, input=given))
 
-    def _end_call(self, event: JsonObject) -> None:
-        failed = event.get("success") is False or event.get("exit_code", 0) != 0
-        output = self._outputs.end(event, failed=failed)
-        self._turn.end_call(as_text(event.get("call_id")), output, failed=failed)
+    def _end_call(self, event: JsonObject, output: str, *, failed: bool) -> None:
+        content = (TextBlock(text=output),) if output else ()
+        call_id = as_text(event.get("call_id"))
+        self._results.append(ToolResultBlock(tool_use_id=call_id, content=content, is_error=failed))
 
-    def _end_mcp(self, event: JsonObject) -> None:
-        result = as_object(event.get("result"))
-        parts = as_objects(as_object(result.get("Ok")).get("content"))
-        output = "\n".join(as_text(part.get("text")) for part in parts) or as_text(result.get("Err"))
-        self._turn.end_call(as_text(event.get("call_id")), output, failed="Err" in result)
+    def _take_output(self, event: JsonObject) -> None:
+        """Adds a chunk of a command's output, which is Base64 or a list of bytes. A chunk that can't be decoded is
+        ignored."""
+        chunk = event.get("chunk")
+        try:
+            piece = binascii.a2b_base64(chunk) if isinstance(chunk, str) else bytes(chunk or ())
+        except (ValueError, TypeError):
+            return
+        key = as_text(event.get("call_id")), as_text(event.get("stream"))
+        self._printed.setdefault(key, bytearray()).extend(piece)
 
-    def _report(self, event: JsonObject) -> None:
-        # Newer versions report the session's total as well as the last request's usage.
-        info = as_object(event.get("info"))
-        self._builder.window(as_count(info.get("model_context_window")) or None, timestamp=self._turn.timestamp)
-        self._turn.finish(convert_usage(as_object(info.get("last_token_usage")) or event))
+    def _result(self, event: JsonObject, *, failed: bool) -> str:
+        """Returns the result of the command that the event ends, as the model was sent it.
+
+        Newer versions log that text (`formatted_output`). For older ones it is a JSON object with the standard output,
+        the standard error of a command that failed, or both if the sandbox stopped the command.
+        """
+        outputs = [self._output(event, name) for name in ("stdout", "stderr")]
+        if formatted := as_text(event.get("formatted_output")):
+            return formatted
+        exit_code = event.get("exit_code", 0)
+        output = "".join(outputs) if exit_code == _STOPPED else outputs[failed]
+        duration = as_object(event.get("duration"))
+        seconds = as_count(duration.get("secs")) + as_count(duration.get("nanos")) / 1e9
+        metadata = {"exit_code": exit_code, "duration_seconds": round(seconds, 1)}
+        return msgspec.json.encode({"output": output, "metadata": metadata}).decode()
+
+    def _output(self, event: JsonObject, name: str) -> str:
+        shown = as_text(event.get(name))
+        printed = self._printed.pop((as_text(event.get("call_id")), name), bytearray())
+        first = b"".join(islice(printed.splitlines(keepends=True), _LINES))
+        streamed = first[:_BYTES].decode("utf-8", "replace")
+        cut = not shown or len(shown) >= _SHOWN
+        return streamed if cut and len(streamed) > len(shown) else shown
 
 
 def _starts_over(reader: LogReader, lines: Sequence[Line]) -> bool:
-    """Returns whether with these lines a later conversation is longer than the one that is read."""
+    # A later conversation is longer with these lines than the one that is read.
     return reader.others is not None and reader.others + _size(lines) > reader.size
 
 

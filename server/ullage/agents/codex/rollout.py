@@ -29,9 +29,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents.agent import first_prompt, is_lone_command
 from ullage.agents.codex.segments import CopiedBeginning, records
 from ullage.agents.inserted import CODEX
-from ullage.agents.titles import first_prompt, is_lone_command
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
 from ullage.formats.transcripts.chat import (
@@ -131,31 +131,26 @@ class Calls:
     def complete(self, item: JsonObject) -> JsonObject:
         """Returns an item of an early session file in the shape of the Responses API, with the ids it lacks."""
         kind = as_text(item.get("type"))
+        call_id = as_text(item.get("call_id"))
         if kind in _CALLS and ("function" in item or kind == "tool_call"):
-            return self._call(item)
+            function = as_object(item.get("function"))
+            name = as_text(function.get("name")) or as_text(item.get("name"))
+            call_id = call_id or as_text(item.get("id"))
+            if not call_id:
+                self._number += 1
+                call_id = f"call{self._number}"
+            self._open.setdefault(name, []).append(call_id)
+            arguments = read_arguments(item.get("arguments", function.get("arguments")))
+            return {"type": "function_call", "name": name, "arguments": arguments, "call_id": call_id}
         if kind in _RESULTS:
-            return self._result(item)
+            waiting = self._open.get(as_text(item.get("name")), [])
+            call_id = call_id or (waiting.pop(0) if waiting else "")
+            result = item.get("result", item.get("output"))
+            output = result if isinstance(result, str) else to_json(result)
+            return {"type": "function_call_output", "call_id": call_id, "output": output}
         if "role" in item and "content" not in item:
             return {"type": "message", "role": item["role"], "content": item.get("message")}
         return item
-
-    def _call(self, item: JsonObject) -> JsonObject:
-        function = as_object(item.get("function"))
-        name = as_text(function.get("name")) or as_text(item.get("name"))
-        call_id = as_text(item.get("call_id")) or as_text(item.get("id"))
-        if not call_id:
-            self._number += 1
-            call_id = f"call{self._number}"
-        self._open.setdefault(name, []).append(call_id)
-        arguments = read_arguments(item.get("arguments", function.get("arguments")))
-        return {"type": "function_call", "name": name, "arguments": arguments, "call_id": call_id}
-
-    def _result(self, item: JsonObject) -> JsonObject:
-        waiting = self._open.get(as_text(item.get("name")), [])
-        call_id = as_text(item.get("call_id")) or (waiting.pop(0) if waiting else "")
-        result = item.get("result", item.get("output"))
-        output = result if isinstance(result, str) else to_json(result)
-        return {"type": "function_call_output", "call_id": call_id, "output": output}
 
 
 # Tokens of the user's messages that a compaction without a `replacement_history` keeps, and how Codex estimates them
@@ -168,16 +163,12 @@ _SEALED = "[Codex compacted the conversation. Only OpenAI can read the summary.]
 
 class Replacement(Struct, frozen=True, kw_only=True):
     """What a compaction left of the conversation: the text of the `summary`, the ids of the messages that stay
-    (`kept`), and items that the transcript does not have yet (`new`)."""
+    (`kept`), and items that the transcript does not have yet (`new`). The `summary` is `NO_SUMMARY` if
+    nothing was summarized: the agent began a new context."""
 
     summary: str
     kept: tuple[str, ...]
     new: tuple[JsonObject, ...] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was summarized: the agent began a new context."""
-        return self.summary == NO_SUMMARY
 
 
 def text_of(item: JsonObject) -> str:
@@ -240,13 +231,9 @@ def _rate_limit(said: JsonObject, name: str, at: int) -> RateLimit | None:
     until = as_count(limit.get("resets_at")) * 1_000
     if not until and at:
         until = at + (length * _MINUTE if after is None else as_count(after) * 1_000)
-    if (
-        length < _SHORTEST
-        or not until
-        or isinstance(used, bool)
-        or not isinstance(used, int | float)
-        or not 0 <= used < 1_000
-    ):
+    if length < _SHORTEST or not until or isinstance(used, bool) or not isinstance(used, int | float):
+        return None
+    if not 0 <= used < 1_000:
         return None
     # Codex states five hours as 299 minutes, too.
     hours = round(length / 60)
@@ -439,7 +426,7 @@ class CodexReader:
     def finish(self) -> None:
         """Adds the messages that were held back."""
         self._end_answer()
-        self._items.flush()
+        self._items.end()
 
     def _take_item(self, payload: JsonObject, record: Line) -> None:
         item = self._calls.complete(payload)
@@ -469,19 +456,14 @@ class CodexReader:
 
     def _add_message(self, item: JsonObject, time: int) -> None:
         """Adds a message of the user or the system to the transcript, after the answer before it."""
-        self._end_answer()
-        self._items.flush()
+        self.finish()
         text = text_of(item)
         self._add_instructions(text, of_user=item.get("role") == "user")
         before = self._builder.tip
         added = self._items.add_message(item, time)
         for key in {as_text(item.get("id")), text} - {""}:
             self._known.setdefault(key, []).append(added)
-        if item.get("role") == "user":
-            self._note_prompt(text, before)
-
-    def _note_prompt(self, text: str, before: str) -> None:
-        if is_context(text):
+        if item.get("role") != "user" or is_context(text):
             return
         if not self._builder.title or is_lone_command(self._builder.title):
             self._builder.title = first_prompt([self._builder.title, text])
@@ -503,7 +485,7 @@ class CodexReader:
         """Adds the answer of the items that were held back, then the tool results that came before its end."""
         if self._items.answering:
             last = self._items.last_answer
-            self._items.flush()
+            self._items.end()
             if self._items.last_answer != last:
                 self._usage.answer(self._items.last_answer)
         results, self._results = self._results, []
@@ -528,8 +510,7 @@ class CodexReader:
         self._builder.limit(rate_limits(payload, _time(record)), _time(record))
         answering = self._items.answering and not self._results
         self._use_window(as_object(payload.get("info")), _time(record))
-        self._end_answer()
-        self._items.flush()
+        self.finish()
         self._copied.count(as_object(payload.get("info")))
         self._usage.is_copied = self._copied.is_here
         if not self._usage.count(payload, answering=answering, timestamp=_time(record)):
@@ -545,8 +526,7 @@ class CodexReader:
         self._builder.window(self._window or None, timestamp=time)
 
     def _roll_back(self, turns: int, time: int) -> None:
-        self._end_answer()
-        self._items.flush()
+        self.finish()
         if turns and self._turns:
             place = max(0, len(self._turns) - turns)
             self._builder.rewind(self._turns[place], time)
@@ -554,8 +534,7 @@ class CodexReader:
         self._usage.compact()
 
     def _take_compaction(self, payload: JsonObject, record: Line) -> None:
-        self._end_answer()
-        self._items.flush()
+        self.finish()
         full = "replacement_history" in payload
         replacement = read_replacement(payload, self._known) if full else keep_newest(payload, self._prompts)
         # Newer versions write the model's answer to the request for the summary, too.
@@ -582,7 +561,7 @@ class CodexReader:
         A turn without a prompt is one that the user began to compact. Before a turn's prompt is written, Codex compacts
         a full context. After a turn, it compacts if `model_post_turn_compact_threshold_percent` says so.
         """
-        if replacement.is_empty:
+        if replacement.summary == NO_SUMMARY:
             return CompactionCause.NEW_WINDOW
         if is_full:
             return CompactionCause.THRESHOLD
@@ -596,9 +575,9 @@ class CodexReader:
         self._builder.skip(record.number, "session_meta line", expected=True)
         if self._builder.agent:
             if payload.get("id") != self._builder.session_id and not record.is_copied:
-                self._copied.begin()
+                self._copied.is_inside = True
             return
-        self._copied.make(_time(record))
+        self._copied.made_at = _time(record)
         self._builder.agent = "Codex"
         self._builder.version = as_text(payload.get("cli_version"))
         self._builder.session_id = as_text(payload.get("id"))
@@ -631,8 +610,7 @@ class CodexReader:
 
     def _take_message_of_agent(self, item: JsonObject, record: Line) -> None:
         """Adds a message from another agent. Its encrypted parts are left out, because only OpenAI can read them."""
-        self._end_answer()
-        self._items.flush()
+        self.finish()
         content = item.get("content")
         parts = [part for part in as_objects(content) if part.get("type") != "encrypted_content"]
         text = as_text(content) or text_of({"content": parts})

@@ -107,6 +107,9 @@ class CopiedBeginning:
     """Decides which records of a fork's file are those of the conversation that it was made from: `is_here` says it of
     the record that was read last.
 
+    `made_at` is when the conversation was begun, in Unix milliseconds. `is_inside` is set at a line that names the
+    other conversation, from which the records after it come.
+
     Records of another file are marked. Records that were copied into the file follow a `session_meta` line of the other
     conversation. Nothing marks their end. They either have the times of the other conversation, from before the fork
     was made, or they were all written at once. Where neither shows in the times, the first total that does not continue
@@ -115,34 +118,26 @@ class CopiedBeginning:
 
     def __init__(self) -> None:
         self.is_here = False
-        self._is_inside = self._is_old = self._is_burst = False
-        self._made_at = self._last_at = self._total = 0
-
-    def make(self, time: int) -> None:
-        """Notes when the conversation was begun, in Unix milliseconds."""
-        self._made_at = time
-
-    def begin(self) -> None:
-        """Notes a line that names the other conversation from which the records after it come."""
-        self._is_inside = True
+        self.is_inside = self._is_old = self._is_burst = False
+        self.made_at = self._last_at = self._total = 0
 
     def read(self, record: Line) -> None:
         time = as_timestamp((record.value or {}).get("timestamp"))
-        if self._is_inside and time:
-            is_next = self._last_at >= self._made_at and 0 <= time - self._last_at <= _AT_ONCE
-            if (self._is_old and time >= self._made_at) or (self._is_burst and not is_next):
-                self._is_inside = False
-            self._is_old |= time < self._made_at
+        if self.is_inside and time:
+            is_next = self._last_at >= self.made_at and 0 <= time - self._last_at <= _AT_ONCE
+            if (self._is_old and time >= self.made_at) or (self._is_burst and not is_next):
+                self.is_inside = False
+            self._is_old |= time < self.made_at
             self._is_burst |= is_next
         self._last_at = time or self._last_at
-        self.is_here = record.is_copied or self._is_inside
+        self.is_here = record.is_copied or self.is_inside
 
     def count(self, info: JsonObject) -> None:
         """Notes the usage of a request, with the total of the conversation that made it."""
         total = as_count(as_object(info.get("total_token_usage")).get("total_tokens"))
         last = as_count(as_object(info.get("last_token_usage")).get("total_tokens"))
-        if self._is_inside and self._total and total not in (self._total, self._total + last):
-            self._is_inside = self.is_here = False
+        if self.is_inside and self._total and total not in (self._total, self._total + last):
+            self.is_inside = self.is_here = False
         self._total = total
 
 

@@ -12,7 +12,7 @@ A call that Codex does not offer keeps its name. Codex and its provider check th
 tool is offered, so what another agent did stays readable as calls of that agent's tools.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,13 +30,7 @@ from ullage.model.message import Role, ToolResultBlock, ToolUseBlock, join_texts
 _FORMAT_VERSION = "0.169.0"
 
 
-def lines(session: NewSession) -> Sequence[JsonObject]:
-    """Returns the lines of a session's file. Each tool call has its result: without one it gets a result that says so,
-    and a result without a call becomes text."""
-    return [*_lines(session)]
-
-
-def path(machine: Machine, session: NewSession) -> str:
+def _path(machine: Machine, session: NewSession) -> str:
     """Returns the path of a session's file: in the folder of the day on which it was made, in UTC."""
     made = datetime.fromtimestamp(session.made_at // 1000, UTC)
     home = machine.folder("CODEX_HOME", ".codex")
@@ -45,8 +39,8 @@ def path(machine: Machine, session: NewSession) -> str:
 
 # All versions whose resumed sessions were tried are of one major version: 0.166 and 0.169.
 WRITER = SessionWriter(
-    lines=lines,
-    path=path,
+    lines=lambda session: [*_lines(session)],
+    path=_path,
     words=("codex", "resume"),
     latest=0,
     is_repeated=is_added_again,
@@ -55,10 +49,13 @@ WRITER = SessionWriter(
 
 
 def _lines(session: NewSession) -> Iterator[JsonObject]:
+    """Yields the lines of a session's file. Each tool call has its result: without one it gets a result that says so,
+    and a result without a call becomes text."""
     made = moment(session.made_at)
     version = session.version or _FORMAT_VERSION
     facts = {"id": session.id, "timestamp": made, "cwd": session.cwd, "originator": "codex_cli_rs"}
-    yield _line(made, "session_meta", {**facts, "cli_version": version, "source": "cli", **_model(session)})
+    model = {"model": session.model} if session.model else {}
+    yield _line(made, "session_meta", {**facts, "cli_version": version, "source": "cli", **model})
     marked = session.messages[0].compaction if session.messages else None
     if marked:
         text = clean_text(summary_text(marked))
@@ -103,10 +100,6 @@ def _text_input(value: JsonObject) -> str:
     """Returns the text from which `read_arguments` made an input; "" if it was made from a JSON object."""
     text = as_text(value.get("arguments")) if len(value) == 1 else ""
     return text if text and read_arguments(text) == value else ""
-
-
-def _model(session: NewSession) -> JsonObject:
-    return {"model": session.model} if session.model else {}
 
 
 def _usage(session: NewSession) -> JsonObject:

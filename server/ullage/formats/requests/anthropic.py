@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.formats.requests.turns import Turn, arrange_turns, legal_name, writable
+from ullage.formats.requests.turns import arrange_turns, legal_name, writable
 from ullage.formats.transcripts.chat import NAMELESS
 from ullage.formats.verbatim import add_provided
 from ullage.model.message import (
@@ -39,17 +39,13 @@ def write_anthropic(
     alternate, each tool use is answered at once, ids are legal. With `as_given`,
     messages that a program gave in this format stay as they are. Without messages the list of messages is empty."""
     conversation = arrange_turns(messages, FORMAT, thinking=True, as_given=as_given)
+    written: list[dict[str, Any]] = []
+    for turn in conversation.turns:
+        content = [write_block(block) for block in turn.content] if turn.given is None else []
+        written.extend([{"role": turn.role.value, "content": content}] if turn.given is None else turn.given)
     return AnthropicRequest(
-        system=conversation.prompt or None,
-        messages=[message for turn in conversation.turns for message in _write_turn(turn)],
-        tools=[_write_tool(tool) for tool in tools],
+        system=conversation.prompt or None, messages=written, tools=[_write_tool(tool) for tool in tools]
     )
-
-
-def _write_turn(turn: Turn) -> Sequence[dict[str, Any]]:
-    if turn.given is not None:
-        return turn.given
-    return [{"role": turn.role.value, "content": [write_block(block) for block in turn.content]}]
 
 
 def write_messages(message: Message) -> list[dict[str, Any]]:
@@ -70,7 +66,8 @@ def write_own_fields(block: Block) -> dict[str, Any]:  # noqa: PLR0911
         case TextBlock():
             return {"type": "text", "text": block.text}
         case ImageBlock():
-            return {"type": "image", "source": _write_source(block)}
+            base64 = {"type": "base64", "media_type": block.media_type, "data": block.data}
+            return {"type": "image", "source": base64 if block.url is None else {"type": "url", "url": block.url}}
         case ThinkingBlock(redacted=str(data)) if data:
             return {"type": "redacted_thinking", "data": data}
         case ThinkingBlock():
@@ -94,12 +91,6 @@ def _write_result(block: ToolResultBlock) -> dict[str, Any]:
     if block.is_error:
         written["is_error"] = True
     return written
-
-
-def _write_source(block: ImageBlock) -> dict[str, Any]:
-    if block.url is not None:
-        return {"type": "url", "url": block.url}
-    return {"type": "base64", "media_type": block.media_type, "data": block.data}
 
 
 def _write_tool(tool: ToolDefinition) -> dict[str, Any]:

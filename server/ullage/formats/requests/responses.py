@@ -101,14 +101,13 @@ def write_turn(turn: Turn) -> Iterator[dict[str, Any]]:
         if own is not None:
             yield own.fields
         elif isinstance(block, ToolUseBlock):
-            yield {
-                "type": "function_call",
-                "call_id": block.id,
-                "name": block.name,
-                "arguments": write_arguments(block.input),
-            }
+            arguments = write_arguments(block.input)
+            yield {"type": "function_call", "call_id": block.id, "name": block.name, "arguments": arguments}
         elif isinstance(block, ToolResultBlock):
-            yield {"type": "function_call_output", "call_id": block.tool_use_id, "output": _write_output(block)}
+            is_text = all(isinstance(part, TextBlock) for part in block.content)
+            parts = [] if is_text else [_write_part(part, "input_text") for part in block.content]
+            output = join_texts(block.content) if is_text else parts
+            yield {"type": "function_call_output", "call_id": block.tool_use_id, "output": output}
     yield from _write_said(turn.role, said)
 
 
@@ -117,12 +116,6 @@ def _write_said(role: Role, said: Sequence[Block]) -> Iterator[dict[str, Any]]:
         return
     text = "output_text" if role is Role.ASSISTANT else "input_text"
     yield {"type": "message", "role": role.value, "content": [_write_part(block, text) for block in said]}
-
-
-def _write_output(block: ToolResultBlock) -> str | list[dict[str, Any]]:
-    if any(not isinstance(part, TextBlock) for part in block.content):
-        return [_write_part(part, "input_text") for part in block.content]
-    return join_texts(block.content)
 
 
 def _write_part(block: Block, text: str) -> dict[str, Any]:

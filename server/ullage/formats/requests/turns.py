@@ -55,20 +55,38 @@ def legal_blocks(role: Role, blocks: Iterable[Block], format_name: str, *, think
     for block in blocks:
         if isinstance(block, ThinkingBlock):
             if thinking and role is Role.ASSISTANT and (block.signature or block.redacted):
-                legal.append(_legal_thinking(block))
+                # A signature covers the text, so the text must stay as it is.
+                text, signature = ("", None) if block.redacted else (block.thinking, block.signature)
+                legal.append(ThinkingBlock(thinking=text, signature=signature, redacted=block.redacted or None))
         elif is_own_kind(block, format_name):
             legal.append(block)
         elif isinstance(block, ToolUseBlock) and role is Role.ASSISTANT:
-            legal.append(_legal_use(block, format_name))
+            given, provided = as_object(_legal_value(block.input)), provided_for(block.provided, format_name)
+            name, call_id = legal_name(block.name), clean_text(block.id)
+            legal.append(ToolUseBlock(id=call_id, name=name, input=given, provided=provided))
         elif isinstance(block, ToolResultBlock) and role is not Role.SYSTEM:
-            legal.append(_legal_result(block, format_name))
-        elif isinstance(block, ImageBlock) and role is Role.USER:
-            legal.append(_legal_image(block, format_name))
-        elif isinstance(block, ResourceBlock) and block.is_document and role is Role.USER:
-            legal.append(_legal_document(block, format_name))
+            parts = tuple(one for part in block.content for one in _legal_part(part, format_name))
+            provided, call_id = provided_for(block.provided, format_name), block.tool_use_id
+            legal.append(
+                ToolResultBlock(tool_use_id=call_id, content=parts, is_error=block.is_error, provided=provided)
+            )
+        elif isinstance(block, TextBlock | ImageBlock | ResourceBlock) and role is Role.USER:
+            legal.extend(_legal_part(block, format_name))
         else:
             legal.extend(_as_text(block, format_name))
     return legal
+
+
+def _legal_part(part: ResultPart, format_name: str) -> list[ResultPart]:
+    provided = provided_for(part.provided, format_name)
+    if is_own_kind(part, format_name):
+        return [part]
+    if isinstance(part, ImageBlock):
+        return [_legal_image(part, provided)]
+    if isinstance(part, ResourceBlock) and part.is_document:
+        uri = clean_text(part.uri)
+        return [ResourceBlock(uri=uri, mime_type=part.mime_type, data=part.data, provided=provided)]
+    return [*_as_text(part, format_name)]
 
 
 def writable(message: Message, kinds: tuple[type[Block], ...], format_name: str) -> Iterator[Block]:
@@ -134,58 +152,13 @@ def orphan_blocks(result: ToolResultBlock) -> list[Block]:
     return [TextBlock(text=f"[Result of tool call {call}, which is not in this context]"), *result.content]
 
 
-def _legal_thinking(block: ThinkingBlock) -> ThinkingBlock:
-    # A signature covers the text, so the text must stay as it is.
-    if block.redacted:
-        return ThinkingBlock(thinking="", redacted=block.redacted)
-    return ThinkingBlock(thinking=block.thinking, signature=block.signature)
-
-
-def _legal_use(block: ToolUseBlock, format_name: str) -> ToolUseBlock:
-    return ToolUseBlock(
-        id=clean_text(block.id),
-        name=legal_name(block.name),
-        input=as_object(_legal_value(block.input)),
-        provided=provided_for(block.provided, format_name),
-    )
-
-
-def _legal_result(block: ToolResultBlock, format_name: str) -> ToolResultBlock:
-    parts: list[ResultPart] = []
-    for part in block.content:
-        if is_own_kind(part, format_name):
-            parts.append(part)
-        elif isinstance(part, ImageBlock):
-            parts.append(_legal_image(part, format_name))
-        elif isinstance(part, ResourceBlock) and part.is_document:
-            parts.append(_legal_document(part, format_name))
-        else:
-            parts.extend(_as_text(part, format_name))
-    return ToolResultBlock(
-        tool_use_id=block.tool_use_id,
-        content=tuple(parts),
-        is_error=block.is_error,
-        provided=provided_for(block.provided, format_name),
-    )
-
-
-def _legal_image(block: ImageBlock, format_name: str) -> ImageBlock | TextBlock:
+def _legal_image(block: ImageBlock, provided: Provided | None) -> ImageBlock | TextBlock:
     image = read_image_url(block.url) if block.url and not block.data else block
-    provided = provided_for(block.provided, format_name)
     if image.data and image.media_type in IMAGE_TYPES:
         return ImageBlock(media_type=image.media_type, data=image.data, provided=provided)
     if image.url and image.url.startswith(("https://", "http://")):
         return ImageBlock(url=clean_text(image.url), provided=provided)
     return TextBlock(text=_describe_image(block))
-
-
-def _legal_document(block: ResourceBlock, format_name: str) -> ResourceBlock:
-    return ResourceBlock(
-        uri=clean_text(block.uri),
-        mime_type=block.mime_type,
-        data=block.data,
-        provided=provided_for(block.provided, format_name),
-    )
 
 
 def _describe_image(block: ImageBlock) -> str:
@@ -267,8 +240,8 @@ class ArrangedTurns(Struct, frozen=True, kw_only=True):
     @property
     def system(self) -> str:
         """The texts of the system prompts, joined; empty if there are none."""
-        texts = (prompt if isinstance(prompt, str) else _text_of(prompt) for prompt in self.prompts)
-        return "\n\n".join(text for text in texts if text)
+        blocks = ([{"text": prompt}] if isinstance(prompt, str) else prompt for prompt in self.prompts)
+        return "\n\n".join(text for each in blocks for block in each if (text := as_text(block.get("text"))))
 
     @property
     def prompt(self) -> str | list[JsonObject]:
@@ -311,22 +284,11 @@ def pair_turns(
             text = "\n\n".join(block.text for block in blocks if isinstance(block, TextBlock))
             prompts += [prompt if prompt is not None else text]
         elif given is None or given:
-            kept = None if given is None else tuple(given)
-            spoken.append(
-                Turn(
-                    role=role,
-                    content=tuple(blocks if given is None else message.content),
-                    provided=message.provided,
-                    timestamp=message.timestamp,
-                    given=kept,
-                )
-            )
+            content = tuple(blocks if given is None else message.content)
+            turn = Turn(role=role, content=content, provided=message.provided, timestamp=message.timestamp)
+            spoken.append(turn if given is None else replace(turn, given=tuple(given)))
     turns = (turn for turn in _Pairing(spoken).turns() if turn.content or turn.given is not None)
     return ArrangedTurns(prompts=tuple(prompt for prompt in prompts if prompt), turns=tuple(turns))
-
-
-def _text_of(blocks: Sequence[JsonObject]) -> str:
-    return "\n\n".join(text for block in blocks if (text := as_text(block.get("text"))))
 
 
 class _Call(Struct):
@@ -373,7 +335,8 @@ class _Pairing:
             elif isinstance(block, ToolResultBlock):
                 call = self._close_call(block.tool_use_id)
                 if call is None:
-                    content.extend(_orphan(turn.role, block))
+                    # No block of it is of a format's own kind: such a kind may be legal in a tool result only.
+                    content.extend(legal_blocks(turn.role, orphan_blocks(block), "", thinking=False))
                 else:
                     call.result = block
                     if call.is_given:
@@ -434,11 +397,6 @@ def _results_first(turns: Sequence[Turn]) -> list[Turn]:
 def _answer(call: _Call) -> ToolResultBlock:
     result = call.result or ToolResultBlock(tool_use_id="", content=(TextBlock(text=NO_RESULT),), is_error=True)
     return replace(result, tool_use_id=call.block.id)
-
-
-def _orphan(role: Role, result: ToolResultBlock) -> list[Block]:
-    # No block of the result is of a format's own kind here: such a kind may be legal in a tool result only.
-    return legal_blocks(role, orphan_blocks(result), "", thinking=False)
 
 
 def _merge(turns: Iterable[Turn]) -> list[Turn]:

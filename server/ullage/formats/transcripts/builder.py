@@ -48,14 +48,6 @@ from ullage.model.usage import HiddenKind, HiddenPart, Pass, RateLimit, Usage
 from ullage.model.usage_report import LARGEST_CONTEXT
 
 
-class Rewind(Struct, frozen=True, kw_only=True):
-    """What going back to an earlier message changes: pairs of an edit's id and whether the edit is undone (True) or in
-    force again (False), and the ids of the messages that leave the context."""
-
-    reverted: tuple[tuple[str, bool], ...]
-    left_out: tuple[str, ...]
-
-
 class _Place(Struct, frozen=True):
     """A message, a compaction or another edit of a branch: its number in the order of the file, the id of the place
     before it, and what is in force right after it: the compactions, oldest first, and the edits of single messages, by
@@ -85,7 +77,7 @@ class Branches:
         self._places: dict[str, _Place] = {}
         self._kept: dict[str, str] = {}
         self._compactions: tuple[str, ...] = ()
-        self._edits: Mapping[str, str] = {}
+        self.edits: Mapping[str, str] = {}
         self._left_out: dict[str, frozenset[str]] = {}
 
     @property
@@ -95,7 +87,7 @@ class Branches:
 
     def add(self, message_id: str) -> None:
         """Adds a message after the tip, the last place of the present branch, and makes it the tip."""
-        self._places[message_id] = _Place(len(self._places), self.tip, self._compactions, self._edits)
+        self._places[message_id] = _Place(len(self._places), self.tip, self._compactions, self.edits)
         self.tip = message_id
 
     def compact(self, edit_id: str, kept: Iterable[str] = ()) -> None:
@@ -109,16 +101,13 @@ class Branches:
 
     def edit(self, edit_id: str, message_id: str) -> str:
         """Adds a new version of one message. Returns the id of the one that it replaces, or ""."""
-        earlier = self._edits.get(message_id, "")
-        self._edits = {**self._edits, message_id: edit_id}
+        earlier = self.edits.get(message_id, "")
+        self.edits = {**self.edits, message_id: edit_id}
         self.add(edit_id)
         return earlier
 
-    def edit_of(self, message_id: str) -> str:
-        """Returns the id of the edit of a message that is in force, or "" if there is none."""
-        return self._edits.get(message_id, "")
-
     def leave_out(self, edit_id: str, message_ids: tuple[str, ...]) -> None:
+        """Notes that an edit leaves these messages out of the context."""
         self._left_out[edit_id] = frozenset(message_ids)
 
     def comes_from(self, to: str) -> bool:
@@ -132,13 +121,14 @@ class Branches:
         place = self._places.get(to)
         return place is not None and not self.comes_from(to) and to in self._climb(self.tip, until=())
 
-    def rewind(self, to: str) -> Rewind:
+    def rewind(self, to: str) -> tuple[list[tuple[str, bool]], tuple[str, ...]]:
         """Makes the message, compaction or edit `to` the tip, or the beginning if `to` is unknown. Returns what this
-        changes."""
+        changes: pairs of an edit's id and whether the edit is undone (True) or in force again (False), and the ids of
+        the messages that leave the context."""
         place = self._places.get(to, _BEGINNING)
         compactions, edits = place.compactions, place.edits
         wanted = {self._kept.get(known, known) for known in self._climb(to, until=compactions[-1:])}
-        now, then = (*self._compactions, *self._edits.values()), (*compactions, *edits.values())
+        now, then = (*self._compactions, *self.edits.values()), (*compactions, *edits.values())
         reverted = [(edit_id, True) for edit_id in now if edit_id not in then]
         reverted += [(edit_id, False) for edit_id in then if edit_id not in now]
         for edit_id in [edit_id for edit_id, gone in self._left_out.items() if gone & wanted]:
@@ -151,8 +141,8 @@ class Branches:
         said = (self._kept.get(known, known) for known in after)
         left_out = tuple(dict.fromkeys(message for message in said if message not in wanted and message not in gone))
         self.tip = to if to in self._places else ""
-        self._compactions, self._edits = compactions, edits
-        return Rewind(reverted=tuple(reverted), left_out=left_out)
+        self._compactions, self.edits = compactions, edits
+        return reverted, left_out
 
     def _climb(self, tip: str, until: tuple[str, ...]) -> Iterator[str]:
         while tip in self._places and tip not in until:
@@ -227,16 +217,14 @@ class TranscriptBuilder:
         self._events: list[Event] = []
         self._skipped: list[SkippedLine] = []
         self._ids: set[str] = set()
-        self._messages = 0
         self._system: list[str] = []
         self._compactions = 0
-        self._first_model = ""
-        self._model = ""
+        self._drained = 0
         self._drained = 0
         # Events that were forgotten.
         self._forgotten = 0
         self._reported = 0
-        self._branches = Branches()
+        self.branches = Branches()
         self._origin: ConversationImported | None = None
         self._window: tuple[int | None, int | None] = None, None
         self._limits: tuple[RateLimit, ...] = ()
@@ -245,6 +233,10 @@ class TranscriptBuilder:
         self._listed: dict[HiddenKind, list[tuple[HiddenKind, str, str]]] = {}
         # What is sent in place of exchanged messages: the ids of the notices, by edit.
         self._notices: dict[str, str] = {}
+        self.messages = 0
+        # The first model that answered, and the one that answers now.
+        self.first_model: str = ""
+        self.model: str = ""
         self.cwd = ""
         self.title = ""
         self.agent = ""
@@ -271,17 +263,17 @@ class TranscriptBuilder:
         Returns its id: the given one, made unique, or a new one. `timestamp` is Unix milliseconds.
         """
         self._note_origin()
-        unique = self._unique(message_id or (self._new_id or self._number)())
+        unique = self._unique(message_id or (self._new_id() if self._new_id else f"m{self.messages + 1:04d}"))
         message = Message(id=unique, role=role, content=tuple(content), timestamp=timestamp, provided=provided)
         self._events.append(MessageAppended(message=message))
         self._times[unique] = timestamp
-        self._messages += 1
+        self.messages += 1
         calls = any(isinstance(block, ToolUseBlock) for block in content)
         self.was_due, self.is_due = self.is_due, role is Role.USER or calls
         if role is Role.SYSTEM:
             self._system.append(unique)
         else:
-            self._branches.add(unique)
+            self.branches.add(unique)
         return unique
 
     def report(
@@ -365,13 +357,13 @@ class TranscriptBuilder:
 
     def use_model(self, model: str) -> None:
         """Sets the model that answers from here on. An empty name is ignored."""
-        if not model or model == self._model:
+        if not model or model == self.model:
             return
-        if self._model:
+        if self.model:
             self._events.append(ModelChanged(model=model))
         else:
-            self._first_model = model
-        self._model = model
+            self.first_model = model
+        self.model = model
         # What the agent said of the last model's window is not said of this one's.
         self._window = None, None
 
@@ -396,14 +388,15 @@ class TranscriptBuilder:
         self._note_origin()
         self._compactions += 1
         unique = self._unique(edit_id or f"compaction{self._compactions}")
+        exchanged = [edit for message_id in kept if (edit := self.branches.edits.get(message_id))]
         block = CompactionBlock(
             compaction_number=self._compactions,
             timestamp=timestamp,
             summary=summary,
-            messages_archived=self._messages - len({*self._system, *leading, *kept}),
+            messages_archived=self.messages - len({*self._system, *leading, *kept}),
             context_size_before=before or self._reported,
             kept=tuple(kept),
-            summarizer=self._model or self._format,
+            summarizer=self.model or self._format,
         )
         marker = Message(id=self._unique(f"{unique}-marker"), role=Role.USER, content=(block,), timestamp=timestamp)
         edit = CompactionEdit(
@@ -411,15 +404,15 @@ class TranscriptBuilder:
             timestamp=timestamp,
             trigger=EditTrigger.MANUAL if cause is CompactionCause.BY_HAND else EditTrigger.AUTOMATIC,
             start=0,
-            end=self._messages,
+            end=self.messages,
             marker=marker,
             leading=(*self._system, *leading),
-            kept=(*kept, *self._notices_of(kept)),
+            kept=(*kept, *(self._notices[edit_id] for edit_id in exchanged)),
             by_agent=True,
             cause=cause or (CompactionCause.THRESHOLD if self.is_due else CompactionCause.UNKNOWN),
         )
         self._events.append(ContextEdited(edit=edit))
-        self._branches.compact(unique, (*leading, *kept))
+        self.branches.compact(unique, (*leading, *kept))
         self._reported = 0
         return unique
 
@@ -434,12 +427,8 @@ class TranscriptBuilder:
         branch from here on, and takes the place of an earlier exchange of the message."""
         edit = self._drop((message_id,), role, tuple(content), timestamp)
         self._notices[edit.id] = edit.notice.id
-        if earlier := self._branches.edit(edit.id, message_id):
+        if earlier := self.branches.edit(edit.id, message_id):
             self._events.append(EditReverted(edit_id=earlier, reverted=True, timestamp=timestamp))
-
-    def _notices_of(self, message_ids: Sequence[str]) -> list[str]:
-        edits = map(self._branches.edit_of, message_ids)
-        return [self._notices[edit_id] for edit_id in edits if edit_id]
 
     def _drop(self, message_ids: tuple[str, ...], role: Role, content: tuple[Block, ...], timestamp: int) -> DropEdit:
         unique = self._unique(f"{message_ids[0]}-dropped")
@@ -457,15 +446,6 @@ class TranscriptBuilder:
         )
         self._events.append(ContextEdited(edit=edit))
 
-    def comes_from(self, to: str) -> bool:
-        """Returns whether the present branch goes through the place `to`, with the same compactions in force there as
-        now. True if it is unknown."""
-        return self._branches.comes_from(to)
-
-    def has_archived(self, to: str) -> bool:
-        """Returns whether the present branch goes through the place `to`, which a compaction in force has archived."""
-        return self._branches.has_archived(to)
-
     def rewind(self, to: str, timestamp: int = 0, edit_id: str = "") -> None:
         """Goes back to the message or compaction with the id `to`: the context is again what it was right after it.
 
@@ -474,15 +454,15 @@ class TranscriptBuilder:
         `rewind` can return to them. `timestamp` is Unix milliseconds. `edit_id` is the id of the edit that leaves them
         out, by default one with a number.
         """
-        change = self._branches.rewind(to)
+        reverted, left_out = self.branches.rewind(to)
         self._reported = 0
-        for undone, reverted in change.reverted:
-            self._events.append(EditReverted(edit_id=undone, reverted=reverted, timestamp=timestamp))
-        if change.left_out:
+        for undone, is_undone in reverted:
+            self._events.append(EditReverted(edit_id=undone, reverted=is_undone, timestamp=timestamp))
+        if left_out:
             unique = self._unique(edit_id or f"rewind{self._forgotten + len(self._events)}")
-            edit = RewindEdit(id=unique, timestamp=timestamp, trigger=EditTrigger.MANUAL, message_ids=change.left_out)
+            edit = RewindEdit(id=unique, timestamp=timestamp, trigger=EditTrigger.MANUAL, message_ids=left_out)
             self._events.append(ContextEdited(edit=edit))
-            self._branches.leave_out(unique, change.left_out)
+            self.branches.leave_out(unique, left_out)
 
     def skip(self, line: int, reason: str, *, expected: bool, run: int | None = None) -> None:
         """Records that a part of the file was skipped; see `SkippedLine`."""
@@ -509,32 +489,12 @@ class TranscriptBuilder:
         self._drained = 0
 
     @property
-    def rewinds(self) -> frozenset[str]:
-        """The ids of the edits in force that leave messages out because the user went back to an earlier one."""
-        return self._branches.rewinds
-
-    @property
-    def messages(self) -> int:
-        """The number of messages so far."""
-        return self._messages
-
-    @property
-    def first_model(self) -> str:
-        """The first model that answered; empty if unknown."""
-        return self._first_model
-
-    @property
-    def model(self) -> str:
-        """The name of the model that answers now; empty if unknown."""
-        return self._model
-
-    @property
     def tip(self) -> str:
         """The id of the message or compaction that the next message follows; empty at the beginning.
 
         After a compaction that kept messages, this is the `kept_place` of the last of them.
         """
-        return self._branches.tip
+        return self.branches.tip
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -547,7 +507,7 @@ class TranscriptBuilder:
 
     def finish(self) -> ImportedTranscript:
         """Returns the transcript so far. Raises `UnreadableTranscript` if it has no message and no summary."""
-        if not self._messages and not self._compactions:
+        if not self.messages and not self._compactions:
             reason = next((skipped.reason for skipped in self._skipped if not skipped.expected), "it holds no message")
             raise UnreadableTranscript(
                 f"{self._name}: looks like {self._format}, but no message could be read: {reason}"
@@ -555,7 +515,7 @@ class TranscriptBuilder:
         return ImportedTranscript(
             format=self._format,
             events=self.events,
-            model=self._first_model,
+            model=self.first_model,
             cwd=self.cwd,
             title=self.title,
             agent=self.agent,
@@ -581,9 +541,6 @@ class TranscriptBuilder:
         if origin != self._origin:
             self._origin = origin
             self._events.append(origin)
-
-    def _number(self) -> str:
-        return f"m{self._messages + 1:04d}"
 
     def _unique(self, wanted: str) -> str:
         unique, number = wanted, 1
@@ -614,21 +571,21 @@ class PieceReader:
     def say(self, role: Role, content: Sequence[Block], message_id: str = "", time: int = 0) -> str:
         """Adds a complete message. Returns its id, or an empty string if it has no content."""
         self.end()
-        self._add(role, content, message_id, time)
+        self.piece(role, content, message_id, time)
         return self.end()
 
     def piece(self, role: Role, content: Iterable[Block], message_id: str = "", time: int = 0) -> None:
         """Adds pieces of a message with this role; another role begins a new message."""
-        self._add(role, content, message_id, time)
-
-    def answer(self, content: Iterable[Block], message_id: str = "", time: int = 0) -> None:
-        self._add(Role.ASSISTANT, content, message_id, time)
+        if self._role is not role:
+            self.end()
+            self._role, self._first = role, (message_id, time)
+        self._content.extend(content)
 
     def call(self, name: str, given: JsonObject, call_id: str = "", message_id: str = "", time: int = 0) -> str:
         self._calls += 1
         call_id = call_id or f"call{self._calls}"
         self._open[call_id] = name
-        self._add(Role.ASSISTANT, [ToolUseBlock(id=call_id, name=name, input=given)], message_id, time)
+        self.piece(Role.ASSISTANT, [ToolUseBlock(id=call_id, name=name, input=given)], message_id, time)
         return call_id
 
     def result(  # noqa: PLR0913 - the facts of one result
@@ -646,7 +603,7 @@ class PieceReader:
         call = self._find(call_id, name)
         block = ToolResultBlock(tool_use_id=call, content=tuple(content), is_error=failed)
         self._open.pop(call, None)
-        self._add(Role.USER, [block] if call else content, message_id, time)
+        self.piece(Role.USER, [block] if call else content, message_id, time)
 
     def end(self) -> str:
         """Adds the message of the pieces so far to the builder. Returns its id, or "" if there are no pieces."""
@@ -663,9 +620,3 @@ class PieceReader:
             return call_id
         same = (known for known, tool in self._open.items() if tool == name)
         return next(same, "") or ("" if name else next(iter(self._open), ""))
-
-    def _add(self, role: Role, content: Iterable[Block], message_id: str, time: int) -> None:
-        if self._role is not role:
-            self.end()
-            self._role, self._first = role, (message_id, time)
-        self._content.extend(content)

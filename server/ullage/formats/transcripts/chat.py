@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from ullage.formats.parsing import parse_json, to_json
-from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.builder import PieceReader, TranscriptBuilder
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import (
     PDF,
@@ -41,15 +41,7 @@ def read_blocks(content: Any) -> tuple[Block, ...]:
 def read_tools(tools: Any) -> tuple[ToolDefinition, ...]:
     """Converts the `tools` of a request to Anthropic's API. Tools that the provider defines itself have an empty
     schema. Entries without a name are left out."""
-    return tuple(
-        ToolDefinition(
-            name=as_text(tool.get("name")),
-            description=as_text(tool.get("description")),
-            input_schema=as_object(tool.get("input_schema")),
-        )
-        for tool in as_objects(tools)
-        if as_text(tool.get("name"))
-    )
+    return _read_definitions(as_objects(tools), "input_schema")
 
 
 def _read_block(item: Any) -> Block:
@@ -162,14 +154,12 @@ class ChatReader:
         if kind == "function":
             call = f"call_{self._legacy_calls}"
             return [ToolResultBlock(tool_use_id=call, content=read_parts(message.get("content")))]
-        thinking = _read_thinking(message) if kind == "assistant" else []
+        thinking = read_thinking(message) if kind == "assistant" else []
         blocks: list[Block] = [*thinking, *read_parts(message.get("content"))]
-        refusal = as_text(message.get("refusal"))
-        if refusal:
+        if refusal := as_text(message.get("refusal")):
             blocks.append(TextBlock(text=refusal))
         blocks.extend(_read_call(call) for call in as_objects(message.get("tool_calls")))
-        legacy = as_object(message.get("function_call"))
-        if legacy:
+        if legacy := as_object(message.get("function_call")):
             self._legacy_calls += 1
             blocks.append(_read_call({"id": f"call_{self._legacy_calls}", "function": legacy}))
         return blocks
@@ -202,19 +192,18 @@ def write_arguments(given: JsonObject) -> str:
 def read_functions(tools: Any) -> tuple[ToolDefinition, ...]:
     """Converts a request's `tools`: functions in the shape of OpenAI's chat API, or flat as in its Responses API.
     Entries without a name are left out."""
-    definitions: list[ToolDefinition] = []
-    for tool in as_objects(tools):
-        function = as_object(tool.get("function")) or tool
-        name = as_text(function.get("name"))
-        if name:
-            definitions.append(
-                ToolDefinition(
-                    name=name,
-                    description=as_text(function.get("description")),
-                    input_schema=as_object(function.get("parameters")),
-                )
-            )
-    return tuple(definitions)
+    functions = (as_object(tool.get("function")) or tool for tool in as_objects(tools))
+    return _read_definitions(functions, "parameters")
+
+
+def _read_definitions(tools: Iterable[JsonObject], schema: str) -> tuple[ToolDefinition, ...]:
+    return tuple(
+        ToolDefinition(
+            name=name, description=as_text(tool.get("description")), input_schema=as_object(tool.get(schema))
+        )
+        for tool in tools
+        if (name := as_text(tool.get("name")))
+    )
 
 
 def _read_results(message: JsonObject) -> list[Block]:
@@ -229,7 +218,7 @@ def _read_call(call: JsonObject) -> ToolUseBlock:
     return ToolUseBlock(id=as_text(call.get("id")), name=as_text(function.get("name")), input=read_arguments(arguments))
 
 
-def _read_thinking(message: JsonObject) -> list[Block]:
+def read_thinking(message: JsonObject) -> list[Block]:
     """Returns the reasoning that gateways add: LiteLLM's `thinking_blocks`, or DeepSeek's `reasoning_content`."""
     blocks = [block for block in read_blocks(message.get("thinking_blocks")) if isinstance(block, ThinkingBlock)]
     text = as_text(message.get("reasoning_content"))
@@ -348,12 +337,7 @@ def _read_data(part: JsonObject) -> ResultPart:
 
 
 _CALLS = {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
-_OUTPUTS = {
-    "function_call_output",
-    "custom_tool_call_output",
-    "local_shell_call_output",
-    "tool_search_output",
-}
+_OUTPUTS = {"function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output"}
 # Tools that the provider runs itself. The call and its result are one item, which becomes its JSON as text.
 _HOSTED = {"web_search_call", "file_search_call", "code_interpreter_call", "mcp_call"}
 _IMAGE = "image_generation_call"
@@ -379,86 +363,64 @@ def is_output(item: JsonObject) -> bool:
     return item_type(item) in _OUTPUTS
 
 
-class ItemReader:
+class ItemReader(PieceReader):
     """Adds items of OpenAI's Responses API to a builder. Consecutive items of one side become one message, which has
-    the id of its first item that has one. `last_answer` is the id of the last assistant message added, empty before the
-    first."""
-
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        self._builder = builder
-        self._role: Role | None = None
-        self._content: list[Block] = []
-        self._timestamp = 0
-        self._id = ""
-        self.last_answer = ""
+    the time of its first item and the id of the first one that has an id."""
 
     def add_all(self, items: Iterable[JsonObject]) -> None:
         """Adds all items. An item of unknown type is recorded as skipped, by its number from 1."""
         for index, item in enumerate(items, start=1):
             if not self.add(item):
                 self._builder.skip(index, f"item {index} has no known type: {item.get('type')!r}", expected=False)
-        self.flush()
+        self.end()
 
     def add(self, item: JsonObject, timestamp: int = 0) -> bool:
         """Adds one item; `timestamp` is Unix milliseconds. Returns False, and adds nothing, for an unknown type."""
         kind = item_type(item)
-        if kind == "message" and item.get("role") == "assistant":
-            self._extend(Role.ASSISTANT, read_parts(item.get("content")), item, timestamp)
-        elif kind == "message":
+        role, blocks = Role.ASSISTANT, list[Block]()
+        if kind == "message" and item.get("role") != "assistant":
             self.add_message(item, timestamp)
+            return True
+        if kind == "message":
+            blocks.extend(read_parts(item.get("content")))
         elif kind in _OUTPUTS:
-            self._extend(Role.USER, [_read_output(item)], item, timestamp)
+            role = Role.USER
+            output = item.get("output", item.get("tools"))
+            blocks.append(ToolResultBlock(tool_use_id=_call_id(item), content=read_result(output)))
         elif kind in _CALLS:
-            self._extend(Role.ASSISTANT, [_read_item_call(item)], item, timestamp)
+            name = as_text(item.get("name")) or kind.removesuffix("_call")
+            arguments = item.get("arguments", item.get("input", item.get("action")))
+            blocks.append(ToolUseBlock(id=_call_id(item), name=name, input=read_arguments(arguments)))
         elif kind == "reasoning":
-            self._extend(Role.ASSISTANT, _read_reasoning(item), item, timestamp)
+            # The encrypted part is left out, because only OpenAI can read it.
+            text = join_texts([*read_parts(item.get("summary")), *read_parts(item.get("content"))])
+            blocks.extend([ThinkingBlock(thinking=text)] if text else [])
         elif kind == _IMAGE:
-            self._extend(Role.ASSISTANT, _read_image(item), item, timestamp)
+            blocks.extend(_read_generated(item))
         elif kind in _HOSTED:
-            self._extend(Role.ASSISTANT, [TextBlock(text=to_json(item))], item, timestamp)
+            blocks.append(TextBlock(text=to_json(item)))
         else:
             return False
+        own_id = as_text(item.get("id"))
+        if self._role is role:
+            self._first = self._first[0] or own_id, self._first[1]
+        self.piece(role, blocks, own_id, timestamp)
         return True
 
     @property
     def answering(self) -> bool:
-        """Whether items of the model's answer were added that `flush` has not yet made a message of."""
+        """Whether items of the model's answer were added that `end` has not yet made a message of."""
         return self._role is Role.ASSISTANT
 
-    def flush(self) -> None:
-        """Adds the message of the items collected so far, if any. `add` calls it when the role changes."""
-        if self._role is not None and self._content:
-            added = self._builder.add(self._role, self._content, self._id, self._timestamp)
-            self.last_answer = added if self._role is Role.ASSISTANT else self.last_answer
-        self._role, self._content, self._id = None, [], ""
-
     def add_message(self, item: JsonObject, timestamp: int = 0) -> str:
-        self.flush()
+        """Adds an item that is a whole message, also one without content. Returns its id."""
+        self.end()
         role = Role.SYSTEM if item.get("role") in _SYSTEM_ROLES else Role.USER
         return self._builder.add(role, read_parts(item.get("content")), as_text(item.get("id")), timestamp)
 
-    def _extend(self, role: Role, blocks: Iterable[Block], item: JsonObject, timestamp: int) -> None:
-        if self._role is not role:
-            self.flush()
-            self._role, self._timestamp = role, timestamp
-        self._content.extend(blocks)
-        self._id = self._id or as_text(item.get("id"))
 
-
-def _read_item_call(item: JsonObject) -> ToolUseBlock:
-    arguments = item.get("arguments", item.get("input", item.get("action")))
-    return ToolUseBlock(
-        id=as_text(item.get("call_id")) or as_text(item.get("id")),
-        name=as_text(item.get("name")) or as_text(item.get("type")).removesuffix("_call"),
-        input=read_arguments(arguments),
-    )
-
-
-def _read_output(item: JsonObject) -> ToolResultBlock:
-    output = item.get("output", item.get("tools"))
-    return ToolResultBlock(
-        tool_use_id=as_text(item.get("call_id")) or as_text(item.get("id")), content=read_result(output)
-    )
+def _call_id(item: JsonObject) -> str:
+    return as_text(item.get("call_id")) or as_text(item.get("id"))
 
 
 def read_result(output: Any) -> tuple[ResultPart, ...]:
@@ -471,17 +433,8 @@ def read_result(output: Any) -> tuple[ResultPart, ...]:
     return read_parts(output)
 
 
-def _read_image(item: JsonObject) -> list[Block]:
+def _read_generated(item: JsonObject) -> list[TextBlock | ImageBlock]:
+    """Converts a call by which the provider made a picture: its JSON without the picture, and the picture."""
     facts = {key: value for key, value in item.items() if key != "result"}
-    data = as_text(item.get("result"))
-    return [TextBlock(text=to_json(facts)), *([ImageBlock(data=data)] if data else [])]
-
-
-def _read_reasoning(item: JsonObject) -> list[Block]:
-    """Returns the readable text of a reasoning item as one thinking block; an empty list if it has none.
-
-    The encrypted part is left out, because only OpenAI can read it.
-    """
-    parts = [*read_parts(item.get("summary")), *read_parts(item.get("content"))]
-    text = join_texts(parts)
-    return [ThinkingBlock(thinking=text)] if text else []
+    picture = as_text(item.get("result"))
+    return [TextBlock(text=to_json(facts)), *([ImageBlock(data=picture)] if picture else [])]

@@ -11,7 +11,7 @@ import io
 import pickle
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, IntEnum
 from typing import Any, Protocol, TypeVar, cast
 
@@ -32,6 +32,12 @@ class Records(Struct, frozen=True, kw_only=True):
 
     lines: tuple[Line, ...]
     skipped: tuple[SkippedLine, ...] = ()
+
+
+def records_of(values: Iterable[JsonObject], skipped: tuple[SkippedLine, ...] = (), first: int = 0) -> Records:
+    """Returns these objects as records, numbered from `first`."""
+    lines = tuple(Line(number=number, value=value) for number, value in enumerate(values, start=first))
+    return Records(lines=lines, skipped=skipped)
 
 
 class Reader(Protocol):
@@ -126,16 +132,11 @@ def from_last_answer(known: Format, document: Document, heads: int) -> Document:
     return replace(document, lines=(*document.lines[:heads], *last[known.last_answer(last) :]))
 
 
-def lines_of(document: Document) -> Records:
-    """Returns all lines of a file as the records of its only conversation."""
-    return Records(lines=document.lines)
-
-
 def incremental(
     name: str,
     matches: Callable[[Document], bool],
     reader: Callable[[TranscriptBuilder], Reader],
-    records: Callable[[Document], Records] = lines_of,
+    records: Callable[[Document], Records] = lambda document: Records(lines=document.lines),
     *,
     reads_folders: bool = False,
 ) -> Format:
@@ -251,7 +252,9 @@ def open_reading(known: Format, document: Document) -> OpenReading | None:
     reader = known.reader(builder)
     for record in records:
         reader.take(record)
-    rest = _lines_after(document, records)
+    # The lines of the document after the last record, None if that is no line of it.
+    last = next((place for place, line in enumerate(reversed(document.lines)) if records and line is records[-1]), None)
+    rest = None if last is None else document.lines[len(document.lines) - last :]
     goes_on = rest == () or bool(rest and known.starts_over and not known.starts_over(reader, rest))
     is_database = any("table" in value for value in document.objects[:1])
     return OpenReading(known, builder, reader, goes_on=goes_on, records=records if is_database else ())
@@ -259,12 +262,6 @@ def open_reading(known: Format, document: Document) -> OpenReading | None:
 
 def _hash(record: Line) -> int:
     return hash(repr(record.value))
-
-
-def _lines_after(document: Document, records: Sequence[Line]) -> tuple[Line, ...] | None:
-    """Returns the lines of a document after the last of these records, or None if that is no line of it."""
-    last = next((place for place, line in enumerate(reversed(document.lines)) if records and line is records[-1]), None)
-    return None if last is None else document.lines[len(document.lines) - last :]
 
 
 def reading_from(known: Format, state: bytes) -> OpenReading | None:
@@ -431,18 +428,14 @@ class _StateWriter:
         if known is Counter:
             return [_Kind.COUNTER, {**value}]
         if known is dict:
-            return self._dict(value)
+            is_flat = _TEXT.issuperset(map(type, value)) and _SCALARS.issuperset(map(type, value.values()))
+            return [_Kind.FLAT, value] if is_flat else [_Kind.DICT, *self._pairs(value)]
         if issubclass(known, Struct):
-            return [_Kind.STRUCT, self._class(known), *(self.node(getattr(value, name)) for name in _fields(known))]
+            values = (self.node(getattr(value, name)) for name in known.__struct_fields__)
+            return [_Kind.STRUCT, self._class(known), *values]
         if issubclass(known, Enum):
             return [_Kind.ENUM, self._class(known), value.value]
-        attributes = cast("dict[str, Any]", vars(value))
-        return [_Kind.OBJECT, self._class(known), *self._pairs(attributes)]
-
-    def _dict(self, value: dict[Any, Any]) -> list[Any]:
-        if _TEXT.issuperset(map(type, value)) and _SCALARS.issuperset(map(type, value.values())):
-            return [_Kind.FLAT, value]
-        return [_Kind.DICT, *self._pairs(value)]
+        return [_Kind.OBJECT, self._class(known), *self._pairs(cast("dict[str, Any]", vars(value)))]
 
     def _pairs(self, value: dict[Any, Any]) -> Iterator[Any]:
         for key, one in value.items():
@@ -497,7 +490,7 @@ class _StateReader:
         if kind == _Kind.ENUM and issubclass(known, Enum):
             return known(rest[1])
         if kind == _Kind.STRUCT and issubclass(known, Struct):
-            return known(**dict(zip(_fields(known), map(self.value, rest[1:]), strict=True)))
+            return known(**dict(zip(known.__struct_fields__, map(self.value, rest[1:]), strict=True)))
         raise ValueError(f"no such kind of node: {kind}")
 
     def _pairs(self, rest: list[Any]) -> Iterator[tuple[Any, Any]]:
@@ -506,10 +499,6 @@ class _StateReader:
 
     def _class(self, number: int) -> type[object]:
         return self._classes[number]
-
-
-def _fields(known: type[Struct]) -> tuple[str, ...]:
-    return known.__struct_fields__
 
 
 def _class(name: str) -> type[object]:
@@ -543,17 +532,13 @@ def choose(found: Sequence[ListedConversation], document: Document) -> tuple[int
     number.
     """
     named = next((at for at, known in enumerate(found) if document.origin_id and known.id == document.origin_id), -1)
-    chosen = (
-        named
-        if named >= 0
-        else max(
-            range(len(found)),
-            key=lambda at: (found[at].messages > 0, not found[at].is_child, found[at].updated),
-            default=0,
-        )
-        if document.run is None
-        else choose_run([known.messages for known in found], document.run, document.name)
-    )
+    if named >= 0:
+        chosen = named
+    elif document.run is not None:
+        chosen = choose_run([known.messages for known in found], document.run, document.name)
+    else:
+        rank = [(known.messages > 0, not known.is_child, known.updated) for known in found]
+        chosen = max(range(len(found)), key=rank.__getitem__, default=0)
     others = tuple(
         SkippedLine(line=number, reason=f"another conversation: {known.title or known.id}", expected=True)
         for number, known in enumerate(found, start=1)

@@ -30,10 +30,11 @@ import msgspec
 from msgspec import Struct
 
 from ullage.formats import verbatim
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, exclude_cache
+from ullage.formats.parsing import Document, Line, as_timestamp, convert_usage, usage_in
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine, TranscriptBuilder, choose_run
 from ullage.formats.transcripts.chat import (
     ITEM_TYPES,
+    ROLES,
     ChatReader,
     ItemReader,
     read_arguments,
@@ -48,7 +49,6 @@ from ullage.model.events import Event, MessageAppended, Record, SessionConfigure
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Block, Role, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.settings import RESTRICTED
-from ullage.model.usage import Usage
 
 # Types of blocks that only Anthropic's API has.
 _OWN_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"}
@@ -70,13 +70,12 @@ def _is_anthropic(document: Document) -> bool:
 
 def _read_anthropic(document: Document) -> ImportedTranscript:
     """Reads a list of messages, or a request object: its tools, system prompt and messages, and the usage of answers
-    that include it. Raises `UnreadableTranscript` if there is no message."""
+    that include it."""
     builder = TranscriptBuilder("anthropic-messages", document.name)
     request = as_object(document.value)
     builder.use_model(as_text(request.get("model")))
     builder.declare(read_tools(request.get("tools")))
-    system = read_blocks(request.get("system"))
-    if system:
+    if system := read_blocks(request.get("system")):
         builder.add(Role.SYSTEM, system)
     verbatim.add_all(builder, verbatim.ANTHROPIC, _raw_messages(document.value))
     return builder.finish()
@@ -89,17 +88,13 @@ def _raw_messages(value: Any) -> list[Any]:
 ANTHROPIC_MESSAGES = Format(name="anthropic-messages", matches=_is_anthropic, read=_read_anthropic)
 
 
-_ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
-
-
 def _is_openai(document: Document) -> bool:
-    """Returns whether the file is a list of OpenAI's chat messages or Responses items, or an object with one under
-    `messages` or `input`.
-
-    A list of plain texts could be OpenAI's or Anthropic's. It is read as OpenAI's, with the same result.
-    """
+    """Returns whether the file is a list of OpenAI's chat messages or Responses items, or an object with one. A list of
+    plain texts could be Anthropic's, too; both readings give the same."""
     messages = _openai_messages(document.value)
-    return bool(messages) and all(_is_message(message) for message in messages)
+    return bool(messages) and all(
+        as_text(message.get("role")) in ROLES or as_text(message.get("type")) in ITEM_TYPES for message in messages
+    )
 
 
 def _read_openai(document: Document) -> ImportedTranscript:
@@ -109,8 +104,7 @@ def _read_openai(document: Document) -> ImportedTranscript:
     request = as_object(document.value)
     builder.use_model(as_text(request.get("model")))
     builder.declare(read_functions(request.get("tools")))
-    instructions = as_text(request.get("instructions"))
-    if instructions:
+    if instructions := as_text(request.get("instructions")):
         builder.add(Role.SYSTEM, (TextBlock(text=instructions),))
     messages = _openai_messages(document.value)
     if any(as_text(message.get("type")) in ITEM_TYPES for message in messages):
@@ -129,10 +123,6 @@ def _openai_messages(value: Any) -> list[JsonObject]:
     return as_objects(request.get("messages")) or as_objects(request.get("input"))
 
 
-def _is_message(message: JsonObject) -> bool:
-    return as_text(message.get("role")) in _ROLES or as_text(message.get("type")) in ITEM_TYPES
-
-
 OPENAI_MESSAGES = Format(name="openai-messages", matches=_is_openai, read=_read_openai)
 
 
@@ -142,7 +132,7 @@ def _is_litellm(document: Document) -> bool:
 
 
 def _read_litellm(document: Document) -> ImportedTranscript:
-    """Reads one logged request, its answer and usage. Raises `UnreadableTranscript` if there is no message."""
+    """Reads one logged request, its answer and usage."""
     builder = TranscriptBuilder("litellm-log", document.name)
     log = as_object(document.value)
     response = as_object(log.get("response"))
@@ -218,12 +208,20 @@ def _read_ullage(document: Document) -> ImportedTranscript:
             skipped.append(SkippedLine(line=line.number, reason=reason, expected=line.comment))
             continue
         if isinstance(event, SessionConfigured):
-            event, refused = _without_restricted(event)
+            # The writer of the file could otherwise trust a folder, or have expressions run on every text.
+            refused = sorted(RESTRICTED & event.context.keys())
+            event = SessionConfigured(context={k: v for k, v in event.context.items() if k not in RESTRICTED})
             if refused:
                 reason = f"a transcript may not set {' and '.join(refused)}"
                 skipped.append(SkippedLine(line=line.number, reason=reason, expected=False))
         if isinstance(event, SessionCreated):
-            header = _fill(header, event)
+            # The session began with the model that this event names.
+            header = msgspec.structs.replace(
+                header,
+                model=event.model or header.model,
+                cwd=header.cwd or event.cwd,
+                title=header.title or event.title,
+            )
         elif not isinstance(event, SessionForked):
             events.append(event)
     if not any(isinstance(event, MessageAppended) for event in events):
@@ -238,14 +236,6 @@ def _read_ullage(document: Document) -> ImportedTranscript:
     )
 
 
-def _without_restricted(event: SessionConfigured) -> tuple[SessionConfigured, list[str]]:
-    """Returns the event without the settings that only the user may decide, and those settings' names: the writer
-    of the file could otherwise trust a folder, or have expressions run on every text."""
-    refused = sorted(RESTRICTED & event.context.keys())
-    kept = {name: value for name, value in event.context.items() if name not in RESTRICTED}
-    return SessionConfigured(context=kept), refused
-
-
 def _read_header(document: Document) -> Header:
     try:
         header = msgspec.convert(document.lines[0].value if document.lines else None, Header)
@@ -257,17 +247,6 @@ def _read_header(document: Document) -> Header:
             "update Ullage"
         )
     return header
-
-
-def _fill(header: Header, created: SessionCreated) -> Header:
-    """Returns the header with an empty folder or title filled from the log's first event. If that event names a model,
-    it replaces the header's, because the session began with it."""
-    return msgspec.structs.replace(
-        header,
-        model=created.model or header.model,
-        cwd=header.cwd or created.cwd,
-        title=header.title or created.title,
-    )
 
 
 ULLAGE = Format(name="ullage", matches=_is_ullage, read=_read_ullage)
@@ -350,7 +329,7 @@ def _is_swe_agent(document: Document) -> bool:
 
 def _read_swe_agent(document: Document) -> ImportedTranscript:
     """Reads the messages of `history`. The model is named by the run's configuration (`replay_config`), an object or
-    its JSON text, which early versions don't write. Raises `UnreadableTranscript` if there are none."""
+    its JSON text, which early versions don't write."""
     builder = TranscriptBuilder("swe-agent", document.name)
     trajectory = as_object(document.value)
     config = as_object(parsed(trajectory.get("replay_config")))
@@ -366,15 +345,15 @@ SWE_AGENT = Format(name="swe-agent", matches=_is_swe_agent, read=_read_swe_agent
 
 
 def _is_tau_bench(document: Document) -> bool:
-    runs = _runs(document.value)
+    runs = as_objects(document.value)
     return bool(runs) and all(isinstance(run.get("traj"), list) for run in runs)
 
 
 def _read_tau_bench(document: Document) -> ImportedTranscript:
     """Reads the wanted run, by default the longest. The other runs are recorded as skipped. Raises `InvalidRequest` if
-    there is no such run, and `UnreadableTranscript` if it has no message."""
+    there is no such run."""
     builder = TranscriptBuilder("tau-bench", document.name)
-    runs = _runs(document.value)
+    runs = as_objects(document.value)
     chosen = choose_run([len(as_list(run.get("traj"))) for run in runs], document.run, document.name)
     for index, run in enumerate(runs):
         if index == chosen:
@@ -385,19 +364,14 @@ def _read_tau_bench(document: Document) -> ImportedTranscript:
     return builder.finish()
 
 
-def _runs(value: Any) -> list[JsonObject]:
-    return as_objects(value)
-
-
 TAU_BENCH = Format(name="tau-bench", matches=_is_tau_bench, read=_read_tau_bench)
 
 
-# Providers whose `input_tokens` exclude the cache. trae-agent's other clients use OpenAI's protocol, which includes it.
-_CACHE_EXCLUDED = {"anthropic"}
+_USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 def _read_trae(document: Document) -> ImportedTranscript:
-    """Reads all interactions: new messages, response and usage. Raises `UnreadableTranscript` without a message."""
+    """Reads all interactions: new messages, response and usage."""
     builder = TranscriptBuilder("trae", document.name)
     trajectory = as_object(document.value)
     builder.title = as_text(trajectory.get("task")).strip().partition("\n")[0][:200]
@@ -412,24 +386,16 @@ def _read_trae(document: Document) -> ImportedTranscript:
 
 
 def _read_request(builder: TranscriptBuilder, index: int, interaction: JsonObject) -> None:
-    for item in as_list(interaction.get("input_messages")):
-        message = as_object(item)
+    for message in map(as_object, as_list(interaction.get("input_messages"))):
         role = as_text(message.get("role"))
         if role not in tuple(Role):
             builder.skip(index, f"interaction {index} holds a message of unknown role {role!r}", expected=False)
             continue
-        builder.add(Role(role), _read_content(message), timestamp=as_timestamp(interaction.get("timestamp")))
-
-
-def _read_content(message: JsonObject) -> list[Block]:
-    blocks: list[Block] = [*read_parts(message.get("content"))]
-    result = as_object(message.get("tool_result"))
-    if result:
-        blocks.insert(0, _read_result(result))
-    call = as_object(message.get("tool_call"))
-    if call:
-        blocks.append(_read_call(call))
-    return blocks
+        result, call = as_object(message.get("tool_result")), as_object(message.get("tool_call"))
+        blocks: list[Block] = [_read_result(result)] if result else []
+        blocks += read_parts(message.get("content"))
+        blocks += [_read_call(call)] if call else []
+        builder.add(Role(role), blocks, timestamp=as_timestamp(interaction.get("timestamp")))
 
 
 def _read_result(result: JsonObject) -> ToolResultBlock:
@@ -452,24 +418,15 @@ def _read_response(builder: TranscriptBuilder, interaction: JsonObject) -> None:
         return
     builder.use_model(as_text(interaction.get("model")))
     message_id = builder.add(Role.ASSISTANT, content, timestamp=as_timestamp(interaction.get("timestamp")))
-    usage = as_object(response.get("usage"))
-    builder.report(_convert(usage, as_text(interaction.get("provider"))), message_id)
+    counts = as_object(response.get("usage"))
+    # Another client of trae-agent's than Anthropic's uses OpenAI's protocol, whose `input_tokens` include the cache.
+    usage = convert_usage(counts) if interaction.get("provider") == "anthropic" else usage_in(counts, *_USAGE)
+    builder.report(usage, message_id)
 
 
 def _read_call(call: JsonObject) -> ToolUseBlock:
     return ToolUseBlock(
         id=as_text(call.get("call_id")), name=as_text(call.get("name")), input=read_arguments(call.get("arguments"))
-    )
-
-
-def _convert(usage: JsonObject, provider: str) -> Usage:
-    if provider in _CACHE_EXCLUDED:
-        return convert_usage(usage)
-    return exclude_cache(
-        as_count(usage.get("input_tokens")),
-        as_count(usage.get("output_tokens")),
-        as_count(usage.get("cache_read_input_tokens")),
-        as_count(usage.get("cache_creation_input_tokens")),
     )
 
 

@@ -39,8 +39,7 @@ from ullage.model.message import (
     number_of,
 )
 from ullage.model.settings import SearchSettings, context_settings
-from ullage.redaction.clean import redact
-from ullage.redaction.privacy import hide_text
+from ullage.redaction.clean import hide_text, redact
 from ullage.redaction.quoting import ARCHIVED, quoted_as_said
 from ullage.service.conversation.conversation import Conversation, Entry, read_entries
 from ullage.service.conversation.environment import Environment

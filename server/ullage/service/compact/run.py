@@ -57,8 +57,7 @@ from ullage.model.updates import (
     TextContent,
 )
 from ullage.policy.budget import Breaker
-from ullage.redaction.clean import clean, redact
-from ullage.redaction.privacy import hide_text, with_texts
+from ullage.redaction.clean import clean, hide_text, redact, with_texts
 from ullage.service.conversation.bus import notice, offline_summary_used
 from ullage.service.conversation.conversation import Conversation, Planned
 from ullage.service.conversation.usage import require_not_kept

@@ -408,7 +408,7 @@ class FollowedFile:
             return False
         rest = before_open_results(conversation.transcript.view[-1:], rest)
         await continue_import(conversation, rest, ended.builder.first_model, with_snapshot=self._keeps(reading, rest))
-        return (reading.may_take_back and self._take_back(ended.builder.rewinds)) or bool(rest)
+        return (reading.may_take_back and self._take_back(ended.builder.branches.rewinds)) or bool(rest)
 
     def _take_back(self, rewinds: Set[str]) -> bool:
         """Lets the user's ways back to earlier messages be in force as far as the agent has them in force: the session

@@ -19,10 +19,10 @@ import msgspec
 from msgspec.structs import replace
 
 from ullage import __version__
+from ullage.agents.agent import first_prompt
 from ullage.agents.discovery import is_in, kept_path
 from ullage.agents.inserted import typed_texts
 from ullage.agents.table import agent_of_format, compact_command, short_name
-from ullage.agents.titles import first_prompt
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.ledger.finished_work import may_end
 from ullage.model.events import (

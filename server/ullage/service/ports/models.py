@@ -9,8 +9,7 @@ from msgspec import Meta, Struct
 
 from ullage.agents.agent import Agent
 from ullage.agents.discovery import Discovery, Wanted
-from ullage.agents.own_context import Given
-from ullage.agents.own_prompt import Instructions
+from ullage.agents.own_context import Given, Instructions
 from ullage.model.answer import Fragment, ModelRequest, OfferedModel, OfferedModels, Purpose, SpokenMessage
 from ullage.model.message import ArtifactLedger, ImageBlock, SealedCompaction, ToolDefinition, ToolUseBlock
 from ullage.model.settings import ModelSettings, SearchSettings, Settings

@@ -20,7 +20,7 @@ from ullage.model.settings import TruncationMode, settled_prepare_at
 from ullage.model.updates import Update
 from ullage.model.usage import Usage
 from ullage.policy.budget import ContextBudget
-from ullage.redaction.privacy import hide
+from ullage.redaction.clean import hide
 from ullage.service.conversation.conversation import Conversation, Planned
 from ullage.service.conversation.projection import counting_work
 from ullage.service.conversation.work import Ask, Job, Preparation

@@ -24,8 +24,7 @@ from ullage.model.message import (
     ToolUseBlock,
     number_of,
 )
-from ullage.redaction.clean import redact
-from ullage.redaction.privacy import hide_text
+from ullage.redaction.clean import hide_text, redact
 from ullage.service.ports.store import (
     ALL_SESSIONS,
     COPY_PREFIX,
