@@ -357,8 +357,6 @@ _HEAD = 64 << 10
 _WRITE_AHEAD = "-wal"
 # Nanoseconds after which a change in that file can be read as well: SQLite makes it visible a moment later.
 _VISIBLE = 100_000_000
-# How the name of a file ends that is no database, which most are that are followed.
-
 # Bytes of a line that is too long that are passed over at once, before other files have their turn.
 _PASSED = 256 << 20
 
