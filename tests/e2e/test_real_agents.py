@@ -14,7 +14,7 @@ from support.agents.model_server import ModelServer
 from support.agents.scenario import COLUMNS, YES, Place, measure
 from support.systems import needs_linux
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "server" / "PROXY.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "server" / "PROXY.md"
 # What a new row has until all its cells were measured.
 _UNKNOWN = "not measured"
 
