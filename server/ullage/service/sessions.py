@@ -4,7 +4,8 @@ and texts of its messages, not by where its file lies."""
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Reversible, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Reversible, Sequence, Set
+from contextlib import suppress
 from enum import StrEnum
 from itertools import islice
 from typing import Any
@@ -477,9 +478,7 @@ async def import_or_continue(
             return await continue_import(conversation, more, transcript.model, path)
     diverged_from = next((session_id for session_id in alike if _begins_alike(store, session_id, events)), None)
     conversation = await import_transcript(workspace, transcript, cwd, path, held_back=held_back)
-    now = [*_sessions_with_first(store, events), conversation.id]
-    if not set(now[now.index(conversation.id) + 1 :]) <= {*alike, conversation.id}:
-        # Another process has made a session of the same meanwhile, before this one.
+    if _is_second(store, events, conversation.id, alike):
         await workspace.end(conversation.id)
         store.delete(conversation.id)
         return await import_or_continue(workspace, transcript, cwd, path, held_back=held_back)
@@ -678,6 +677,15 @@ def _sessions_with_first(store: SessionStore, events: Sequence[Event]) -> Sequen
     """Returns the sessions that have the first message of these events, last created first."""
     first = next(_messages(events), None)
     return store.sessions_with(first.id) if first else ()
+
+
+def _is_second(store: SessionStore, events: Sequence[Event], session_id: str, alike: Collection[str]) -> bool:
+    """Returns whether another process has made a session of the same events before this one, and after `alike` were
+    those that there were. False if the store fails: the session is made."""
+    with suppress(StoreError):
+        now = [*_sessions_with_first(store, events), session_id]
+        return not set(now[now.index(session_id) + 1 :]) <= {*alike, session_id}
+    return False
 
 
 def _begins_alike(store: SessionStore, session_id: str, events: Sequence[Event]) -> bool:
