@@ -17,7 +17,7 @@ from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life, failed_command
 from ullage.ledger.prose import FAILS, FENCE, GAP, WHOLE, cleaned, ends_of, one_gap, shortened, shown, with_gaps
 from ullage.ledger.words import parts_of, words_of
 from ullage.model.message import number_of
-from ullage.redaction.quoting import QUOTE
+from ullage.redaction.clean import QUOTE
 from ullage.redaction.remembering import remembering
 
 # Characters of the user's words that are shown where the page has room for more, the most that have it; and where

@@ -18,8 +18,7 @@ from ullage.ledger.ledger_entry import Entry, Kind, Ledger, Life
 from ullage.ledger.ledger_page import QUOTED, Page, is_on, lacking, relative, standing, write_page
 from ullage.model.events import CompactionEdit, ContextEdited, MessageAppended, Record, compaction_block
 from ullage.model.message import NO_SUMMARY, CompactionBlock, Message, Role, TextBlock
-from ullage.redaction.clean import clean
-from ullage.redaction.quoting import RECORD
+from ullage.redaction.clean import RECORD, clean
 from ullage.transcript.fold import Transcript, compaction_edits, taken_back
 
 # Milliseconds. An agent may write its compaction into its file a moment after the hook has answered, with the time of

@@ -39,8 +39,7 @@ from ullage.model.message import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.updates import TextContent, UsageMeta
 from ullage.model.usage import UsageSource
 from ullage.model.words import good_moment, next_prompt, rate_limits
-from ullage.redaction.clean import clean
-from ullage.redaction.quoting import HISTORY, RECORD, cut, one_line, quoted, size_of
+from ullage.redaction.clean import HISTORY, RECORD, clean, cut, one_line, quoted, size_of
 from ullage.service.archive.search import block_lines, find_entry, message_lines, search
 from ullage.service.conversation.conversation import Conversation, Entry, read_entries, view_page
 from ullage.service.ports.store import COPY_PREFIX, ReadsTeam, SearchHit, TeamHit

@@ -26,7 +26,7 @@ from ullage.jsonrpc.envelope import (
     RpcError,
 )
 from ullage.mcp.tool_table import Asked, CallToolParams, CallToolResult, ListedTool, listed_tools
-from ullage.redaction.quoting import cut
+from ullage.redaction.clean import cut
 
 # The versions that begin with a handshake; the newest comes first. A client that asks for another one gets the newest
 # and decides whether to continue.

@@ -39,8 +39,7 @@ from ullage.model.message import (
     number_of,
 )
 from ullage.model.settings import SearchSettings, context_settings
-from ullage.redaction.clean import hide_text, redact
-from ullage.redaction.quoting import ARCHIVED, quoted_as_said
+from ullage.redaction.clean import ARCHIVED, hide_text, quoted_as_said, redact
 from ullage.service.conversation.conversation import Conversation, Entry, read_entries
 from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.work import repeated
