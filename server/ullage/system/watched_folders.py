@@ -212,10 +212,14 @@ class WatchedFolders:
         return any(fits(parts, pattern) for pattern in self._patterns)
 
     def _read_with(self, name: str) -> Iterator[str]:
-        """Yields the files of agents that are read again when this one changes."""
+        """Yields the files of agents that are read again when this one changes. A folder in which no agent keeps such
+        a file is not listed: it may have thousands, of which each write is told."""
         folder = os.path.dirname(name)  # noqa: PTH120
+        parts = in_parts(folder)
+        if not name.endswith(_VALUE) or not any(fits(parts, pattern[:-1]) for pattern in self._patterns):
+            return
         with suppress(OSError):
-            for other in os.listdir(folder) if name.endswith(_VALUE) else ():  # noqa: PTH208
+            for other in os.listdir(folder):  # noqa: PTH208
                 path = os.path.join(folder, other)  # noqa: PTH118
                 if self._fits(path) and name.replace(os.sep, "/") in read_with(path.replace(os.sep, "/")):
                     yield path

@@ -214,3 +214,24 @@ def test_a_file_is_told_to_have_changed_when_one_did_that_is_read_with_it(rig: R
     write(task / "notes.json")
     write(task / "ui_messages.json", "[]")
     assert rig.told().paths == {str(history)}
+
+
+def test_a_write_to_a_folder_in_which_no_agent_keeps_a_conversations_own_file_has_none_listed(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = rig.home / ".openhands/conversations/1"
+    events, state = conversation / "events", conversation / "base_state.json"
+    events.mkdir(parents=True)
+    listed = list[str]()
+
+    def list_folder(folder: str) -> list[str]:
+        listed.append(folder)
+        return []
+
+    monkeypatch.setattr("os.listdir", list_folder)
+    rig.begin()
+    write(events / "event-1.json")
+    write(conversation / "notes.json")
+    write(state)
+    rig.until(state)
+    assert listed == [str(conversation)] * len(listed) != []
