@@ -5,7 +5,8 @@ import asyncio
 import json
 import os
 import sqlite3
-from contextlib import closing, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ from ullage.app import catalogue
 from ullage.app.catalogue import KnownConversations, families, whole_document
 from ullage.app.compose import SessionTraces
 from ullage.cli.statusline.files import keep
-from ullage.formats.parsing import Document
+from ullage.formats.parsing import Document, Line
 from ullage.host.side_files import CATALOGUE, beside
 from ullage.model.errors import UnknownFormat, UnreadableTranscript
 from ullage.model.events import CompactionCause
@@ -41,6 +42,7 @@ from ullage.service.sessions import project_transcript, title_of
 from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue
 from ullage.system.growing_files import GrowingFiles, read_database, read_transcript_file
 from ullage.watch.candidates import find_candidates, is_of_sub_agent
+from ullage.watch.file_parts import FileEnds, file_ends
 
 ID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
 # Where recorded conversations are put, by where they were recorded, and the number of files of each.
@@ -219,10 +221,9 @@ def test_a_report_that_is_too_small_to_be_true_is_not_believed(
 def test_of_many_new_conversations_one_that_was_compacted_is_counted_when_it_is_shown(
     home: Home, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, *, is_long: bool
 ) -> None:
-    log = ClaudeLog(session=ID)
-    for number in range(40 if is_long else 1):
-        log = log.ask("We weighed the walnuts today. " * 1_000).answer(30_000 + 6_000 * number)
-    file = put_log(home, log.compact(150_000).ask("Now weigh what is left of them. " * 100))
+    file = put_log(
+        home, growing_log(40 if is_long else 1).compact(150_000).ask("Now weigh what is left of them. " * 100)
+    )
     whole = row_of(asyncio.run(project_transcript(workspace, recorded(file))))
     assert whole.used is not None
     monkeypatch.setattr(catalogue, "_FEW", 0)
@@ -234,6 +235,31 @@ def test_of_many_new_conversations_one_that_was_compacted_is_counted_when_it_is_
     monkeypatch.undo()
     assert figure(conversations.read_closer([one])[0]) == figure(whole)
     assert figure(known(home, workspace).found[0]) == figure(whole)
+
+
+def test_no_conversation_waits_for_a_large_one_and_that_is_estimated_after_a_compaction(
+    home: Home, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_claude(home, f"1{ID[1:]}", "Snow", tokens=9_000)
+    log = growing_log(40).attach("api_metrics", timings="x" * 30_000).compact(150_000)
+    large = put_log(home, log)
+    read: list[str] = []
+
+    def noted(path: str, size: int, title_in: Callable[[Line], str]) -> AbstractContextManager[FileEnds | None]:
+        read.append(path)
+        return file_ends(path, size, title_in)
+
+    monkeypatch.setattr(catalogue, "_MOST", large.stat().st_size - 1)
+    monkeypatch.setattr(catalogue, "whole_document", None)
+    monkeypatch.setattr(catalogue, "file_ends", noted)
+    first, second = known(home, workspace).found
+    assert read == [second.path, first.path]
+    whole = row_of(asyncio.run(project_transcript(workspace, recorded(large))))
+    assert whole.used is not None
+    assert (first.used_source, first.is_sure) == (UsageSource.ESTIMATED, False)
+    # The last line is the compaction's summary.
+    assert first.updated_at == log.now - 60_000
+    assert first.used == pytest.approx(whole.used, abs=(whole.window or 0) / 20)
 
 
 async def test_a_conversation_whose_messages_must_be_counted_is_listed_for_a_coroutine(
@@ -280,6 +306,13 @@ def test_a_workflows_sub_agent_is_found_by_the_session_that_started_it(home: Hom
 
 def put_log(home: Home, log: ClaudeLog) -> Path:
     return home.put(f".claude/projects/-home-ada-weather/{ID}.jsonl", log.data)
+
+
+def growing_log(turns: int) -> ClaudeLog:
+    log = ClaudeLog(session=ID)
+    for number in range(turns):
+        log = log.ask("We weighed the walnuts today. " * 1_000).answer(30_000 + 6_000 * number)
+    return log
 
 
 def long_log(log: ClaudeLog | None = None) -> ClaudeLog:

@@ -184,7 +184,8 @@ _LARGEST, _MOST, _MOST_QUIET = 64 << 20, 12 << 20, 4 << 20
 # Bytes of a file that a prompt is believed to have had, and how many of them make one of text: records have much else.
 _BEFORE, _TEXT = 128 << 10, 3
 _MODEL = b'"model":"'
-# As many new conversations are counted that end with a compaction. More are estimated until they are shown.
+# As many new conversations are counted that end with a compaction, but none that is too large to be counted when it is
+# shown. More are estimated until then.
 _FEW = 100
 # Rows of each table of a database that are read for a figure: some dozens of messages, with their parts.
 _ROWS = 200
@@ -227,9 +228,10 @@ class KnownConversations:
         found: list[KnownConversation] = []
         forgotten: list[Candidate] = []
         everything = all_candidates(path, machine, unread, forgotten=forgotten)
-        candidates = sorted(everything, key=lambda one: -one.updated_at)
+        # The others do not wait for a large file, of which all may have to be read.
+        candidates = sorted(everything, key=lambda one: (_is_large(one), -one.updated_at))
         self.forgotten = len(forgotten)
-        care = Care.QUICK if len(candidates) > len(known) + _FEW else Care.USUAL
+        are_many = len(candidates) > len(known) + _FEW
         for candidate in candidates:
             name = candidate.path if candidate.row is None else kept_path(candidate.path, candidate.origin_id)
             one = known.get(name)
@@ -239,6 +241,7 @@ class KnownConversations:
                     self.left += 1
                     found += [one] if one is not None else []
                     continue
+                care = Care.QUICK if are_many or _is_large(candidate) else Care.USUAL
                 read = _read(self._rows, candidate, name, care)
                 changed.append(read)
                 # Who follows a conversation has read all of it; nothing shows another figure.
@@ -458,6 +461,10 @@ def _without_copies(found: Iterable[KnownConversation]) -> Iterator[KnownConvers
         if key not in seen:
             seen.add(key)
             yield one
+
+
+def _is_large(candidate: Candidate) -> bool:
+    return candidate.row is None and candidate.size > _MOST
 
 
 def _basis(rows: CatalogueRows, one: KnownConversation) -> bytes:

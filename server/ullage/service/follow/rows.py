@@ -696,5 +696,7 @@ def _time(event: Event) -> int:
             return message.timestamp
         case UsageReported():
             return event.timestamp
+        case ContextEdited(edit=edit):
+            return edit.timestamp
         case _:
             return 0
