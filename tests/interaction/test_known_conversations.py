@@ -5,6 +5,7 @@ import asyncio
 import json
 import os
 import sqlite3
+from base64 import b64encode
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
@@ -235,6 +236,20 @@ def test_of_many_new_conversations_one_that_was_compacted_is_counted_when_it_is_
     monkeypatch.undo()
     assert figure(conversations.read_closer([one])[0]) == figure(whole)
     assert figure(known(home, workspace).found[0]) == figure(whole)
+
+
+@pytest.mark.parametrize(("kind", "media_type"), [("image", "image/png"), ("document", "application/pdf")])
+def test_a_picture_or_document_is_estimated_by_what_the_model_sees_of_it(
+    home: Home, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, kind: str, media_type: str
+) -> None:
+    data = b64encode(b"%PDF-1.4 /Type /Page " + b"0" * 2_000_000).decode()
+    block = {"type": kind, "source": {"type": "base64", "media_type": media_type, "data": data}}
+    result = {"type": "tool_result", "tool_use_id": "call_1", "content": [block]}
+    put_log(home, growing_log(4).ask([result]))
+    monkeypatch.setattr(catalogue, "_FEW", 0)
+    (one,) = known(home, workspace).found
+    assert one.used_source is UsageSource.ESTIMATED
+    assert one.used == pytest.approx(48_050 + 1_000, abs=1_000)
 
 
 def test_no_conversation_waits_for_a_large_one_and_that_is_estimated_after_a_compaction(

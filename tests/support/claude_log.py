@@ -26,9 +26,9 @@ class ClaudeLog:
         self.lines: list[dict[str, Any]] = []
         self._ids = count(1)
 
-    def ask(self, text: str = "Go on.") -> "ClaudeLog":
-        """Adds a prompt of the user."""
-        return self._add("user", {"role": "user", "content": text})
+    def ask(self, content: str | list[dict[str, Any]] = "Go on.") -> "ClaudeLog":
+        """Adds a prompt of the user: a text, or blocks as the program writes them."""
+        return self._add("user", {"role": "user", "content": content})
 
     def attach(self, kind: str, **given: object) -> "ClaudeLog":
         """Adds an attachment, which the program adds by itself."""

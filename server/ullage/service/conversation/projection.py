@@ -393,7 +393,7 @@ _COUNT_INLINE_CHARS = 200_000
 # A block without text takes as long to count as so many characters.
 _CHARS_OF_BLOCK = 100
 # A screenshot has about 1,300 tokens.
-_BYTES_OF_IMAGE = 4_000
+BYTES_OF_IMAGE = 4_000
 
 
 async def counted(projection: Projection, events: Sequence[Event]) -> list[Event]:
@@ -430,7 +430,7 @@ def text_size(message: Message) -> int:
             elif isinstance(part, ToolUseBlock):
                 size += _chars_in(part.input)
             elif isinstance(part, ImageBlock):
-                size += _BYTES_OF_IMAGE
+                size += BYTES_OF_IMAGE
     return size
 
 

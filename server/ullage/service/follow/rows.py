@@ -41,7 +41,7 @@ from ullage.model.events import (
     WindowReported,
 )
 from ullage.model.json_values import encode_json
-from ullage.model.message import Message, Role
+from ullage.model.message import ImageBlock, Message, ResourceBlock, Role, ToolResultBlock
 from ullage.model.usage import FollowedRow, LiveSessions, Nearness, R, UsageSource
 from ullage.model.usage_report import is_doubtful
 from ullage.model.words import percent
@@ -50,12 +50,13 @@ from ullage.policy.evidence import RECENT_CALLS, Evidence
 from ullage.policy.prompt_cache import CachedPrompt, idle_compaction, prompt_cache
 from ullage.service.conversation.conversation import Conversation, read_entries
 from ullage.service.conversation.environment import Rules, rules_of
-from ullage.service.conversation.projection import text_size
+from ullage.service.conversation.projection import BYTES_OF_IMAGE, text_size
 from ullage.service.conversation.usage import LONG, nearness_of, publish_usage, tokens_left, usage_meta, usage_update
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import FoundFile, ToldWindow
 from ullage.service.ports.models import FollowingListener, KeepingQuestion
 from ullage.service.sessions import ends_with_newest, is_last_doubtful, last_model, project_transcript
+from ullage.tokens.images import count_pages
 from ullage.transcript.fold import Transcript, project
 
 # Milliseconds without a change after which a conversation has ended, if its agent doesn't say whether it runs. A model
@@ -624,7 +625,7 @@ def _last_report(events: Sequence[Event]) -> tuple[UsageReported | None, int, bo
             case RecordUnread():
                 later += 1
             case MessageAppended(message=message):
-                later += 1 + len(encode_json(message.content))
+                later += _length(message)
             case ToolsDeclared(tools=tools):
                 later += 1 + len(encode_json(tools))
             case _:
@@ -642,18 +643,27 @@ def _left_by_length(events: Sequence[Event], begun: Sequence[Event]) -> int:
         transcript.apply(Record(position=at, timestamp=0, event=event))
         match event:
             case MessageAppended(message=message):
-                size, length = size + text_size(message), length + _length((message,))
+                size, length = size + text_size(message), length + _length(message)
             case ContextEdited() | EditReverted():
-                size, length = sum(map(text_size, transcript.view)), _length(transcript.view)
+                size, length = sum(map(text_size, transcript.view)), sum(map(_length, transcript.view))
             case UsageReported() if not is_doubtful(event.usage.prompt, size):
                 hidden.append(event.usage.total - length // _CHARACTERS)
             case _:
                 pass
-    return max(0, min(hidden, default=0)) + _length(project(events)) // _CHARACTERS
+    return max(0, min(hidden, default=0)) + sum(map(_length, project(events))) // _CHARACTERS
 
 
-def _length(messages: Sequence[Message]) -> int:
-    return sum(1 + len(encode_json(message.content)) for message in messages)
+def _length(message: Message) -> int:
+    """Returns the length of a message as JSON, in bytes. A picture, and a page of a document, is as long as a text with
+    as many tokens."""
+    length = 1 + len(encode_json(message.content))
+    for block in message.content:
+        for part in block.content if isinstance(block, ToolResultBlock) else (block,):
+            if isinstance(part, ImageBlock | ResourceBlock) and part.data:
+                is_document = isinstance(part, ResourceBlock) and part.is_document
+                pages = count_pages(part.data) if is_document else isinstance(part, ImageBlock)
+                length += pages * BYTES_OF_IMAGE - len(part.data)
+    return length
 
 
 def _cached(events: Sequence[Event], *, is_whole: bool) -> CachedPrompt:
