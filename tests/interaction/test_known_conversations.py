@@ -245,11 +245,11 @@ def test_a_picture_or_document_is_estimated_by_what_the_model_sees_of_it(
     data = b64encode(b"%PDF-1.4 /Type /Page " + b"0" * 2_000_000).decode()
     block = {"type": kind, "source": {"type": "base64", "media_type": media_type, "data": data}}
     result = {"type": "tool_result", "tool_use_id": "call_1", "content": [block]}
-    put_log(home, growing_log(4).ask([result]))
-    monkeypatch.setattr(catalogue, "_FEW", 0)
+    put_log(home, growing_log(200).ask([result]))
+    monkeypatch.setattr(catalogue, "whole_document", None)
     (one,) = known(home, workspace).found
     assert one.used_source is UsageSource.ESTIMATED
-    assert one.used == pytest.approx(48_050 + 1_000, abs=1_000)
+    assert one.used == pytest.approx(1_224_050 + 1_000, abs=1_000)
 
 
 def test_no_conversation_waits_for_a_large_one_and_that_is_estimated_after_a_compaction(

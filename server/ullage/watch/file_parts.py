@@ -24,9 +24,9 @@ _HEADS = (16 << 10, 128 << 10, 1 << 20)
 _WHOLE = 4 << 20
 # Bytes of the beginning of a file of records, and those of its end, one after the other, that are read for its figure.
 # Mostly the last answer is within the fewest. Long results of tools may follow it, and the first prompt may come after
-# long instructions.
+# long instructions. A picture that a tool returned is one record of some megabytes.
 _BEGIN = 128 << 10
-_ENDS = (4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20)
+_ENDS = (4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20)
 # Bytes in which a text is searched at once.
 _STEP = 256 << 10
 # Bytes of either end in which a conversation may be named, and the names of one of which each such record has.
@@ -198,7 +198,7 @@ class FileEnds:
         return None
 
     def _record_at(self, place: int) -> Line | None:
-        """Returns the record that has this byte of the file, or None if it has none in 1 MiB around it."""
+        """Returns the record that has this byte of the file, or None if it has none in 4 MiB around it."""
         at = max(0, place - _ENDS[-1])
         data = self._read(at, 2 * _ENDS[-1])
         end = data.find(b"\n", place - at)
