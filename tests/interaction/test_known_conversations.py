@@ -191,7 +191,8 @@ def test_what_other_conversations_show_of_the_threshold_counts_without_reading_a
 
 def test_a_compaction_at_the_end_of_a_long_file_is_counted_from_all_of_it(home: Home, workspace: Workspace) -> None:
     file = put_log(home, long_log().compact(150_000))
-    (one,) = known(home, workspace).found
+    conversations = known(home, workspace)
+    (one,) = conversations.read_closer(conversations.found)
     whole = row_of(asyncio.run(project_transcript(workspace, recorded(file))))
     assert (one.used, one.used_source, one.is_whole) == (whole.used, UsageSource.ESTIMATED, True)
 
@@ -211,7 +212,8 @@ def test_a_report_that_is_too_small_to_be_true_is_not_believed(
 ) -> None:
     log = ClaudeLog(session=ID, cwd="/p").ask(" ".join(f"cask {n}" for n in range(9_000))).answer(placeholder)
     path = home.put(f".claude/projects/-p/{ID}.jsonl", log.data)
-    (found,) = known(home, workspace).found
+    conversations = known(home, workspace)
+    (found,) = conversations.read_closer(conversations.found)
     whole = row_of(asyncio.run(project_transcript(workspace, recorded(path))))
     assert (found.used, found.used_source) == (whole.used, UsageSource.ESTIMATED)
     assert found.used is not None
@@ -219,7 +221,7 @@ def test_a_report_that_is_too_small_to_be_true_is_not_believed(
 
 
 @pytest.mark.parametrize("is_long", [True, False], ids=["ends", "whole"])
-def test_of_many_new_conversations_one_that_was_compacted_is_counted_when_it_is_shown(
+def test_a_conversation_that_was_compacted_is_counted_when_it_is_shown(
     home: Home, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, *, is_long: bool
 ) -> None:
     file = put_log(
@@ -227,7 +229,6 @@ def test_of_many_new_conversations_one_that_was_compacted_is_counted_when_it_is_
     )
     whole = row_of(asyncio.run(project_transcript(workspace, recorded(file))))
     assert whole.used is not None
-    monkeypatch.setattr(catalogue, "_FEW", 0)
     monkeypatch.setattr(catalogue, "whole_document", None)
     conversations = known(home, workspace)
     (one,) = conversations.found

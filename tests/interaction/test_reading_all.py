@@ -9,7 +9,6 @@ from support.claude_log import ClaudeLog
 from support.foreign import to_lines
 from support.homes import Home, put_all, put_claude, put_codex
 from support.workspace import build_test_client
-from ullage.app import catalogue
 from ullage.app.catalogue import KnownConversations, ReadingAll, read_in_background
 from ullage.model.usage import FollowedRow, LiveSessions, UsageSource
 from ullage.service.conversation.workspace import Workspace
@@ -42,12 +41,9 @@ def titles(workspace: Workspace) -> set[str]:
     return {store.info(one.session_id).title for one in store.imported()}
 
 
-async def test_what_a_list_has_estimated_is_counted_in_the_background(
-    home: Home, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_a_list_has_estimated_is_counted_in_the_background(home: Home, workspace: Workspace) -> None:
     log = ClaudeLog(session=IDS[3]).ask("Rain. " * 900).answer(60_000).compact(150_000)
     home.put(f".claude/projects/-home-ada-weather/{IDS[3]}.jsonl", log.data)
-    monkeypatch.setattr(catalogue, "_FEW", 0)
     place = home.path.parent / "store.db"
     before = KnownConversations(workspace, place, home.machine).found
     (estimated,) = (one for one in before if one.used_source is UsageSource.ESTIMATED)

@@ -54,7 +54,6 @@ from ullage.service.conversation.usage import LONG
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import read_conversation
 from ullage.service.follow.rows import (
-    Care,
     CatalogueRows,
     Families,
     ends_with_compaction,
@@ -178,15 +177,12 @@ def live_now(place: StorePlace | None) -> LiveSessions | None:
     return live if live and this_system.runs(live.follower) else None
 
 
-# Bytes of a file that is read whole because its end does not say the figure, and of the files that are read whole
-# because they are shown, of conversations that continue and of others: a user waits for these.
-_LARGEST, _MOST, _MOST_QUIET = 64 << 20, 12 << 20, 4 << 20
+# Bytes of a file that is read whole because its end does not say the figure, and of the files that are counted whole
+# because they are shown, those of running conversations first: a user waits for these.
+_LARGEST, _MOST = 64 << 20, 12 << 20
 # Bytes of a file that a prompt is believed to have had, and how many of them make one of text: records have much else.
 _BEFORE, _TEXT = 128 << 10, 3
 _MODEL = b'"model":"'
-# As many new conversations are counted that end with a compaction, but none that is too large to be counted when it is
-# shown. More are estimated until then.
-_FEW = 100
 # Rows of each table of a database that are read for a figure: some dozens of messages, with their parts.
 _ROWS = 200
 # Records at the beginning of a file that say what the conversation is.
@@ -229,9 +225,8 @@ class KnownConversations:
         forgotten: list[Candidate] = []
         everything = all_candidates(path, machine, unread, forgotten=forgotten)
         # The others do not wait for a large file, of which all may have to be read.
-        candidates = sorted(everything, key=lambda one: (_is_large(one), -one.updated_at))
+        candidates = sorted(everything, key=lambda one: (one.row is None and one.size > _MOST, -one.updated_at))
         self.forgotten = len(forgotten)
-        are_many = len(candidates) > len(known) + _FEW
         for candidate in candidates:
             name = candidate.path if candidate.row is None else kept_path(candidate.path, candidate.origin_id)
             one = known.get(name)
@@ -241,8 +236,7 @@ class KnownConversations:
                     self.left += 1
                     found += [one] if one is not None else []
                     continue
-                care = Care.QUICK if are_many or _is_large(candidate) else Care.USUAL
-                read = _read(self._rows, candidate, name, care)
+                read = _read(self._rows, candidate, name)
                 changed.append(read)
                 # Who follows a conversation has read all of it; nothing shows another figure.
                 is_followed = one is not None and one.follower == self._follower != 0
@@ -259,17 +253,19 @@ class KnownConversations:
         self.found = tuple(_without_copies(one for one in found if not one.is_side))
 
     def read_closer(
-        self, shown: Sequence[KnownConversation], runs: Callable[[KnownConversation], bool] | None = None
+        self,
+        shown: Sequence[KnownConversation],
+        runs: Callable[[KnownConversation], bool] | None = None,
+        most: int = _MOST,
     ) -> list[KnownConversation]:
         """Returns these conversations with the figures that a reading of their whole files gives, and with what their
-        agents said of the user's rate limits. Larger files than that takes patience are left as they are, with their
-        sources. `runs` says whether a conversation continues, by default whether it has changed not long ago."""
+        agents said of the user's rate limits. After `most` bytes, figures are left as they are, with their sources.
+        `runs` says whether a conversation continues, by default whether it has changed not long ago."""
         closer: dict[str, KnownConversation] = {}
-        left = {True: _MOST, False: _MOST_QUIET}
         for one in shown:
             candidate = self._candidates[one.place]
             continues = runs(one) if runs else is_recent(changed_at(one), int(time.time() * 1000))
-            if one.is_sure or one.reason or candidate.size > left[continues]:
+            if one.is_sure or one.reason or candidate.size > most:
                 continue
             # How fast a context grows, by which its calls are foretold, an earlier part of the file says, and whether a
             # piece of work has ended the whole.
@@ -281,8 +277,8 @@ class KnownConversations:
             ):
                 closer[one.place] = replace(one, is_sure=True)
             else:
-                left[continues] -= candidate.size
-                read = _read(self._rows, candidate, one.place, Care.WHOLE)
+                most -= candidate.size
+                read = _read(self._rows, candidate, one.place, counts=True)
                 closer[one.place] = replace(read, begins=one.begins)
         self._write(closer.values(), ())
         read = (closer.get(one.place, one) for one in shown)
@@ -463,19 +459,15 @@ def _without_copies(found: Iterable[KnownConversation]) -> Iterator[KnownConvers
             yield one
 
 
-def _is_large(candidate: Candidate) -> bool:
-    return candidate.row is None and candidate.size > _MOST
-
-
 def _basis(rows: CatalogueRows, one: KnownConversation) -> bytes:
     return rows.basis(one.agent, one.format, one.cwd, one.model, one.agent_session_id)
 
 
-def _read(rows: CatalogueRows, candidate: Candidate, name: str, care: Care = Care.USUAL) -> KnownConversation:
+def _read(rows: CatalogueRows, candidate: Candidate, name: str, *, counts: bool = False) -> KnownConversation:
     """Returns a conversation as its file says it now. One that can't be read has the reason."""
     bare = _bare(candidate, name)
     try:
-        one = _with_figure(rows, candidate, bare, care)
+        one = _with_figure(rows, candidate, bare, counts=counts)
     except (OSError, InvalidRequest) as error:
         one = replace(bare, reason=reason_of(error))
     except UllageError as error:
@@ -498,17 +490,19 @@ def _bare(candidate: Candidate, name: str) -> KnownConversation:
     )
 
 
-def _with_figure(rows: CatalogueRows, candidate: Candidate, bare: KnownConversation, care: Care) -> KnownConversation:
+def _with_figure(
+    rows: CatalogueRows, candidate: Candidate, bare: KnownConversation, *, counts: bool
+) -> KnownConversation:
     """Returns a conversation with what its file says of it. Raises `UllageError` and `OSError`."""
-    if care is Care.WHOLE or candidate.row is not None:
-        return _read_on(rows, candidate, bare, None, care)
+    if counts or candidate.row is not None:
+        return _read_on(rows, candidate, bare, None, counts=counts)
     with file_ends(candidate.path, candidate.size, partial(_title_in, candidate)) as ends:
         quick = next((read for known in candidate.agent.formats if (read := _at_end(known, ends))), None)
         # An answer at the end of a file has no messages beside it. What precedes it in a longer file may be compacted.
         least = min(candidate.size, _BEFORE) // _TEXT
         row = quick and rows.row(quick, is_whole=False, least=least)
         if ends is None or quick is None or row is None:
-            return _read_on(rows, candidate, bare, ends, care)
+            return _read_on(rows, candidate, bare, ends, counts=False)
         bare = replace(bare, is_whole=False, format=quick.format, forked_from=_origin_of(quick))
         return _described(candidate, Document(name=candidate.path, lines=ends.first), bare, row, ends)
 
@@ -522,11 +516,11 @@ def _origin_of(transcript: ImportedTranscript) -> str:
 
 
 def _read_on(
-    rows: CatalogueRows, candidate: Candidate, bare: KnownConversation, ends: FileEnds | None, care: Care
+    rows: CatalogueRows, candidate: Candidate, bare: KnownConversation, ends: FileEnds | None, *, counts: bool
 ) -> KnownConversation:
     """Returns the same from as many records as that takes."""
     document, row = Document(name=candidate.path), None
-    documents = _documents(candidate, ends, care)
+    documents = _documents(candidate, ends, counts=counts)
     while found := next(documents, None):
         document, gap = found
         is_whole = gap is None
@@ -540,14 +534,14 @@ def _read_on(
             transcript = known.read(read)
             bare = replace(bare, forked_from=_origin_of(transcript))
             if not is_whole and ends_with_edit(transcript):
-                if care is Care.QUICK and ends and ends_with_compaction(transcript):
+                if ends and ends_with_compaction(transcript):
                     begun = known.read(Document(name=candidate.path, lines=ends.begun()))
                     row = rows.row(transcript, is_whole=False, begun=begun.events)
                     break
                 # Only the whole file says what a compaction has left.
                 documents = _whole(candidate)
                 continue
-            row = rows.row(transcript, is_whole=is_whole, care=care)
+            row = rows.row(transcript, is_whole=is_whole, counts=counts)
             if ends and row is not None and not row.model and not is_whole and (named := ends.last_with(_MODEL)):
                 # The model of a long turn is named at its beginning.
                 more = replace(read, lines=(read.lines[0], named, *read.lines[1:]))
@@ -560,14 +554,14 @@ def _read_on(
     if row is None and not bare.is_whole:
         bare = replace(bare, reason="its end does not say the figure, and it is too large to be read here")
     row = row or FollowedRow(session_id="", agent="")
-    return _described(candidate, document, replace(bare, is_sure=care is Care.WHOLE), row, ends)
+    return _described(candidate, document, replace(bare, is_sure=counts), row, ends)
 
 
-def _documents(candidate: Candidate, ends: FileEnds | None, care: Care) -> Iterator[tuple[Document, int | None]]:
+def _documents(candidate: Candidate, ends: FileEnds | None, *, counts: bool) -> Iterator[tuple[Document, int | None]]:
     """Yields larger and larger parts of a file, and after how many lines a gap may be; None for the whole."""
     path = Path(candidate.path)
     if candidate.row is not None:
-        if care < Care.WHOLE:
+        if not counts:
             document = read_database(path, candidate.origin_id, _ROWS)
             is_whole = max(Counter(one.get("table") for one in document.objects).values(), default=0) < _ROWS
             yield document, None if is_whole else len(document.lines)
@@ -698,7 +692,7 @@ class ReadingAll:
         """Counts in the catalogue what was estimated of conversations, one after the other."""
         for one in self._known.found:
             if one.used_source is UsageSource.ESTIMATED and not one.is_sure:
-                await asyncio.to_thread(self._known.read_closer, [one])
+                await asyncio.to_thread(self._known.read_closer, [one], most=_LARGEST)
                 yield
 
     async def read(self, words: Sequence[Collection[str]] = ()) -> AsyncGenerator[str]:

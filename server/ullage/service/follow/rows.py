@@ -9,7 +9,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from enum import IntEnum
 from functools import partial
 from hashlib import sha256
 from math import inf
@@ -463,15 +462,6 @@ _Setup = tuple[ConversationImported | None, str, int | None, int | None, bytes]
 _CHARACTERS = 4
 
 
-class Care(IntEnum):
-    """What is counted and not estimated by its length: nothing, what an edit of the context has left, or that and what
-    follows the last report, for which all of the file is read."""
-
-    QUICK = 0
-    USUAL = 1
-    WHOLE = 2
-
-
 class CatalogueRows:
     """Makes rows. `told(origin_id)` returns the window that an agent said to its status line, or None."""
 
@@ -501,15 +491,15 @@ class CatalogueRows:
         transcript: ImportedTranscript,
         *,
         is_whole: bool,
-        care: Care = Care.USUAL,
+        counts: bool = False,
         begun: Sequence[Event] = (),
         least: int = 0,
     ) -> FollowedRow | None:
         """Returns the row of a conversation, or None if the figure does not show in this part of its file.
 
         A part is enough if it has a report that is no placeholder, and after that no edit of the context; or, with
-        `begun`, what the file begins with, a compaction. What follows is then estimated by its length. Of a whole file,
-        `care` says what is counted. `least` is the size of what precedes the report and is not in the transcript, in
+        `begun`, what the file begins with, a compaction. What follows is then estimated by its length. It is counted in
+        a whole file with `counts`. `least` is the size of what precedes the report and is not in the transcript, in
         bytes. Blocks: a server asks in a thread. Raises `UllageError`."""
         told = self._told(transcript.session_id) if transcript.session_id else None
         transcript = replace(transcript, events=(*transcript.events, WindowReported(size=told))) if told else transcript
@@ -522,8 +512,7 @@ class CatalogueRows:
         may_end_work = used >= LONG and newest is not None and may_end(newest)
         if not (is_whole or begun) and (last is None or is_left or not ends_with_newest(transcript.events)):
             return None
-        is_exact = care is Care.WHOLE and (later or last is None or may_end_work)
-        if is_whole and (is_exact or (is_left and care > Care.QUICK)):
+        if is_whole and counts and (later or last is None or is_left or may_end_work):
             projecting = project_transcript(self._workspace, transcript, counts=is_edited or may_end_work)
             return self._named(row_of(_finished(projecting)), transcript)
         if is_left:
