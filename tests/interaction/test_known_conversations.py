@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from support.agent_databases import DONE, USER, opencode, opencode_session, usage
+from support.agent_databases import DONE, USER, Put, opencode, opencode_session, put, usage
 from support.agent_databases import said as said_in_database
 from support.claude_log import VERSION, ClaudeLog
 from support.codex_files import counted, said, session
@@ -27,11 +27,12 @@ from ullage.agents.transcripts import read_document
 from ullage.app import catalogue
 from ullage.app.catalogue import KnownConversations, families, whole_document
 from ullage.app.compose import SessionTraces
+from ullage.cli.main import main
 from ullage.cli.statusline.files import keep
 from ullage.formats.parsing import Document, Line
 from ullage.host.side_files import CATALOGUE, beside
 from ullage.model.errors import UnknownFormat, UnreadableTranscript
-from ullage.model.events import CompactionCause
+from ullage.model.events import CompactionCause, ContextEdited
 from ullage.model.settings import Notices
 from ullage.model.usage import FollowedRow, LiveSessions, RateLimit, UsageSource
 from ullage.policy.evidence import Compacted
@@ -42,6 +43,7 @@ from ullage.service.ports.agent_files import FoundFile
 from ullage.service.sessions import project_transcript, title_of
 from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue
 from ullage.system.growing_files import GrowingFiles, read_database, read_transcript_file
+from ullage.watch import database_rows
 from ullage.watch.candidates import find_candidates, is_of_sub_agent
 from ullage.watch.file_parts import FileEnds, file_ends
 
@@ -357,17 +359,7 @@ def test_a_conversation_that_is_followed_has_the_followers_figure_everywhere(hom
 def test_of_a_long_conversation_in_a_database_the_newest_rows_say_the_figure(
     home: Home, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, ids: str
 ) -> None:
-    database = home.path / ".local" / "share" / "opencode" / "opencode.db"
-    database.parent.mkdir(parents=True)
-    rows = [opencode_session("one", "Ports"), opencode_session("two", "Casks")]
-    for number in range(400):
-        rows += opencode(f"a{number:04d}", USER, said_in_database(f"Which port {number}?"))
-        rows += opencode(f"b{number:04d}", DONE | {"tokens": usage(3_000 + number)}, said_in_database("8042."))
-    with closing(sqlite3.connect(database)) as connection, connection:
-        for table, columns in rows:
-            names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({names}, PRIMARY KEY (id)){ids}")
-            connection.execute(f"INSERT INTO {table} VALUES ({marks})", tuple(columns.values()))
+    put_opencode(home, 400, ids=ids)
     read, most = list[int](), list[int]()
 
     def counted(path: Path, origin_id: str = "", limit: int = -1) -> Document:
@@ -380,6 +372,61 @@ def test_of_a_long_conversation_in_a_database_the_newest_rows_say_the_figure(
     found = {one.agent_session_id: one for one in known(home, workspace).found}
     assert [(one.title, one.used) for one in found.values()] == [("Ports", 3_404), ("Casks", None)]
     assert ids or max(read) <= 3 * max(most) < 1_600
+
+
+def test_a_compaction_at_the_end_of_a_conversation_in_a_large_database_is_counted_from_all_its_rows(
+    home: Home, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = put_opencode(home, 210, *COMPACTED)
+    monkeypatch.setattr(catalogue, "_LARGEST", 0)
+    (found,) = (one for one in known(home, workspace).found if one.agent_session_id == "one")
+    whole = read_document(read_database(database, "one"))
+    assert [type(event) for event in whole.events].count(ContextEdited) == 1
+    assert (found.reason, found.used_source, found.is_whole) == ("", UsageSource.ESTIMATED, True)
+    monkeypatch.undo()
+    conversations = known(home, workspace)
+    (shown,) = conversations.read_closer([found])
+    assert figure(shown) == figure(row_of(asyncio.run(project_transcript(workspace, whole))))
+
+
+def test_a_command_reads_of_a_database_only_the_conversation_that_is_named(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = put_opencode(home, 1, *COMPACTED)
+    for table, columns in opencode("m9", USER, said_in_database("Rain. " * 1_000)):
+        put(database, [(table, columns | {"session_id": "two"})])
+    monkeypatch.setattr(database_rows, "LARGEST_VALUE", 3_000)
+    # Lists of all sessions are read elsewhere.
+    monkeypatch.setattr(Path, "home", lambda: home.path)
+    monkeypatch.setenv("HOME", str(home.path))
+    for name in ("DATA", "STATE", "CONFIG"):
+        monkeypatch.delenv(f"XDG_{name}_HOME", raising=False)
+    for command in ("messages", "lost", "context"):
+        for named in (["one"], [str(database), "--run", "1"]):
+            assert main(["--store", str(home.path / "none.db"), command, *named]) == 0, capsys.readouterr().err
+    assert "Which port 0?" in capsys.readouterr().out
+
+
+COMPACTED = [
+    *opencode("c1", USER, {"type": "compaction", "auto": True}),
+    *opencode("c2", DONE | {"summary": True, "finish": "stop"}, said_in_database("The port is 8042.")),
+]
+
+
+def put_opencode(home: Home, turns: int, *more: Put, ids: str = "") -> Path:
+    """Writes a database with a long conversation, `one`, and one without messages, `two`."""
+    database = home.path / ".local" / "share" / "opencode" / "opencode.db"
+    database.parent.mkdir(parents=True)
+    rows = [opencode_session("one", "Ports"), opencode_session("two", "Casks")]
+    for number in range(turns):
+        rows += opencode(f"a{number:04d}", USER, said_in_database(f"Which port {number}?"))
+        rows += opencode(f"b{number:04d}", DONE | {"tokens": usage(3_000 + number)}, said_in_database("8042."))
+    with closing(sqlite3.connect(database)) as connection, connection:
+        for table, columns in (*rows, *more):
+            names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({names}, PRIMARY KEY (id)){ids}")
+            connection.execute(f"INSERT INTO {table} VALUES ({marks})", tuple(columns.values()))
+    return database
 
 
 async def test_the_calls_left_of_what_runs_are_known_without_a_follower(home: Home, workspace: Workspace) -> None:

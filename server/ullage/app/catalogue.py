@@ -183,8 +183,8 @@ _LARGEST, _MOST = 64 << 20, 12 << 20
 # Bytes of a file that a prompt is believed to have had, and how many of them make one of text: records have much else.
 _BEFORE, _TEXT = 128 << 10, 3
 _MODEL = b'"model":"'
-# Rows of each table of a database that are read for a figure: some dozens of messages, with their parts.
-_ROWS = 200
+# Rows of each table of a database that are read for a figure: a few messages with their parts, or some dozens.
+_ROWS = 6, 200
 # Records at the beginning of a file that say what the conversation is.
 _FACTS = 8
 _FIGURE = (
@@ -262,10 +262,13 @@ class KnownConversations:
         agents said of the user's rate limits. After `most` bytes, figures are left as they are, with their sources.
         `runs` says whether a conversation continues, by default whether it has changed not long ago."""
         closer: dict[str, KnownConversation] = {}
+        # Of a database each conversation counts its share.
+        of_file = Counter(one.path for one in self._candidates.values())
         for one in shown:
             candidate = self._candidates[one.place]
+            size = candidate.size // of_file[candidate.path]
             continues = runs(one) if runs else is_recent(changed_at(one), int(time.time() * 1000))
-            if one.is_sure or one.reason or candidate.size > most:
+            if one.is_sure or one.reason or size > most:
                 continue
             # How fast a context grows, by which its calls are foretold, an earlier part of the file says, and whether a
             # piece of work has ended the whole.
@@ -277,7 +280,7 @@ class KnownConversations:
             ):
                 closer[one.place] = replace(one, is_sure=True)
             else:
-                most -= candidate.size
+                most -= size
                 read = _read(self._rows, candidate, one.place, counts=True)
                 closer[one.place] = replace(read, begins=one.begins)
         self._write(closer.values(), ())
@@ -539,7 +542,7 @@ def _read_on(
                     row = rows.row(transcript, is_whole=False, begun=begun.events)
                     break
                 # Only the whole file says what a compaction has left.
-                documents = _whole(candidate)
+                documents = documents if candidate.row else _whole(candidate)
                 continue
             row = rows.row(transcript, is_whole=is_whole, counts=counts)
             if ends and row is not None and not row.model and not is_whole and (named := ends.last_with(_MODEL)):
@@ -561,9 +564,9 @@ def _documents(candidate: Candidate, ends: FileEnds | None, *, counts: bool) -> 
     """Yields larger and larger parts of a file, and after how many lines a gap may be; None for the whole."""
     path = Path(candidate.path)
     if candidate.row is not None:
-        if not counts:
-            document = read_database(path, candidate.origin_id, _ROWS)
-            is_whole = max(Counter(one.get("table") for one in document.objects).values(), default=0) < _ROWS
+        for most in () if counts else _ROWS:
+            document = read_database(path, candidate.origin_id, most)
+            is_whole = max(Counter(one.get("table") for one in document.objects).values(), default=0) < most
             yield document, None if is_whole else len(document.lines)
             if is_whole:
                 return

@@ -26,6 +26,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.discovery import rows_at
+from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import (
     RECORDS,
     companions_of,
@@ -42,6 +43,7 @@ from ullage.formats.transcripts.format import Format
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.model.events import MessageAppended
 from ullage.service.ports.agent_files import Appended, Growth, LastRows, Mark, Missing, Pieces, Replaced, RowsKnown
+from ullage.watch.candidates import find_candidates, this_machine
 from ullage.watch.unpacking import TOO_LONG, is_packed, read_content, unpack
 
 _SQLITE = b"SQLite format 3\0"
@@ -73,8 +75,16 @@ def with_companions(path: Path, document: Document) -> Document:
 def parse_file(path: Path, run: int | None = None) -> Document:
     """Returns the contents of a transcript file alone. Raises `InvalidRequest` for a damaged one, and `OSError`."""
     if is_database(path):
-        return replace(read_database(path), run=run)
+        # A database may have thousands of conversations: no other is read.
+        return replace(read_database(path, _origin_of(path, run)), run=run)
     return parse_document(read_content(path), str(path), run)
+
+
+def _origin_of(path: Path, run: int | None) -> str:
+    """Returns the agent's id of a conversation in a database by its number; "" without one, and if the database is not
+    where its agent keeps it."""
+    found = find_candidates(this_machine(), AGENTS, [], [str(path.absolute())]) if run else ()
+    return next((one.origin_id for one in found if one.row and one.run == run), "")
 
 
 def is_database(path: Path) -> bool:

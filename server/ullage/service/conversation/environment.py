@@ -309,6 +309,9 @@ class Rules(Struct, frozen=True, kw_only=True):
         old = self.evidence
         if (old.said, old.compacts_at) != (evidence.said, evidence.compacts_at):
             return False
+        if self.window is None:
+            # Then no prompt and no compaction shows one.
+            return True
         largest = max(old.largest.get(self.model, 0), evidence.largest.get(self.model, 0))
         changed = old.compactions is not evidence.compactions or old.beyond != evidence.beyond > self.outgrown_at
         return not changed and largest <= self.outgrown_at
