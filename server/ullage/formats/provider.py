@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ullage.formats import verbatim
-from ullage.formats.requests import anthropic, openai, responses
+from ullage.formats.requests import writers
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_functions, read_tools
 from ullage.formats.verbatim import check_message, show
@@ -89,15 +89,7 @@ def write_messages(provider: Provider, message: Message) -> list[dict[str, Any]]
     """Returns one message in the provider's format. A message that was read in this format is written as it came in. A
     message may become several: OpenAI has one message per tool result, and the Responses API one item per part."""
     given = verbatim.given_form(provider.value, message)
-    if given is not None:
-        return given
-    match provider:
-        case Provider.ANTHROPIC:
-            return anthropic.write_messages(message)
-        case Provider.OPENAI:
-            return openai.write_messages(message)
-        case Provider.OPENAI_RESPONSES:
-            return responses.write_messages(message)
+    return writers.write_messages(provider.value, message) if given is None else given
 
 
 def read_definitions(provider: Provider | None, tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
@@ -140,10 +132,10 @@ def write_request(
     """
     match provider := Provider(provider):
         case Provider.ANTHROPIC:
-            request = anthropic.write_anthropic(messages, tools, as_given=True)
+            request = writers.write_anthropic(messages, tools, as_given=True)
         case Provider.OPENAI:
-            request = openai.write_openai(messages, tools, as_given=True)
+            request = writers.write_openai(messages, tools, as_given=True)
         case Provider.OPENAI_RESPONSES:
-            request = responses.write_responses(messages, tools, as_given=True)
+            request = writers.write_responses(messages, tools, as_given=True)
     # Providers refuse an empty list of tools and a null system prompt.
     return {key: value for key, value in msgspec.to_builtins(request).items() if value or key == MESSAGES[provider]}
