@@ -9,7 +9,7 @@ from lawcheck.situation import Situation
 from support.build import append, log, user
 from support.provider_rules import anthropic_violations, openai_violations
 from ullage.edits.counted import CountedView
-from ullage.formats.requests.writers import write_anthropic, write_openai
+from ullage.formats.provider import write_anthropic, write_openai
 from ullage.model.events import ContextEdited, Edit, EditReverted
 from ullage.model.message import Message, ToolResultBlock, ToolUseBlock
 from ullage.transcript.fold import fold

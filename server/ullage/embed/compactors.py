@@ -37,8 +37,7 @@ from ullage.edits.drop import TruncationStrategy as EngineStrategy
 from ullage.edits.shorten import ResultLimits, excerpt, shorten_results
 from ullage.embed.counters import BaseCounter, MessageList, TokenCounter, checked, choice, engine_counter, get_counter
 from ullage.embed.host import LLM, Host, LoopThread, OwnSummarizer, checked_llm
-from ullage.formats.provider import Provider
-from ullage.formats.requests.writers import write_openai
+from ullage.formats.provider import Provider, write_openai
 from ullage.memory.memory_tool import DEFINITION, NAME, NATIVE_TYPE
 from ullage.model.errors import ProviderError, StoreUnavailable
 from ullage.model.events import DuplicateReadsEdit, RepeatedFile, SessionCreated

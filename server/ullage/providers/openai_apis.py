@@ -13,9 +13,9 @@ from openai.types.chat import ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import Choice, ChoiceDeltaToolCall
 
 from ullage.formats.parsing import as_count, convert_usage
-from ullage.formats.requests.turns import without_documents
-from ullage.formats.requests.writers import write_openai, write_responses
+from ullage.formats.provider import write_openai, write_responses
 from ullage.formats.tool_calls import NativeCalls
+from ullage.formats.turns import without_documents
 from ullage.model.answer import (
     CompactionSealed,
     Finished,

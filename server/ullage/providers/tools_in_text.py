@@ -7,8 +7,8 @@ from contextlib import aclosing
 
 from msgspec.structs import replace
 
-from ullage.formats.requests.turns import arrange_turns, without_documents
 from ullage.formats.tool_calls import CallsInText, CaretFences, Syntax, XmlTags
+from ullage.formats.turns import arrange_turns, without_documents
 from ullage.formats.verbatim import CHAT
 from ullage.model.answer import (
     Finished,

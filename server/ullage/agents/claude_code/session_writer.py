@@ -25,8 +25,8 @@ from ullage.agents.new_session import (
     summary_text,
     uuid_of,
 )
-from ullage.formats.requests.turns import Turn, pair_turns
-from ullage.formats.requests.writers import write_block
+from ullage.formats.provider import write_block
+from ullage.formats.turns import Turn, pair_turns
 from ullage.formats.verbatim import ANTHROPIC
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject

@@ -20,9 +20,9 @@ from ullage.agents.codex.rollout import is_added_again
 from ullage.agents.machine import Machine
 from ullage.agents.new_session import NewSession, SessionWriter, as_said, moment, summary_text
 from ullage.formats.parsing import clean_text
-from ullage.formats.requests.turns import Turn, pair_turns, without_documents
-from ullage.formats.requests.writers import write_turn
+from ullage.formats.provider import write_turn
 from ullage.formats.transcripts.chat import read_arguments
+from ullage.formats.turns import Turn, pair_turns, without_documents
 from ullage.formats.verbatim import RESPONSES
 from ullage.model.json_values import JsonObject, as_text
 from ullage.model.message import Role, ToolResultBlock, ToolUseBlock, join_texts
