@@ -246,12 +246,13 @@ class PiReader(RecordReader):
         first = as_text(compaction.get("firstKeptEntryId"))
         if not first and "firstKeptEntryIndex" in compaction:
             first = f"#{as_count(compaction.get('firstKeptEntryIndex'))}"
-        kept: list[str] = []
+        # By entry. Where two entries have one id, the way up may lead back to where it began.
+        kept: dict[str, str] = {}
         name = parent
-        while name in self._tree:
-            kept += filter(None, [self._tree[name].message_id])
+        while name in self._tree and name not in kept:
+            kept[name] = self._tree[name].message_id
             if name == first:
-                return kept[::-1]
+                return [message_id for message_id in reversed(kept.values()) if message_id]
             name = self._tree[name].parent
         return []
 

@@ -17,6 +17,7 @@ becomes LF and a byte order mark goes.
 
 import tomllib
 from collections.abc import Collection, Sequence
+from math import isfinite
 
 from msgspec.structs import replace
 
@@ -135,7 +136,8 @@ def _read(texts: Texts) -> Given:
 
 
 def _take_window(reading: Reading, name: str, tokens: float | None) -> None:
-    if tokens:
+    # TOML has infinity and what is no number.
+    if tokens and isfinite(tokens):
         reading.take("model_window", name, _used(int(tokens)), f"{name}={tokens:g}")
 
 
