@@ -13,9 +13,10 @@ from ullage.agents.machine import Machine
 from ullage.agents.record_reader import PieceRecordReader
 from ullage.formats.parsing import Document, as_timestamp, parse_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import read_parts, thoughts
 from ullage.formats.transcripts.format import incremental
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Block, Role, TextBlock, ThinkingBlock
+from ullage.model.message import Role, TextBlock
 
 _BEGIN, _END = "<USER_REQUEST>", "</USER_REQUEST>"
 
@@ -78,9 +79,8 @@ class StepReader(PieceRecordReader):
 
     def _take_answer(self, step: JsonObject, time: int) -> None:
         self._pieces.end()
-        thinking, text = as_text(step.get("thinking")), as_text(step.get("content"))
-        blocks: list[Block] = [ThinkingBlock(thinking=thinking)] if thinking else []
-        self._pieces.piece(Role.ASSISTANT, [*blocks, *([TextBlock(text=text)] if text else [])], time=time)
+        blocks = [*thoughts(step.get("thinking")), *read_parts(as_text(step.get("content")))]
+        self._pieces.piece(Role.ASSISTANT, blocks, time=time)
         for call in as_objects(step.get("tool_calls")):
             given = {key: _decode(value) for key, value in as_object(call.get("args")).items()}
             self._ran.append(self._pieces.call(as_text(call.get("name")), given, time=time))

@@ -34,10 +34,10 @@ from ullage.agents.own_context import (
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_beside, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_blocks
+from ullage.formats.transcripts.chat import read_blocks, thoughts
 from ullage.formats.transcripts.format import Records, file_named, incremental, parsed
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Block, ResourceBlock, Role, TextBlock, ThinkingBlock, join_texts
+from ullage.model.message import Block, ResourceBlock, Role, TextBlock, join_texts
 from ullage.model.usage import Usage
 
 _TASK = "cline-task"
@@ -184,8 +184,7 @@ def read_content(message: JsonObject) -> tuple[Block, ...]:
 
 def _reasoning(message: JsonObject) -> list[Block]:
     item = as_text(message.get("text")) if message.get("type") == "reasoning" else ""
-    text = as_text(message.get("reasoning_content")) or item
-    return [ThinkingBlock(thinking=text)] if text else []
+    return [*thoughts(as_text(message.get("reasoning_content")) or item)]
 
 
 def _requests_of(messages: Sequence[JsonObject], ui_messages: Sequence[JsonObject]) -> dict[int, JsonObject]:

@@ -26,11 +26,11 @@ from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, T
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, parse_json, usage_in
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
-from ullage.formats.transcripts.chat import read_arguments, read_parts
+from ullage.formats.transcripts.chat import call_block, read_parts, result_block, thoughts
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
-from ullage.model.message import Block, ResourceBlock, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Block, ResourceBlock, Role, TextBlock
 from ullage.model.usage import Usage
 
 
@@ -268,14 +268,11 @@ class CopilotReader(RecordReader):
         self._call = as_text(data.get("apiCallId"))
         self._builder.use_model(as_text(data.get("model")))
         thinking, self._thinking = as_text(data.get("reasoningText")) or self._thinking, ""
-        if thinking:
-            self._answer.append(ThinkingBlock(thinking=thinking))
-        self._answer.extend(read_parts(as_text(data.get("content"))))
+        self._answer += [*thoughts(thinking), *read_parts(as_text(data.get("content")))]
         for request in as_objects(data.get("toolRequests")):
-            call = as_text(request.get("toolCallId"))
-            self._calls.add(call)
-            arguments = read_arguments(request.get("arguments"))
-            self._answer.append(ToolUseBlock(id=call, name=as_text(request.get("name")), input=arguments))
+            self._calls.add(as_text(request.get("toolCallId")))
+            call = call_block(request.get("toolCallId"), request.get("name"), request.get("arguments"))
+            self._answer.append(call)
 
     def _take_result(self, data: JsonObject, event: JsonObject) -> None:
         self._end_answer()
@@ -285,8 +282,7 @@ class CopilotReader(RecordReader):
             self._results_at = as_text(event.get("id")), _time(event)
         if call in self._calls:
             self._calls.discard(call)
-            failed = data.get("success") is False
-            self._results.append(ToolResultBlock(tool_use_id=call, content=content, is_error=failed))
+            self._results.append(result_block(call, content, failed=data.get("success") is False))
         else:
             # A result without its call, as in a log whose beginning is missing.
             self._results.extend(content)

@@ -37,9 +37,9 @@ from ullage.agents.own_context import (
     switched_off,
 )
 from ullage.agents.record_reader import RecordReader
-from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
+from ullage.formats.parsing import Document, as_count, as_timestamp, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_arguments, read_image_url, read_parts
+from ullage.formats.transcripts.chat import call_block, read_image_url, read_parts, result_block, text_block, thoughts
 from ullage.formats.transcripts.format import (
     ListedConversation,
     Records,
@@ -54,12 +54,9 @@ from ullage.model.message import (
     Block,
     ImageBlock,
     ResourceBlock,
-    ResultPart,
     Role,
     TextBlock,
-    ThinkingBlock,
     ToolResultBlock,
-    ToolUseBlock,
     join_texts,
 )
 
@@ -209,15 +206,13 @@ def _read_part(part: JsonObject) -> Iterator[Block]:
         case "text":
             yield from read_parts(as_text(data.get("text")))
         case "reasoning":
-            if text := as_text(data.get("thinking")):
-                yield ThinkingBlock(thinking=text, signature=as_text(data.get("signature")) or None)
+            yield from thoughts(data.get("thinking"), data.get("signature"))
         case "image_url":
             yield read_image_url(as_text(data.get("url")))
         case "binary":
             yield _read_binary(data)
         case "tool_call":
-            arguments = read_arguments(data.get("input"))
-            yield ToolUseBlock(id=as_text(data.get("id")), name=as_text(data.get("name")), input=arguments)
+            yield call_block(data.get("id"), data.get("name"), data.get("input"))
         case "tool_result":
             yield _read_result(data)
         case "shell_command":
@@ -227,7 +222,7 @@ def _read_part(part: JsonObject) -> Iterator[Block]:
         case "finish":
             pass
         case _:
-            yield TextBlock(text=to_json(part))
+            yield text_block(part)
 
 
 def _read_binary(data: JsonObject) -> Block:
@@ -238,12 +233,10 @@ def _read_binary(data: JsonObject) -> Block:
 
 
 def _read_result(data: JsonObject) -> ToolResultBlock:
-    text, kind = as_text(data.get("content")), as_text(data.get("mime_type"))
-    content: list[ResultPart] = [TextBlock(text=text)] if text else []
+    content, kind = [*read_parts(as_text(data.get("content")))], as_text(data.get("mime_type"))
     if kind.startswith("image/") and data.get("data"):
         content.append(ImageBlock(media_type=kind, data=as_text(data.get("data"))))
-    failed = data.get("is_error") is True
-    return ToolResultBlock(tool_use_id=as_text(data.get("tool_call_id")), content=tuple(content), is_error=failed)
+    return result_block(data.get("tool_call_id"), content, failed=data.get("is_error") is True)
 
 
 FORMAT = replace(incremental(NAME, _matches, CrushReader, _records), is_complete=CrushReader.is_complete)

@@ -23,9 +23,9 @@ from msgspec.structs import replace
 from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text, side_of
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import PieceRecordReader
-from ullage.formats.parsing import Document, Line, as_count, parse_json, to_json
+from ullage.formats.parsing import Document, Line, as_count, parse_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_blocks
+from ullage.formats.transcripts.chat import read_blocks, text_block
 from ullage.formats.transcripts.format import Records, file_named, incremental, records_of, rows_of
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role, TextBlock, ThinkingBlock, ToolResultBlock
@@ -153,11 +153,10 @@ class StoreReader(PieceRecordReader):
                 given = as_object(part.get("args"))
                 self._pieces.call(as_text(part.get("toolName")), given, as_text(part.get("toolCallId")), name)
             case "tool-result":
-                result = part.get("result")
-                text = result if isinstance(result, str) else to_json(result)
+                said = text_block(part.get("result"))
                 call, tool = as_text(part.get("toolCallId")), as_text(part.get("toolName"))
                 failed = part.get("isError") is True
-                self._pieces.result((TextBlock(text=text),), call, tool, failed=failed, message_id=name)
+                self._pieces.result((said,), call, tool, failed=failed, message_id=name)
             case kind:
                 self._builder.skip(number, f"unknown part {kind!r} of a message", expected=False)
 

@@ -33,9 +33,9 @@ from ullage.agents.own_context import (
     version_of,
 )
 from ullage.agents.record_reader import PieceRecordReader, RecordReader
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_arguments, read_blocks
+from ullage.formats.transcripts.chat import read_arguments, read_blocks, text_block
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role, TextBlock
@@ -215,9 +215,8 @@ class DroidStreamReader(PieceRecordReader):
                 given = read_arguments(value.get("parameters"))
                 self._pieces.call(as_text(value.get("toolName")), given, _call_id(value), time=time)
             case "tool_result":
-                output, failed = value.get("value"), value.get("isError") is True
-                shown = TextBlock(text=output if isinstance(output, str) else to_json(output))
-                self._pieces.result([shown], _call_id(value), failed=failed, time=time)
+                failed = value.get("isError") is True
+                self._pieces.result([text_block(value.get("value"))], _call_id(value), failed=failed, time=time)
             case "completion":
                 self._take_end(value, time)
             case _:

@@ -63,10 +63,10 @@ from ullage.agents.record_reader import RecordReader
 from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Wiring
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
-from ullage.formats.transcripts.chat import PartReader
+from ullage.formats.transcripts.chat import PartReader, call_block, result_block, thoughts
 from ullage.formats.transcripts.format import Records, file_named, incremental
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Block, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, join_texts
+from ullage.model.message import Block, Role, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.usage import Usage
 
 NAME = "gemini-cli"
@@ -433,7 +433,7 @@ class GeminiReader(RecordReader):
         failed = call.get("status") in ("error", "cancelled")
         if not results and (failed or call.get("resultDisplay")):
             text = as_text(call.get("resultDisplay")) or as_text(call.get("status"))
-            results = [ToolResultBlock(tool_use_id=as_text(call.get("id")), content=(TextBlock(text=text),))]
+            results = [result_block(call.get("id"), (TextBlock(text=text),))]
         return [replace(result, is_error=failed or result.is_error) for result in results]
 
 
@@ -446,19 +446,16 @@ def _time(value: JsonObject) -> int:
 
 
 def _thoughts(value: JsonObject) -> list[Block]:
-    thoughts = [
+    said = [
         "\n".join(text for text in (as_text(thought.get("subject")), as_text(thought.get("description"))) if text)
         for thought in as_objects(value.get("thoughts"))
     ]
-    text = "\n\n".join(thought for thought in thoughts if thought)
-    return [ThinkingBlock(thinking=text)] if text else []
+    return [*thoughts("\n\n".join(filter(None, said)))]
 
 
 def _calls(value: JsonObject) -> list[ToolUseBlock]:
-    return [
-        ToolUseBlock(id=as_text(call.get("id")), name=as_text(call.get("name")), input=as_object(call.get("args")))
-        for call in as_objects(value.get("toolCalls"))
-    ]
+    made = as_objects(value.get("toolCalls"))
+    return [call_block(call.get("id"), call.get("name"), as_object(call.get("args"))) for call in made]
 
 
 def _usage(tokens: JsonObject) -> Usage:

@@ -29,9 +29,9 @@ from ullage.agents.own_context import (
     share,
 )
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
-from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
+from ullage.formats.parsing import Document, as_count, as_timestamp, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_parts
+from ullage.formats.transcripts.chat import call_block, read_parts, result_block, text_block
 from ullage.formats.transcripts.format import (
     ListedConversation,
     Records,
@@ -51,7 +51,6 @@ from ullage.model.message import (
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
-    ToolUseBlock,
     join_texts,
 )
 
@@ -224,9 +223,7 @@ def _read_item(item: JsonObject) -> Iterator[Block]:
             value = as_object(call.get("value"))
             failed = {"error": as_text(call.get("error"))} if "error" in call else {}
             arguments = as_object(value.get("arguments")) or failed
-            yield ToolUseBlock(
-                id=as_text(item.get("id")), name=as_text(value.get("name")) or "invalid", input=arguments
-            )
+            yield call_block(item.get("id"), as_text(value.get("name")) or "invalid", arguments)
         case "toolResponse":
             yield _read_response(item)
         case _ if kind not in _NOTICES:
@@ -242,9 +239,9 @@ def _read_response(item: JsonObject) -> ToolResultBlock:
     value = result.get("value")
     error = as_text(result.get("error"))
     items = as_list(as_object(value).get("content")) or as_list(value)
-    content: list[ResultPart] = [TextBlock(text=error)] if error else [_read_content(as_object(part)) for part in items]
+    content = read_parts(error) or [_read_content(as_object(part)) for part in items]
     failed = bool(error) or as_object(value).get("isError") is True
-    return ToolResultBlock(tool_use_id=as_text(item.get("id")), content=tuple(content), is_error=failed)
+    return result_block(item.get("id"), content, failed=failed)
 
 
 def _read_content(part: JsonObject) -> ResultPart:
@@ -260,7 +257,7 @@ def _read_content(part: JsonObject) -> ResultPart:
                 uri=as_text(resource.get("uri")), text=as_text(resource.get("text")) or None, mime_type=kind
             )
         case _:
-            return TextBlock(text=to_json(part))
+            return text_block(part)
 
 
 # Messages are complete when they are written, so nothing more may come for the end.

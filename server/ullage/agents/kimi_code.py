@@ -24,21 +24,26 @@ from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prom
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Rule, Setup, Texts, number
 from ullage.agents.record_reader import RecordReader
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json, usage_beside
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_beside
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_arguments, read_functions, read_image_url
+from ullage.formats.transcripts.chat import (
+    call_block,
+    read_functions,
+    read_image_url,
+    read_parts,
+    result_block,
+    text_block,
+)
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, file_named, incremental
 from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import (
     Block,
     ImageBlock,
-    ResultPart,
     Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
-    ToolUseBlock,
 )
 
 NAME = "kimi-code"
@@ -224,8 +229,8 @@ class KimiReader(RecordReader):
         elif kind == "content.part" and self._answer:
             self._answer.content += _read_parts([event.get("part")])
         elif kind == "tool.call" and self._answer:
-            call_id, name = as_text(event.get("toolCallId")), as_text(event.get("name"))
-            self._answer.content.append(ToolUseBlock(id=call_id, name=name, input=read_arguments(event.get("args"))))
+            call = call_block(event.get("toolCallId"), event.get("name"), event.get("args"))
+            self._answer.content.append(call)
         else:
             self._builder.skip(number, f"loop event {kind!r} outside of a step", expected=False)
 
@@ -238,8 +243,7 @@ class KimiReader(RecordReader):
         if message.get("role") == "tool":
             content = [_read_result({**message, "output": message.get("content")}, as_text(message.get("toolCallId")))]
         for call in as_objects(message.get("toolCalls")):
-            arguments = read_arguments(call.get("arguments"))
-            content.append(ToolUseBlock(id=as_text(call.get("id")), name=as_text(call.get("name")), input=arguments))
+            content.append(call_block(call.get("id"), call.get("name"), call.get("arguments")))
         if content:
             self._add(role, content, as_text(message.get("id")), timestamp, typed=_is_typed(message))
 
@@ -334,16 +338,15 @@ def _read_part(item: Any) -> Iterator[Block]:
         case "text" | "think":
             pass
         case _:
-            yield TextBlock(text=to_json(item))
+            yield text_block(item)
 
 
 def _read_result(result: JsonObject, call_id: str) -> ToolResultBlock:
     output = result.get("output")
     blocks = _read_parts(as_list(output) if isinstance(output, list) else [{"type": "text", "text": output}])
-    parts: list[ResultPart] = [block for block in blocks if isinstance(block, TextBlock | ImageBlock)]
-    if note := as_text(result.get("note")):
-        parts.append(TextBlock(text=note))
-    return ToolResultBlock(tool_use_id=call_id, content=tuple(parts), is_error=result.get("isError") is True)
+    parts = [block for block in blocks if isinstance(block, TextBlock | ImageBlock)]
+    note = read_parts(as_text(result.get("note")))
+    return result_block(call_id, [*parts, *note], failed=result.get("isError") is True)
 
 
 FORMAT = incremental(NAME, _matches, KimiReader, _records, reads_folders=True)

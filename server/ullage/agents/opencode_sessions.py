@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, usage_beside
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_image_url
+from ullage.formats.transcripts.chat import call_block, read_image_url, read_parts, result_block, thoughts
 from ullage.formats.transcripts.format import (
     ListedConversation,
     Records,
@@ -43,9 +43,7 @@ from ullage.model.message import (
     ResultPart,
     Role,
     TextBlock,
-    ThinkingBlock,
     ToolResultBlock,
-    ToolUseBlock,
 )
 from ullage.model.usage import Usage
 
@@ -474,8 +472,7 @@ def _steps(parts: Iterable[JsonObject], tokens: JsonObject) -> list[_Step]:
             state = as_object(part.get("state"))
             if cleared := as_timestamp(as_object(state.get("time")).get("compacted")):
                 step.cleared[len(step.results)] = cleared
-            call_id, name = as_text(part.get("callID")), as_text(part.get("tool"))
-            step.content.append(ToolUseBlock(id=call_id, name=name, input=as_object(state.get("input"))))
+            step.content.append(call_block(part.get("callID"), part.get("tool"), as_object(state.get("input"))))
             step.results += _read_result(part, state)
         else:
             step.content += _read_part(part)
@@ -491,8 +488,8 @@ def _read_part(part: JsonObject) -> Iterator[Block]:
     match part.get("type"):
         case "text" if text and part.get("ignored") is not True:
             yield TextBlock(text=text)
-        case "reasoning" if text:
-            yield ThinkingBlock(thinking=text)
+        case "reasoning":
+            yield from thoughts(text)
         case "subtask":
             yield TextBlock(text=as_text(part.get("prompt")))
         case "file":
@@ -513,8 +510,7 @@ def _read_result(part: JsonObject, state: JsonObject) -> Iterator[ToolResultBloc
     text = as_text(state.get("error")) if failed else as_text(state.get("output"))
     attached = [_read_file(file) for file in as_objects(state.get("attachments"))]
     if failed or "output" in state:
-        content: list[ResultPart] = [TextBlock(text=text)] if text else []
-        yield ToolResultBlock(tool_use_id=as_text(part.get("callID")), content=(*content, *attached), is_error=failed)
+        yield result_block(part.get("callID"), [*read_parts(text), *attached], failed=failed)
 
 
 def _usage(tokens: JsonObject) -> Usage:

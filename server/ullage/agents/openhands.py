@@ -18,7 +18,7 @@ from ullage.agents.machine import Machine
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_arguments, read_parts, read_thinking
+from ullage.formats.transcripts.chat import call_block, read_parts, read_thinking, result_block
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, records_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import (
@@ -29,7 +29,6 @@ from ullage.model.message import (
     TextBlock,
     ToolDefinition,
     ToolResultBlock,
-    ToolUseBlock,
 )
 
 
@@ -225,17 +224,16 @@ def _read_call(event: JsonObject) -> list[Block]:
     call = as_object(event.get("tool_call"))
     name = as_text(call.get("name")) or as_text(event.get("tool_name"))
     call_id = as_text(event.get("tool_call_id")) or as_text(call.get("id"))
-    use = ToolUseBlock(id=call_id, name=name, input=read_arguments(call.get("arguments")))
+    use = call_block(call_id, name, call.get("arguments"))
     return [*read_thinking(event), *read_parts(event.get("thought")), use]
 
 
 def _read_result(event: JsonObject) -> ToolResultBlock:
     observation = as_object(event.get("observation"))
     refused = as_text(event.get("error")) or as_text(event.get("rejection_reason"))
-    parts: list[ResultPart] = [TextBlock(text=refused)] if refused else _read_observation(observation)
-    parts += read_parts(event.get("extended_content"))
+    parts = read_parts(refused) or _read_observation(observation)
     failed = bool(refused) or observation.get("is_error") is True
-    return ToolResultBlock(tool_use_id=as_text(event.get("tool_call_id")), content=tuple(parts), is_error=failed)
+    return result_block(event.get("tool_call_id"), [*parts, *read_parts(event.get("extended_content"))], failed=failed)
 
 
 def _read_observation(observation: JsonObject) -> list[ResultPart]:

@@ -32,16 +32,15 @@ from ullage.agents.machine import Machine
 from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, before_end, inner, number, switch
 from ullage.agents.record_reader import RecordReader
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
-from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_beside
+from ullage.formats.parsing import Document, as_count, as_timestamp, usage_beside
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
-from ullage.formats.transcripts.chat import read_parts
+from ullage.formats.transcripts.chat import call_block, read_parts, result_block, text_block
 from ullage.formats.transcripts.format import Ends, from_end, incremental
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import (
     NO_SUMMARY,
     Block,
     ImageBlock,
-    ResultPart,
     Role,
     TextBlock,
     ThinkingBlock,
@@ -272,19 +271,18 @@ def _read_part(item: Any) -> Block:
             signature = as_text(part.get("thinkingSignature")) or None
             return ThinkingBlock(thinking=as_text(part.get("thinking")), signature=signature)
         case "toolCall":
-            name, arguments = as_text(part.get("name")), as_object(part.get("arguments"))
-            return ToolUseBlock(id=as_text(part.get("id")), name=name, input=arguments)
+            return call_block(part.get("id"), part.get("name"), as_object(part.get("arguments")))
         case "image":
             return ImageBlock(media_type=as_text(part.get("mimeType")) or "image/png", data=as_text(part.get("data")))
         case "text":
             return TextBlock(text=as_text(part.get("text")))
         case _:
-            return TextBlock(text=item if isinstance(item, str) else to_json(item))
+            return text_block(item)
 
 
 def _answer(call_id: str, content: list[Block], *, is_error: bool = False) -> ToolResultBlock:
-    parts: list[ResultPart] = [block for block in content if isinstance(block, TextBlock | ImageBlock)]
-    return ToolResultBlock(tool_use_id=call_id, content=tuple(parts), is_error=is_error)
+    parts = [block for block in content if isinstance(block, TextBlock | ImageBlock)]
+    return result_block(call_id, parts, failed=is_error)
 
 
 def _summary(role: str, message: JsonObject) -> TextBlock:
