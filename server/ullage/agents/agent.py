@@ -179,26 +179,6 @@ class Occupancy(Struct, frozen=True, kw_only=True):
     model: str = ""
 
 
-def _no_occupancy(_: Mapping[str, Any]) -> Occupancy | None:
-    return None
-
-
-def _nothing_done(_: Mapping[str, Any]) -> bool:
-    return False
-
-
-def _no_companions(_: str) -> tuple[str, ...]:
-    return ()
-
-
-def _same(window: int) -> int:
-    return window
-
-
-def _no_text(_: Mapping[str, Any]) -> str:
-    return ""
-
-
 class AcpAgent(Struct, frozen=True, kw_only=True):
     """What one agent adds to the Agent Client Protocol behind the proxy.
 
@@ -222,14 +202,14 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
     name: str = ""
     compact_command: str = ""
     offers_command: bool = True
-    occupancy_in_update: Callable[[Mapping[str, Any]], Occupancy | None] = _no_occupancy
-    occupancy_in_answer: Callable[[Mapping[str, Any]], Occupancy | None] = _no_occupancy
-    model_in_usage: Callable[[Mapping[str, Any]], str] = _no_text
+    occupancy_in_update: Callable[[Mapping[str, Any]], Occupancy | None] = lambda _: None
+    occupancy_in_answer: Callable[[Mapping[str, Any]], Occupancy | None] = lambda _: None
+    model_in_usage: Callable[[Mapping[str, Any]], str] = lambda _: ""
     window_of_model: Callable[[Mapping[str, Any]], int | None] = lambda _: None
-    compaction_done: Callable[[Mapping[str, Any]], bool] = _nothing_done
-    compaction_call: Callable[[Mapping[str, Any]], bool] = _nothing_done
-    tool_in_call: Callable[[Mapping[str, Any]], str] = _no_text
-    whole_window: Callable[[int], int] = _same
+    compaction_done: Callable[[Mapping[str, Any]], bool] = lambda _: False
+    compaction_call: Callable[[Mapping[str, Any]], bool] = lambda _: False
+    tool_in_call: Callable[[Mapping[str, Any]], str] = lambda _: ""
+    whole_window: Callable[[int], int] = lambda window: window
 
 
 class Sessions(Struct, frozen=True, kw_only=True):
@@ -255,7 +235,7 @@ class Sessions(Struct, frozen=True, kw_only=True):
     patterns: Callable[[Machine], tuple[str, ...]]
     title_of: Callable[[Sequence[JsonObject]], str]
     facts_of: Callable[[str, Sequence[JsonObject]], Facts] = common_facts
-    fact_files: Callable[[str], tuple[str, ...]] = _no_companions
+    fact_files: Callable[[str], tuple[str, ...]] = lambda _: ()
     is_sub_agent: Callable[[str], bool] = lambda _: False
     format: str = ""
     table: str = ""
@@ -298,15 +278,15 @@ class Agent(Struct, frozen=True, kw_only=True):
     name: str
     short: str = ""
     formats: tuple[Format, ...] = ()
-    companions: Callable[[str], tuple[str, ...]] = _no_companions
-    kept_beside: Callable[[str], tuple[str, ...]] = _no_companions
+    companions: Callable[[str], tuple[str, ...]] = lambda _: ()
+    kept_beside: Callable[[str], tuple[str, ...]] = lambda _: ()
     references: Callable[[Document], tuple[str, ...]] = lambda _: ()
     sessions: Sessions | None = None
     processes: Processes | None = None
     session_variable: str = ""
     folder_variable: str = ""
     withheld_variables: tuple[str, ...] = ()
-    session_in_request: Callable[[Mapping[str, Any]], str] = _no_text
+    session_in_request: Callable[[Mapping[str, Any]], str] = lambda _: ""
     writer: SessionWriter | None = None
     tables: tuple[str, ...] = ()
     retention: Retention | None = None

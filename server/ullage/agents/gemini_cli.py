@@ -571,7 +571,7 @@ def _occupancy(result: Mapping[str, Any]) -> Occupancy | None:
 
 ACP = AcpAgent(compact_command="compress", occupancy_in_answer=_occupancy)
 
-# Milliseconds: above `ullage hook`'s own limit of 4 seconds, for a machine that is too busy to keep it.
+# Milliseconds.
 _TIMEOUT = 5_000
 
 

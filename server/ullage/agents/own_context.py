@@ -242,10 +242,6 @@ class Without(Struct, frozen=True, kw_only=True):
 Threshold = Rule | Without | None
 
 
-def _no_rule(_: Setup) -> Rule | None:
-    return None
-
-
 class FileAgain(Struct, frozen=True, kw_only=True):
     """A file that may come back after a compaction: the most that is known of its text, as the agent shows it (`shown`)
     and without the numbers of its lines (`plain`), how many times as large the part of the file is that is known to be
@@ -289,9 +285,9 @@ class OwnContext(Struct, frozen=True, kw_only=True):
       messages before the compaction; None if that is not known.
     """
 
-    window: Callable[[Setup], Rule | None] = _no_rule
+    window: Callable[[Setup], Rule | None] = lambda _: None
     wider: tuple[int, ...] = ()
-    threshold: Callable[[Setup], Threshold] = _no_rule
+    threshold: Callable[[Setup], Threshold] = lambda _: None
     is_exact: bool = False
     idle: Callable[[Setup], Idle | None] = lambda _: None
     reattached: Callable[[Setup, Sequence[Message]], Reattached | None] = lambda _setup, _context: None

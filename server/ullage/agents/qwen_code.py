@@ -468,8 +468,6 @@ ACP = AcpAgent(
     compaction_done=lambda update: inner(as_object(update.get("_meta")), "contextCompression", "phase") == "done",
 )
 
-# Seconds, above `ullage hook`'s own limit of 4.
-_TIMEOUT = 5
 # The first words of a summary.
 _SUMMARY_OPENING = "<state_snapshot>"
 
@@ -496,9 +494,9 @@ WIRING = Wiring(
         SettingsFile(
             path=settings_path,
             hooks=(
-                HookPlace(event="PreCompact", timeout=_TIMEOUT),
-                HookPlace(event="UserPromptSubmit", timeout=_TIMEOUT, arguments=("--mark", _SUMMARY_OPENING)),
-                HookPlace(event="Stop", timeout=_TIMEOUT, for_notes=True),
+                HookPlace(event="PreCompact"),
+                HookPlace(event="UserPromptSubmit", arguments=("--mark", _SUMMARY_OPENING)),
+                HookPlace(event="Stop", for_notes=True),
             ),
             mcp_server=True,
         ),

@@ -142,8 +142,6 @@ ACP = AcpAgent(
 # The model's thoughts before the summary, which its next request does not have.
 _ANALYSIS_ENDS = "</analysis>"
 _ANALYSIS = re.compile(rf"<analysis>.*?{_ANALYSIS_ENDS}", re.DOTALL)
-# Seconds: above `ullage hook`'s own limit of 4, for a machine that is too busy to keep it.
-_TIMEOUT = 5
 
 
 def _summary_in(text: str) -> str:
@@ -201,12 +199,12 @@ WIRING = Wiring(
         SettingsFile(
             path=_settings_pattern,
             hooks=(
-                HookPlace(event="PreCompact", timeout=_TIMEOUT),
+                HookPlace(event="PreCompact"),
                 # What was given back is lost when the session is resumed, so it is given again then.
-                HookPlace(event="SessionStart", matcher="compact|resume", timeout=_TIMEOUT),
-                HookPlace(event="SubagentStop", timeout=_TIMEOUT),
-                HookPlace(event="UserPromptSubmit", timeout=_TIMEOUT),
-                HookPlace(event="Stop", timeout=_TIMEOUT, for_notes=True),
+                HookPlace(event="SessionStart", matcher="compact|resume"),
+                HookPlace(event="SubagentStop"),
+                HookPlace(event="UserPromptSubmit"),
+                HookPlace(event="Stop", for_notes=True),
             ),
             status_line=True,
         ),

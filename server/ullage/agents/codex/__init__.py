@@ -171,8 +171,6 @@ ACP = AcpAgent(
 
 # Variables that say where sessions are. Codex gives an MCP server only a few others, unless its entry names them.
 WITHHELD = ("CODEX_HOME", "XDG_DATA_HOME")
-# Seconds: above `ullage hook`'s own limit of 4, for a machine that is too busy to keep it.
-_TIMEOUT = 5
 # The names of events in the keys under which Codex keeps what the user trusts.
 _EVENTS = {
     "PreCompact": "pre_compact",
@@ -210,10 +208,10 @@ WIRING = Wiring(
         SettingsFile(
             path=lambda machine: f"{_folder(machine)}/hooks.json",
             hooks=(
-                HookPlace(event="PreCompact", timeout=_TIMEOUT),
-                HookPlace(event="SessionStart", matcher="compact", timeout=_TIMEOUT),
-                HookPlace(event="UserPromptSubmit", timeout=_TIMEOUT),
-                HookPlace(event="Stop", timeout=_TIMEOUT, for_notes=True),
+                HookPlace(event="PreCompact"),
+                HookPlace(event="SessionStart", matcher="compact"),
+                HookPlace(event="UserPromptSubmit"),
+                HookPlace(event="Stop", for_notes=True),
             ),
         ),
         SettingsFile(path=_config_path, syntax="toml", mcp_server=True, mcp_variables=WITHHELD),
