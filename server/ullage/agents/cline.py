@@ -19,14 +19,12 @@ from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_line
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Exists,
-    Given,
     OwnContext,
     OwnPrompt,
     OwnSettings,
     Reading,
     Rule,
     Setup,
-    Texts,
     share,
     switch,
     version_of,
@@ -404,11 +402,9 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (chosen or f"{_data(machine)}/settings/global-settings.json",)
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
-    for file in texts.files:
+def _read(reading: Reading) -> None:
+    for file in reading.files:
         reading.take("automatic", _SWITCH, switch(file.get(_SWITCH)))
-    return reading.given()
 
 
 # The strategy says how it compacts (read in its program, version 3.0.65).

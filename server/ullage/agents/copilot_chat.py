@@ -24,15 +24,7 @@ from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder
 from ullage.formats.transcripts.chat import call_block, read_parts, result_block, text_block, thoughts
 from ullage.formats.transcripts.format import Records, incremental, records_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import (
-    Block,
-    ResourceBlock,
-    ResultPart,
-    Role,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from ullage.model.message import Block, ResourceBlock, ResultPart, Role, TextBlock, ToolResultBlock, ToolUseBlock
 
 # Keys of the records that are made of the session: its own facts, and requests that the user took back.
 HEAD, TAKEN_BACK = "session", "takenBack"

@@ -22,7 +22,7 @@ from ullage.agents.agent import (
     running_in_name,
 )
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, number, share
+from ullage.agents.own_context import OwnContext, OwnSettings, Reading, share
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, parse_json, usage_in
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
@@ -343,10 +343,8 @@ FORMAT = incremental(NAME, _matches, CopilotReader, records)
 _LARGEST = "COPILOT_PROVIDER_MAX_PROMPT_TOKENS"
 
 
-def _read_settings(texts: Texts) -> Given:
-    reading = Reading()
-    reading.take("model_window", _LARGEST, number(texts.variables.get(_LARGEST)) or None)
-    return reading.given()
+def _read_settings(reading: Reading) -> None:
+    reading.size("model_window", _LARGEST, reading.variables.get(_LARGEST))
 
 
 AGENT = Agent(

@@ -20,19 +20,16 @@ from ullage.agents.agent import Agent, Facts, Sessions, common_facts, last_text
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Exists,
-    Given,
     OwnContext,
     OwnPrompt,
     OwnSettings,
     Reading,
     Rule,
     Setup,
-    Texts,
     Threshold,
     chosen_paths,
     in_repository,
     inner,
-    number,
     switch,
     switched_off,
 )
@@ -50,15 +47,7 @@ from ullage.formats.transcripts.format import (
     rows_of,
 )
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import (
-    Block,
-    ImageBlock,
-    ResourceBlock,
-    Role,
-    TextBlock,
-    ToolResultBlock,
-    join_texts,
-)
+from ullage.model.message import Block, ImageBlock, ResourceBlock, Role, TextBlock, ToolResultBlock, join_texts
 
 
 def _patterns(machine: Machine) -> tuple[str, ...]:
@@ -250,17 +239,15 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (f"{own}/crush/crush.json", *machine.in_project("crush.json", ".crush.json"))
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
-    for file in texts.files:
+def _read(reading: Reading) -> None:
+    for file in reading.files:
         off = switch(inner(file, "options", _SWITCH))
         if off is not None:
             reading.take("automatic", _SWITCH, not off, f"{_SWITCH}={str(off).lower()}")
         for provider in as_object(file.get("providers")).values():
             for model in as_objects(as_object(provider).get("models")):
-                if texts.model and model.get("id") == texts.model:
-                    reading.take("model_window", "context_window", number(model.get("context_window")) or None)
-    return reading.given()
+                if reading.model and model.get("id") == reading.model:
+                    reading.size("model_window", "context_window", model.get("context_window"))
 
 
 SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SWITCH}), servers="mcp", prefix="CRUSH")

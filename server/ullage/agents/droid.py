@@ -19,19 +19,7 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import (
-    Given,
-    OwnContext,
-    OwnSettings,
-    Reading,
-    Rule,
-    Setup,
-    Texts,
-    Threshold,
-    number,
-    switched_off,
-    version_of,
-)
+from ullage.agents.own_context import OwnContext, OwnSettings, Reading, Rule, Setup, Threshold, switched_off, version_of
 from ullage.agents.record_reader import PieceRecordReader, RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -82,20 +70,18 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (f"{own}/settings.json", f"{own}/mcp.json", *project)
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
-    sections = [section for file in texts.files for section in (file, as_object(file.get("general")))]
+def _read(reading: Reading) -> None:
+    sections = [section for file in reading.files for section in (file, as_object(file.get("general")))]
     for section in sections:
         if isinstance(checked := section.get(_CHECKED), bool):
             reading.take("automatic", _CHECKED, checked)
-        reading.take("tokens", _LIMIT, number(section.get(_LIMIT)))
+        reading.number("tokens", _LIMIT, section.get(_LIMIT))
         for model in as_objects(section.get("customModels")):
-            if texts.model and texts.model in (model.get("model"), model.get("id")):
-                reading.take("model_window", "customModels: maxContextLimit", number(model.get("maxContextLimit")))
+            if reading.model and reading.model in (model.get("model"), model.get("id")):
+                reading.number("model_window", "customModels: maxContextLimit", model.get("maxContextLimit"))
     for section in sections:
-        of_model = as_object(section.get(_OF_MODEL)).get(texts.model)
-        reading.take("tokens", f"{_OF_MODEL}.{texts.model}", number(of_model))
-    return reading.given()
+        of_model = as_object(section.get(_OF_MODEL)).get(reading.model)
+        reading.number("tokens", f"{_OF_MODEL}.{reading.model}", of_model)
 
 
 SETTINGS = OwnSettings(

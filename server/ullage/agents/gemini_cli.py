@@ -46,19 +46,7 @@ from ullage.agents.agent import (
     side_of,
 )
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import (
-    Exists,
-    Given,
-    OwnContext,
-    OwnPrompt,
-    OwnSettings,
-    Reading,
-    Texts,
-    chosen_names,
-    inner,
-    number,
-    share,
-)
+from ullage.agents.own_context import Exists, OwnContext, OwnPrompt, OwnSettings, Reading, chosen_names, inner, share
 from ullage.agents.record_reader import RecordReader
 from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Wiring
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
@@ -540,11 +528,9 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (settings_path(machine), *machine.in_project(".gemini/settings.json"))
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
-    for file in texts.files:
-        reading.take("share", "model.compressionThreshold", number(inner(file, "model", "compressionThreshold")))
-    return reading.given()
+def _read(reading: Reading) -> None:
+    for file in reading.files:
+        reading.number("share", "model.compressionThreshold", inner(file, "model", "compressionThreshold"))
 
 
 SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({"compressionThreshold"}), servers="mcpServers")

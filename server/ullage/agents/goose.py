@@ -16,18 +16,7 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Facts, Sessions, common_facts, last_text
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import (
-    Exists,
-    Given,
-    OwnContext,
-    OwnPrompt,
-    OwnSettings,
-    Reading,
-    Texts,
-    in_repository,
-    number,
-    share,
-)
+from ullage.agents.own_context import Exists, OwnContext, OwnPrompt, OwnSettings, Reading, in_repository, number, share
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -272,21 +261,18 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (f"{machine.folder('XDG_CONFIG_HOME', '.config')}/goose/config.yaml",)
 
 
-def _read(texts: Texts) -> Given:
-    reading, window = Reading(), Reading()
+def _read(reading: Reading) -> None:
     # The environment comes before the file.
-    for values in (*texts.files, texts.variables):
-        window.take("model_window", _WINDOW, number(values.get(_WINDOW)) or None)
+    for values in (*reading.files, reading.variables):
+        reading.size("model_window", _WINDOW, values.get(_WINDOW))
         share = number(values.get(_SHARE))
         if share is None:
             continue
         if 0 < share < 1:
-            reading = Reading()
+            reading.drop("automatic")
             reading.take("share", _SHARE, share)
         else:
             reading.take("automatic", _SHARE, False, f"{_SHARE}={share:g}")
-    limit = window.given()
-    return replace(reading.given(), model_window=limit.model_window, names={**limit.names, **reading.given().names})
 
 
 SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SHARE}), servers="extensions", prefix="GOOSE")

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text, side_of
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Rule, Setup, Texts, number
+from ullage.agents.own_context import OwnContext, OwnSettings, Reading, Rule, Setup, number
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_beside
 from ullage.formats.transcripts.builder import TranscriptBuilder
@@ -37,14 +37,7 @@ from ullage.formats.transcripts.chat import (
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, file_named, incremental
 from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import (
-    Block,
-    ImageBlock,
-    Role,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-)
+from ullage.model.message import Block, ImageBlock, Role, TextBlock, ThinkingBlock, ToolResultBlock
 
 NAME = "kimi-code"
 
@@ -397,19 +390,17 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (f"{machine.folder('KIMI_CODE_HOME', '.kimi-code')}/config.toml",)
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
-    for file in texts.files:
+def _read(reading: Reading) -> None:
+    for file in reading.files:
         for name, value in as_object(file.get("models")).items():
             values = as_object(value)
-            if texts.model not in (name, as_text(values.get("model"))):
+            if reading.model not in (name, as_text(values.get("model"))):
                 continue
-            reading.take("model_window", "max_context_size", number(values.get("max_context_size")) or None)
-            reading.take("share", "compaction_trigger_ratio", number(values.get("compaction_trigger_ratio")))
-            reading.take("reserve", "reserved_context_size", number(values.get("reserved_context_size")))
-    if texts.model and texts.variables.get(_ADDED) == texts.model:
-        reading.take("model_window", _SIZE, number(texts.variables.get(_SIZE)) or _USUAL)
-    return reading.given()
+            reading.size("model_window", "max_context_size", values.get("max_context_size"))
+            reading.number("share", "compaction_trigger_ratio", values.get("compaction_trigger_ratio"))
+            reading.number("reserve", "reserved_context_size", values.get("reserved_context_size"))
+    if reading.model and reading.variables.get(_ADDED) == reading.model:
+        reading.take("model_window", _SIZE, number(reading.variables.get(_SIZE)) or _USUAL)
 
 
 SETTINGS = OwnSettings(files=_files, read=_read, prefix="KIMI")

@@ -37,14 +37,7 @@ from ullage.formats.transcripts.format import (
 )
 from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
-from ullage.model.message import (
-    Block,
-    ResourceBlock,
-    ResultPart,
-    Role,
-    TextBlock,
-    ToolResultBlock,
-)
+from ullage.model.message import Block, ResourceBlock, ResultPart, Role, TextBlock, ToolResultBlock
 from ullage.model.usage import Usage
 
 TABLES = ("session", "session_v2", "message", "part", "session_message")

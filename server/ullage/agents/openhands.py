@@ -21,15 +21,7 @@ from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import call_block, read_parts, read_thinking, result_block
 from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, records_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import (
-    Block,
-    ImageBlock,
-    ResultPart,
-    Role,
-    TextBlock,
-    ToolDefinition,
-    ToolResultBlock,
-)
+from ullage.model.message import Block, ImageBlock, ResultPart, Role, TextBlock, ToolDefinition, ToolResultBlock
 
 
 def _patterns(machine: Machine) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from msgspec.structs import replace
 from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts, first_prompt, last_text
 from ullage.agents.inserted import PI_CAME_BACK, PI_COMPACTED, PI_LEFT_OUT, by_program
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, before_end, inner, number, switch
+from ullage.agents.own_context import OwnContext, OwnSettings, Reading, before_end, inner, switch
 from ullage.agents.record_reader import RecordReader
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
 from ullage.formats.parsing import Document, as_count, as_timestamp, usage_beside
@@ -357,22 +357,20 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (f"{own}/models.json", f"{own}/settings.json", *machine.in_project(".pi/settings.json"))
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
-    for file in texts.files:
+def _read(reading: Reading) -> None:
+    for file in reading.files:
         reading.take("automatic", "compaction.enabled", switch(inner(file, "compaction", "enabled")))
-        reading.take("reserve", "compaction.reserveTokens", number(inner(file, "compaction", "reserveTokens")))
-    for provider in as_objects([*as_object(inner(texts.files[0], "providers")).values()] if texts.files else []):
-        listed = [one for one in as_objects(provider.get("models")) if one.get("id") == texts.model]
-        for one in (*listed, as_object(inner(provider, "modelOverrides", texts.model))):
-            reading.take("model_window", "models.json: contextWindow", number(one.get("contextWindow")) or None)
-    for file in texts.files:
+        reading.number("reserve", "compaction.reserveTokens", inner(file, "compaction", "reserveTokens"))
+    for provider in as_objects([*as_object(inner(reading.files[0], "providers")).values()] if reading.files else []):
+        listed = [one for one in as_objects(provider.get("models")) if one.get("id") == reading.model]
+        for one in (*listed, as_object(inner(provider, "modelOverrides", reading.model))):
+            reading.size("model_window", "models.json: contextWindow", one.get("contextWindow"))
+    for file in reading.files:
         for name, override in as_object(inner(file, "compaction", "modelOverrides")).items():
             # A model's name has the provider before it, which conversations are not counted by.
-            if texts.model and name.partition("/")[2] == texts.model:
+            if reading.model and name.partition("/")[2] == reading.model:
                 setting = f"compaction.modelOverrides.{name}.reserveTokens"
-                reading.take("reserve", setting, number(as_object(override).get("reserveTokens")))
-    return reading.given()
+                reading.number("reserve", setting, as_object(override).get("reserveTokens"))
 
 
 _KNOWN = frozenset({"enabled", "reserveTokens", "keepRecentTokens", "modelOverrides"})

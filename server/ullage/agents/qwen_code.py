@@ -43,14 +43,12 @@ from ullage.agents.agent import (
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Exists,
-    Given,
     OwnContext,
     OwnPrompt,
     OwnSettings,
     Reading,
     Rule,
     Setup,
-    Texts,
     Threshold,
     Without,
     chosen_names,
@@ -398,23 +396,19 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (settings_path(machine), *machine.in_project(".qwen/settings.json"))
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
-    for file in texts.files:
+def _read(reading: Reading) -> None:
+    for file in reading.files:
         part = number(inner(file, "context", _PART)) or 0
         reading.take("share", f"context.{_PART}", part if 0 < part <= 1 else None)
-        reading.take("window", f"model.{_LAST}", number(inner(file, "model", _LAST)) or None)
-        reading.take(
-            "model_window", f"model.{_WINDOW}", number(inner(file, "model", "generationConfig", _WINDOW)) or None
-        )
-    for file in texts.files:
+        reading.size("window", f"model.{_LAST}", inner(file, "model", _LAST))
+        reading.size("model_window", f"model.{_WINDOW}", inner(file, "model", "generationConfig", _WINDOW))
+    for file in reading.files:
         # What is set for one model comes before what is set for all.
         for listed in as_object(file.get("modelProviders")).values():
             for model in as_objects(listed):
-                if texts.model and model.get("id") == texts.model:
+                if reading.model and model.get("id") == reading.model:
                     size = number(inner(model, "generationConfig", _WINDOW)) or number(model.get(_WINDOW))
                     reading.take("model_window", f"modelProviders: {_WINDOW}", size or None)
-    return reading.given()
 
 
 # Settings that say with which model and with which files and images it compacts.

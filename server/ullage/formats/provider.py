@@ -17,14 +17,7 @@ from msgspec.structs import replace
 
 from ullage.formats import verbatim
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import (
-    NAMELESS,
-    image_url,
-    read_functions,
-    read_tools,
-    write_arguments,
-    write_file,
-)
+from ullage.formats.transcripts.chat import NAMELESS, image_url, read_functions, read_tools, write_arguments, write_file
 from ullage.formats.turns import Turn, arrange_turns, legal_name, writable
 from ullage.formats.verbatim import ANTHROPIC, CHAT, RESPONSES, add_provided, check_message, provided_for, show
 from ullage.model.errors import InvalidRequest

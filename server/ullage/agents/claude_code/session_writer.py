@@ -17,14 +17,7 @@ from msgspec.structs import replace
 from ullage.agents.claude_code.entries import is_listed_again
 from ullage.agents.inserted import CLAUDE_CODE, is_by_program
 from ullage.agents.machine import Machine
-from ullage.agents.new_session import (
-    NewSession,
-    SessionWriter,
-    as_said,
-    moment,
-    summary_text,
-    uuid_of,
-)
+from ullage.agents.new_session import NewSession, SessionWriter, as_said, moment, summary_text, uuid_of
 from ullage.formats.provider import write_block
 from ullage.formats.turns import Turn, pair_turns
 from ullage.formats.verbatim import ANTHROPIC

@@ -27,18 +27,7 @@ from ullage.agents.codex.rollout import is_context, text_of
 from ullage.agents.codex.segments import companions, references
 from ullage.agents.codex.session_writer import WRITER
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import (
-    Given,
-    OwnContext,
-    OwnSettings,
-    Reading,
-    Rule,
-    Setup,
-    Texts,
-    inner,
-    number,
-    version_of,
-)
+from ullage.agents.own_context import OwnContext, OwnSettings, Reading, Rule, Setup, inner, number, version_of
 from ullage.agents.wiring import Approval, HookInFile, HookPlace, SettingsFile, Wiring
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.tokens.families import inner_names
@@ -112,27 +101,25 @@ def _named(files: Sequence[JsonObject]) -> tuple[str, ...]:
     return tuple(path for file in files if (path := as_text(file.get(_CATALOGUE))))[-1:]
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
+def _read(reading: Reading) -> None:
     # In place of Codex's own list, which is another file's.
-    is_replaced = any(file.get(_CATALOGUE) for file in texts.files)
+    is_replaced = any(file.get(_CATALOGUE) for file in reading.files)
     source = _CATALOGUE if is_replaced else "models_cache.json"
-    for place, file in enumerate(texts.files):
+    for place, file in enumerate(reading.files):
         for listed in as_objects(file.get("models")) if not is_replaced or not place else ():
-            if texts.model and listed.get("slug") == texts.model:
+            if reading.model and listed.get("slug") == reading.model:
                 _take_window(reading, f"{source}: context_window", number(listed.get("context_window")))
-                reading.take("tokens", "auto_compact_token_limit", number(listed.get("auto_compact_token_limit")))
+                reading.number("tokens", "auto_compact_token_limit", listed.get("auto_compact_token_limit"))
         _take_window(reading, "model_context_window", number(file.get("model_context_window")))
         for name, feature in as_object(file.get("features")).items():
             if name in _UNCERTAIN and (feature is True or as_object(feature).get("enabled") is True):
                 reading.unknown = f"features.{name}"
-        reading.take("tokens", _LIMIT, number(file.get(_LIMIT)))
+        reading.number("tokens", _LIMIT, file.get(_LIMIT))
         profile = as_text(file.get("profile"))
-        reading.take("tokens", _LIMIT, number(inner(file, "profiles", profile, _LIMIT)))
+        reading.number("tokens", _LIMIT, inner(file, "profiles", profile, _LIMIT))
         for scope in (file.get(_SCOPE), inner(file, "profiles", profile, _SCOPE)):
             if scope is not None:
                 reading.unknown = "" if scope == _WHOLE else f"{_SCOPE}={scope}"
-    return reading.given()
 
 
 def _take_window(reading: Reading, name: str, tokens: float | None) -> None:
