@@ -121,18 +121,6 @@ class Running(Struct, frozen=True, kw_only=True):
     session_id: str
 
 
-class Processes(Struct, frozen=True, kw_only=True):
-    """How an agent says which of its processes has which conversation.
-
-    `patterns` returns glob patterns with absolute paths for its files. `running_in` returns what such a file says,
-    judged by its path (with forward slashes) and its records, or None if it names no process or no conversation. A file
-    may be left over from a process that was killed.
-    """
-
-    patterns: Callable[[Machine], tuple[str, ...]]
-    running_in: Callable[[str, Sequence[JsonObject]], Running | None]
-
-
 def running_in_record(_: str, records: Sequence[JsonObject]) -> Running | None:
     """Returns the process in the first record, under `pid`, and its conversation, under `sessionId`."""
     process_id, session_id = (records[0].get(key) for key in ("pid", "sessionId")) if records else (None, None)
@@ -147,6 +135,18 @@ def running_in_name(path: str, _: Sequence[JsonObject]) -> Running | None:
     file = PurePosixPath(path)
     number = _NUMBER.search(file.name)
     return Running(process_id=int(number[0]), session_id=file.parent.name) if number else None
+
+
+class Processes(Struct, frozen=True, kw_only=True):
+    """How an agent says which of its processes has which conversation.
+
+    `patterns` returns glob patterns with absolute paths for its files. `running_in` returns what such a file says,
+    judged by its path (with forward slashes) and its records, by default by the first of them. Returns None if it names
+    no process or no conversation. A file may be left over from a process that was killed.
+    """
+
+    patterns: Callable[[Machine], tuple[str, ...]]
+    running_in: Callable[[str, Sequence[JsonObject]], Running | None] = running_in_record
 
 
 class Retention(Struct, frozen=True, kw_only=True):
@@ -218,11 +218,12 @@ class Sessions(Struct, frozen=True, kw_only=True):
     - `patterns`: returns glob patterns with absolute paths for the files of its conversations on a machine.
     - `title_of`: returns a conversation's title from some of its records, such as the first and the last ones of its
       file; empty if these have none.
-    - `facts_of`: returns what such records say of their conversation, given the file's path with forward slashes.
+    - `facts`: returns what such records say of their conversation, given the file's path with forward slashes.
     - `fact_files`: returns small files that hold facts of a conversation, as glob patterns relative to its file's
       folder, judged by the file's path. Their contents are records, too. A file that is not JSON, the conversation's
       own or one next to it, is the record `{"file": name, "text": text}`.
-    - `is_sub_agent`: says whether a file that a pattern finds is a sub-agent's, judged by its path.
+    - `side`: returns the agent's own ids of a sub-agent's conversation and of the one that started it, judged by the
+      path of a file that a pattern finds; "" if the path does not say one. None if it is no sub-agent's file.
     - `format`: the name of the files' format, if the agent has no formats of its own.
     - `table`: the table whose rows are conversations, if they are kept in a SQLite database. `newer_table`: that of
       newer versions, whose name sorts after it. Its row decides where both have a conversation.
@@ -234,14 +235,23 @@ class Sessions(Struct, frozen=True, kw_only=True):
 
     patterns: Callable[[Machine], tuple[str, ...]]
     title_of: Callable[[Sequence[JsonObject]], str]
-    facts_of: Callable[[str, Sequence[JsonObject]], Facts] = common_facts
+    facts: Callable[[str, Sequence[JsonObject]], Facts] = common_facts
     fact_files: Callable[[str], tuple[str, ...]] = lambda _: ()
-    is_sub_agent: Callable[[str], bool] = lambda _: False
+    side: Callable[[str], tuple[str, str] | None] = lambda _: None
     format: str = ""
     table: str = ""
     newer_table: str = ""
     marks: tuple[bytes, ...] = (b"ompact",)
     registry: Callable[[Sequence[JsonObject]], tuple[str, ...]] | None = None
+
+    def is_sub_agent(self, path: str) -> bool:
+        """Returns whether a file that a pattern finds is a sub-agent's."""
+        return self.side(path) is not None
+
+    def facts_of(self, path: str, records: Sequence[JsonObject]) -> Facts:
+        """Returns what the records and the path of a file say of its conversation."""
+        facts, side = self.facts(path, records), self.side(path)
+        return facts if side is None else side_of(facts, *side)
 
 
 class Agent(Struct, frozen=True, kw_only=True):

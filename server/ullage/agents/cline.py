@@ -15,10 +15,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_line, last_text, side_of
+from ullage.agents.agent import Agent, Sessions, first_line, last_text
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
-    Exists,
     OwnContext,
     OwnPrompt,
     OwnSettings,
@@ -365,17 +364,10 @@ def _title_of(records: Sequence[JsonObject]) -> str:
     return titles or first_line(task)
 
 
-def _is_sub_agent(path: str) -> bool:
+def _side(path: str) -> tuple[str, str] | None:
     # The name of the file, which is the session's id, has two underscores after its parent's id.
-    return "__" in path.rpartition("/")[2]
-
-
-def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    facts = common_facts(path, records)
-    if not _is_sub_agent(path):
-        return facts
     session_id = path.rpartition("/")[2].removesuffix(".messages.json")
-    return side_of(facts, session_id, session_id.partition("__")[0])
+    return (session_id, session_id.partition("__")[0]) if "__" in session_id else None
 
 
 def _companions(path: str) -> tuple[str, ...]:
@@ -411,14 +403,14 @@ def _read(reading: Reading) -> None:
 SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SWITCH, "compactionStrategy"}), prefix="CLINE")
 
 
-def _own_files(machine: Machine, _settings: Sequence[JsonObject], _exists: Exists) -> Iterator[str]:
+def _own_files(machine: Machine, _settings: object, _exists: object) -> Iterator[str]:
     yield from machine.in_project("AGENTS.md", ".clinerules", ".clinerules/*.md", ".cline/rules/*.md")
     yield machine.folder("", ".agents/AGENTS.md")
     own = (f"{machine.folder('CLINE_DIR', '.cline')}/rules", machine.folder("", "Documents/Cline/Rules"))
     yield from (f"{folder}/*.md" for folder in own)
 
 
-def _skills(machine: Machine, _: Exists) -> Iterator[str]:
+def _skills(machine: Machine, _: object) -> Iterator[str]:
     own = (machine.folder("CLINE_DIR", ".cline"), machine.folder("", ".agents"))
     for folder in (*own, *machine.in_project(".clinerules", ".cline", ".agents")):
         yield f"{folder}/skills/*/SKILL.md"
@@ -428,9 +420,7 @@ AGENT = Agent(
     name="Cline",
     formats=(FORMAT, TASKS),
     companions=_companions,
-    sessions=Sessions(
-        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions, is_sub_agent=_is_sub_agent
-    ),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, fact_files=_companions, side=_side),
     # Read in its source: nine tenths of the largest prompt, which is nine tenths of the window. It compares its own
     # estimate.
     own_context=OwnContext(window=_window, threshold=share(0.81)),

@@ -383,5 +383,5 @@ AGENT = Agent(
     short="Chat",
     formats=(FORMAT,),
     companions=_companions,
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of, fact_files=_companions),
 )

@@ -11,16 +11,7 @@ One log has several conversations: the main one, and one for each sub-agent. The
 
 from collections.abc import Iterable, Sequence
 
-from ullage.agents.agent import (
-    Agent,
-    Facts,
-    Processes,
-    Sessions,
-    common_facts,
-    first_prompt,
-    last_text,
-    running_in_name,
-)
+from ullage.agents.agent import Agent, Processes, Sessions, common_facts, first_prompt, last_text, running_in_name
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import OwnContext, OwnSettings, Reading, share
 from ullage.agents.record_reader import RecordReader
@@ -42,11 +33,6 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
 def _running_patterns(machine: Machine) -> tuple[str, ...]:
     # `inuse.PID.lock` is in a session's folder while it is open (seen with 1.0.102).
     return (f"{_home(machine)}/*/inuse.*.lock",)
-
-
-def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    # Those in `workspace.yaml` are preferred, because they follow the session if it moves to another folder.
-    return common_facts(path, [*_workspaces(records), *records])
 
 
 def _workspaces(records: Sequence[JsonObject]) -> list[dict[str, str]]:
@@ -352,7 +338,13 @@ AGENT = Agent(
     short="Copilot",
     formats=(FORMAT,),
     companions=_companions,
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions),
+    sessions=Sessions(
+        patterns=_patterns,
+        title_of=_title_of,
+        # Those in `workspace.yaml` are preferred, because they follow the session if it moves to another folder.
+        facts=lambda path, records: common_facts(path, [*_workspaces(records), *records]),
+        fact_files=_companions,
+    ),
     processes=Processes(patterns=_running_patterns, running_in=running_in_name),
     # Of the most tokens of a prompt, which it reports as its window; measured by trial with 1.0.102.
     own_context=OwnContext(threshold=share(0.8)),

@@ -36,18 +36,18 @@ from ullage.agents.own_context import (
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import call_block, read_image_url, read_parts, result_block, text_block, thoughts
-from ullage.formats.transcripts.format import (
-    ListedConversation,
-    Records,
-    choose,
-    incremental,
-    parsed,
-    records_of,
-    rows_of,
+from ullage.formats.transcripts.chat import (
+    call_block,
+    picture,
+    read_image_url,
+    read_parts,
+    result_block,
+    text_block,
+    thoughts,
 )
+from ullage.formats.transcripts.format import Listing, Records, choose, incremental, parsed, records_of, rows_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Block, ImageBlock, ResourceBlock, Role, TextBlock, ToolResultBlock, join_texts
+from ullage.model.message import Block, ResourceBlock, Role, TextBlock, ToolResultBlock, join_texts
 
 
 def _patterns(machine: Machine) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ def _records(document: Document) -> Records:
     sessions, messages = rows_of(document, "sessions"), rows_of(document, "messages")
     sizes = Counter(as_text(row.get("session_id")) for row in messages)
     found = [
-        ListedConversation(
+        Listing(
             id=as_text(row.get("id")),
             title=as_text(row.get("title")),
             updated=as_count(row.get("updated_at")),
@@ -217,14 +217,14 @@ def _read_part(part: JsonObject) -> Iterator[Block]:
 def _read_binary(data: JsonObject) -> Block:
     kind = as_text(data.get("MIMEType"))
     if kind.startswith("image/"):
-        return ImageBlock(media_type=kind, data=as_text(data.get("Data")))
+        return picture(kind, data.get("Data"))
     return ResourceBlock(uri=as_text(data.get("Path")), mime_type=kind or None)
 
 
 def _read_result(data: JsonObject) -> ToolResultBlock:
     content, kind = [*read_parts(as_text(data.get("content")))], as_text(data.get("mime_type"))
     if kind.startswith("image/") and data.get("data"):
-        content.append(ImageBlock(media_type=kind, data=as_text(data.get("data"))))
+        content.append(picture(kind, data.get("data")))
     return result_block(data.get("tool_call_id"), content, failed=data.get("is_error") is True)
 
 
@@ -292,7 +292,7 @@ def _skills(machine: Machine, exists: Exists) -> Iterator[str]:
 AGENT = Agent(
     name="Crush",
     formats=(FORMAT,),
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, registry=_registry, table="sessions"),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of, registry=_registry, table="sessions"),
     tables=TABLES,
     # Read in its source, `internal/agent/agent.go`.
     own_context=OwnContext(threshold=_threshold),

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text, side_of
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import PieceRecordReader
 from ullage.formats.parsing import Document, Line, as_count, parse_json
@@ -297,12 +297,10 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
 
 def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     # The records have no ids: they are in the path of the transcript.
-    session_id, parent = ids_in(path)
     facts = common_facts(path, records)
     if path.endswith("/store.db"):
         return _facts_of_store(facts, records)
-    facts = replace(facts, session_id=facts.session_id or session_id)
-    return side_of(facts, session_id, parent) if _is_sub_agent(path) else facts
+    return replace(facts, session_id=facts.session_id or ids_in(path)[0])
 
 
 def _facts_of_store(facts: Facts, records: Sequence[JsonObject]) -> Facts:
@@ -334,9 +332,9 @@ AGENT = Agent(
     sessions=Sessions(
         patterns=_patterns,
         title_of=_title_of,
-        facts_of=_facts_of,
+        facts=_facts_of,
         fact_files=_companions,
-        is_sub_agent=_is_sub_agent,
+        side=lambda path: ids_in(path) if _is_sub_agent(path) else None,
         table="meta",
     ),
 )

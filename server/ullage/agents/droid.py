@@ -240,7 +240,7 @@ AGENT = Agent(
     name="Droid",
     formats=(FORMAT, STREAM_FORMAT),
     companions=_companions,
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of),
     own_context=OwnContext(threshold=_threshold),
     own_settings=SETTINGS,
 )

@@ -43,7 +43,6 @@ from ullage.agents.agent import (
     first_prompt,
     last_text,
     prompt_and_answer,
-    side_of,
 )
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Exists, OwnContext, OwnPrompt, OwnSettings, Reading, chosen_names, inner, share
@@ -470,9 +469,10 @@ def _companions(path: str) -> tuple[str, ...]:
     return ("../" * (inside.count("/") - 1) + _ROOT,) if place else ()
 
 
-def _is_sub_agent(path: str) -> bool:
+def _side(path: str) -> tuple[str, str] | None:
     # It is in a folder of its own in `chats`, named after the main conversation.
-    return PurePosixPath(path).parent.parent.name == "chats"
+    folder = PurePosixPath(path).parent
+    return ("", folder.name) if folder.parent.name == "chats" else None
 
 
 def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
@@ -481,12 +481,10 @@ def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     heads = (as_list(as_object(record.get("$set", record)).get("directories")) for record in records)
     folders = (as_text(folder) for folders in heads for folder in folders)
     facts = common_facts(path, records)
-    if _is_sub_agent(path):
-        file = PurePosixPath(path)
-        facts = side_of(facts, facts.session_id or file.stem, file.parent.name)
     return replace(
         facts,
         cwd=next(roots, "") or next(folders, ""),
+        session_id=facts.session_id or (PurePosixPath(path).stem if _side(path) else ""),
         is_side=facts.is_side or any(record.get("kind") == "subagent" for record in records),
     )
 
@@ -610,9 +608,7 @@ AGENT = Agent(
     short="Gemini",
     formats=(FORMAT,),
     companions=_companions,
-    sessions=Sessions(
-        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions, is_sub_agent=_is_sub_agent
-    ),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of, fact_files=_companions, side=_side),
     retention=RETENTION,
     # Half of the window, measured by trial.
     own_context=OwnContext(threshold=share(0.5)),

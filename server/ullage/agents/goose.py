@@ -20,28 +20,10 @@ from ullage.agents.own_context import Exists, OwnContext, OwnPrompt, OwnSettings
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import call_block, read_parts, result_block, text_block
-from ullage.formats.transcripts.format import (
-    ListedConversation,
-    Records,
-    choose,
-    incremental,
-    parsed,
-    records_of,
-    rows_of,
-)
+from ullage.formats.transcripts.chat import call_block, picture, read_parts, result_block, text_block
+from ullage.formats.transcripts.format import Listing, Records, choose, incremental, parsed, records_of, rows_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import (
-    Block,
-    ImageBlock,
-    ResourceBlock,
-    ResultPart,
-    Role,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    join_texts,
-)
+from ullage.model.message import Block, ResourceBlock, ResultPart, Role, TextBlock, ThinkingBlock, join_texts
 
 
 def _patterns(machine: Machine) -> tuple[str, ...]:
@@ -99,7 +81,7 @@ def _records(document: Document) -> Records:
     sessions, rows = rows_of(document, "sessions"), rows_of(document, "messages")
     sizes = Counter(as_text(row.get("session_id")) for row in rows)
     found = [
-        ListedConversation(
+        Listing(
             id=as_text(row.get("id")),
             title=_title(row),
             updated=as_timestamp(row.get("updated_at")),
@@ -221,7 +203,7 @@ def _read_item(item: JsonObject) -> Iterator[Block]:
             pass
 
 
-def _read_response(item: JsonObject) -> ToolResultBlock:
+def _read_response(item: JsonObject) -> Block:
     """Converts a tool's response to a result block. Since 2025 a response is MCP's `{content, isError}`, before that
     its content alone."""
     result = as_object(item.get("toolResult"))
@@ -238,7 +220,7 @@ def _read_content(part: JsonObject) -> ResultPart:
         case "text":
             return TextBlock(text=as_text(part.get("text")))
         case "image":
-            return ImageBlock(media_type=as_text(part.get("mimeType")) or "image/png", data=as_text(part.get("data")))
+            return picture(part.get("mimeType"), part.get("data"))
         case "resource":
             resource = as_object(part.get("resource"))
             kind = as_text(resource.get("mimeType")) or None
@@ -298,7 +280,7 @@ def _skills(machine: Machine, _: Exists) -> Iterator[str]:
 AGENT = Agent(
     name="goose",
     formats=(FORMAT,),
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, table="sessions"),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of, table="sessions"),
     tables=TABLES,
     # Read in its source, `context_mgmt/mod.rs`.
     own_context=OwnContext(threshold=share(0.8)),

@@ -20,24 +20,17 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text, side_of
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import OwnContext, OwnSettings, Reading, Rule, Setup, number
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_beside
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import (
-    call_block,
-    read_functions,
-    read_image_url,
-    read_parts,
-    result_block,
-    text_block,
-)
-from ullage.formats.transcripts.format import ListedConversation, Records, choose, file_named, incremental
+from ullage.formats.transcripts.chat import call_block, read_functions, read_image_url, result_block, text_block
+from ullage.formats.transcripts.format import Listing, Records, choose, file_named, incremental
 from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Block, ImageBlock, Role, TextBlock, ThinkingBlock, ToolResultBlock
+from ullage.model.message import Block, Role, TextBlock, ThinkingBlock, ToolResultBlock
 
 NAME = "kimi-code"
 
@@ -78,10 +71,7 @@ def _records(document: Document) -> Records:
     wire, others = document, ()
     wires = () if document.lines else _wires(document)
     if wires:
-        found = [
-            ListedConversation(id=_agent(wire), messages=len(wire.lines), is_child=_agent(wire) != "main")
-            for wire in wires
-        ]
+        found = [Listing(id=_agent(wire), messages=len(wire.lines), is_child=_agent(wire) != "main") for wire in wires]
         chosen, others = choose(found, document)
         wire = wires[chosen]
     state = file_named(document, "state.json")
@@ -336,10 +326,9 @@ def _read_part(item: Any) -> Iterator[Block]:
 
 def _read_result(result: JsonObject, call_id: str) -> ToolResultBlock:
     output = result.get("output")
-    blocks = _read_parts(as_list(output) if isinstance(output, list) else [{"type": "text", "text": output}])
-    parts = [block for block in blocks if isinstance(block, TextBlock | ImageBlock)]
-    note = read_parts(as_text(result.get("note")))
-    return result_block(call_id, [*parts, *note], failed=result.get("isError") is True)
+    said = as_list(output) if isinstance(output, list) else [{"type": "text", "text": output}]
+    note = {"type": "text", "text": as_text(result.get("note"))}
+    return result_block(call_id, _read_parts([*said, note]), failed=result.get("isError") is True)
 
 
 FORMAT = incremental(NAME, _matches, KimiReader, _records, reads_folders=True)
@@ -354,17 +343,20 @@ def _title_of(records: Sequence[JsonObject]) -> str:
     return last_text(records, "title") or first_prompt(prompts)
 
 
-def _is_sub_agent(path: str) -> bool:
+def _ids_in(path: str) -> tuple[str, str]:
+    """Returns the id of the session, after which the folder that contains `agents` is named, and the agent's."""
+    folder, _, place = path.partition("/agents/")
+    return folder.rpartition("/")[2], place.partition("/")[0]
+
+
+def _side(path: str) -> tuple[str, str] | None:
     # The folder `main` is that of the user's own agent.
-    return "/agents/main/" not in path
+    session_id, agent = _ids_in(path)
+    return None if "/agents/main/" in path else (f"{session_id}/{agent}", session_id)
 
 
 def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    # The folder that contains `agents` is named after the session; a sub-agent's id has its own folder, too.
-    folder, _, place = path.partition("/agents/")
-    session_id = folder.rpartition("/")[2]
-    facts = replace(common_facts(path, records), session_id=session_id)
-    return side_of(facts, f"{session_id}/{place.partition('/')[0]}", session_id) if _is_sub_agent(path) else facts
+    return replace(common_facts(path, records), session_id=_ids_in(path)[0])
 
 
 def _companions(path: str) -> tuple[str, ...]:
@@ -410,9 +402,7 @@ AGENT = Agent(
     short="Kimi",
     formats=(FORMAT,),
     companions=_companions,
-    sessions=Sessions(
-        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions, is_sub_agent=_is_sub_agent
-    ),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of, fact_files=_companions, side=_side),
     own_context=OwnContext(threshold=_threshold),
     own_settings=SETTINGS,
 )

@@ -224,7 +224,7 @@ AGENT = Agent(
     formats=(FORMAT,),
     companions=_companions,
     sessions=Sessions(
-        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, table="session", newer_table="session_v2"
+        patterns=_patterns, title_of=_title_of, facts=_facts_of, table="session", newer_table="session_v2"
     ),
     tables=TABLES,
     # Measured by trial: 92,000 of 100,000 with answers of up to 8,000, and 52,000 with prompts of up to 60,000.
@@ -243,7 +243,7 @@ KILO_AGENT = Agent(
         patterns=lambda machine: (f"{machine.data}/kilo/kilo.db",),
         title_of=_title_of,
         format="opencode",
-        facts_of=_facts_of,
+        facts=_facts_of,
         table="session",
     ),
     # Measured by trial: the same as opencode's.

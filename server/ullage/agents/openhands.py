@@ -19,7 +19,7 @@ from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import call_block, read_parts, read_thinking, result_block
-from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, records_of
+from ullage.formats.transcripts.format import Listing, Records, choose, incremental, records_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Block, ImageBlock, ResultPart, Role, TextBlock, ToolDefinition, ToolResultBlock
 
@@ -74,7 +74,7 @@ def _records(document: Document) -> Records:
             files.setdefault(_folder(file), []).append(file)
     folders = list(files)
     found = [
-        ListedConversation(
+        Listing(
             id=folder,
             updated=max(as_timestamp(as_object(file.value).get("timestamp")) for file in own),
             messages=len(own),
@@ -248,5 +248,5 @@ AGENT = Agent(
     name="OpenHands",
     formats=(FORMAT,),
     companions=_companions,
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_fact_files),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of, fact_files=_fact_files),
 )

@@ -34,20 +34,10 @@ from ullage.agents.record_reader import RecordReader
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
 from ullage.formats.parsing import Document, as_count, as_timestamp, usage_beside
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
-from ullage.formats.transcripts.chat import call_block, read_parts, result_block, text_block
+from ullage.formats.transcripts.chat import call_block, picture, read_parts, result_block, text_block
 from ullage.formats.transcripts.format import Ends, from_end, incremental
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import (
-    NO_SUMMARY,
-    Block,
-    ImageBlock,
-    Role,
-    TextBlock,
-    ThinkingBlock,
-    ToolDefinition,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from ullage.model.message import NO_SUMMARY, Block, Role, TextBlock, ThinkingBlock, ToolDefinition, ToolUseBlock
 
 NAME = "pi"
 
@@ -162,8 +152,8 @@ class PiReader(RecordReader):
             case "assistant":
                 self._read_answer(message, content, entry_id, timestamp, number)
             case "toolResult":
-                answer = _answer(as_text(message.get("toolCallId")), content, is_error=message.get("isError") is True)
-                builder.add(Role.USER, [answer], entry_id, timestamp)
+                result = result_block(message.get("toolCallId"), content, failed=message.get("isError") is True)
+                builder.add(Role.USER, [result], entry_id, timestamp)
             case "bashExecution":
                 add = self._add_outside if message.get("excludeFromContext") is True else builder.add
                 add(Role.USER, [TextBlock(text=_describe_command(message))], entry_id, timestamp)
@@ -205,7 +195,7 @@ class PiReader(RecordReader):
             return
         content = _read_content(as_object(replacement).get("content"))
         if target.call_id:
-            content = [_answer(target.call_id, content)]
+            content = [result_block(target.call_id, content)]
         self._builder.exchange(target.message_id, target.role, content, timestamp)
 
     def _read_answer(
@@ -273,16 +263,11 @@ def _read_part(item: Any) -> Block:
         case "toolCall":
             return call_block(part.get("id"), part.get("name"), as_object(part.get("arguments")))
         case "image":
-            return ImageBlock(media_type=as_text(part.get("mimeType")) or "image/png", data=as_text(part.get("data")))
+            return picture(part.get("mimeType"), part.get("data"))
         case "text":
             return TextBlock(text=as_text(part.get("text")))
         case _:
             return text_block(item)
-
-
-def _answer(call_id: str, content: list[Block], *, is_error: bool = False) -> ToolResultBlock:
-    parts = [block for block in content if isinstance(block, TextBlock | ImageBlock)]
-    return result_block(call_id, parts, failed=is_error)
 
 
 def _summary(role: str, message: JsonObject) -> TextBlock:
@@ -404,7 +389,7 @@ WIRING = Wiring(
 AGENT = Agent(
     name="pi",
     formats=(FORMAT,),
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of),
     # Read in its source, and measured: 89,639 of 100,000 are compacted.
     own_context=OwnContext(threshold=before_end(16_384)),
     own_settings=SETTINGS,

@@ -28,18 +28,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import (
-    AcpAgent,
-    Agent,
-    Facts,
-    Occupancy,
-    Sessions,
-    common_facts,
-    first_prompt,
-    prompt_and_answer,
-    side_of,
-    token_count,
-)
+from ullage.agents.agent import AcpAgent, Agent, Occupancy, Sessions, first_prompt, prompt_and_answer, token_count
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Exists,
@@ -347,17 +336,11 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
     return (f"{projects}/chats/*.jsonl", f"{projects}/subagents/*/agent-*.jsonl")
 
 
-def _is_sub_agent(path: str) -> bool:
-    return path.rpartition("/")[2].startswith("agent-")
-
-
-def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+def _side(path: str) -> tuple[str, str] | None:
     # The name of a sub-agent's file has its id, and its folder is named after the session that started it.
-    facts = common_facts(path, records)
-    if not _is_sub_agent(path):
-        return facts
     file = PurePosixPath(path)
-    return side_of(facts, file.name.partition(".")[0].removeprefix("agent-"), file.parent.name)
+    own = file.name.partition(".")[0].removeprefix("agent-")
+    return (own, file.parent.name) if file.name.startswith("agent-") else None
 
 
 def _companions(path: str) -> tuple[str, ...]:
@@ -507,7 +490,7 @@ AGENT = Agent(
     short="Qwen",
     formats=(FORMAT,),
     companions=_companions,
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, is_sub_agent=_is_sub_agent),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, side=_side),
     own_context=OwnContext(threshold=_threshold),
     own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,

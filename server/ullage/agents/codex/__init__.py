@@ -221,7 +221,7 @@ AGENT = Agent(
     # session's id.
     withheld_variables=WITHHELD,
     session_in_request=lambda meta: as_text(meta.get("threadId")),
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of),
     own_context=OWN_CONTEXT,
     own_settings=SETTINGS,
     writer=WRITER,

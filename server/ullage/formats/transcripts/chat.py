@@ -87,7 +87,7 @@ def _read_anthropic_image(block: JsonObject) -> ResultPart:
     if source.get("type") == "url":
         return ImageBlock(url=as_text(source.get("url")))
     if source.get("type") == "base64":
-        return ImageBlock(media_type=as_text(source.get("media_type")) or "image/png", data=as_text(source.get("data")))
+        return picture(source.get("media_type"), source.get("data"))
     return text_block(block)
 
 
@@ -117,9 +117,15 @@ def call_block(call_id: Any, name: Any, given: Any) -> ToolUseBlock:
     return ToolUseBlock(id=as_text(call_id), name=as_text(name), input=read_arguments(given))
 
 
-def result_block(call_id: Any, content: Iterable[ResultPart], *, failed: bool = False) -> ToolResultBlock:
-    """Returns the result of a tool call."""
-    return ToolResultBlock(tool_use_id=as_text(call_id), content=tuple(content), is_error=failed)
+def result_block(call_id: Any, content: Iterable[Block], *, failed: bool = False) -> ToolResultBlock:
+    """Returns the result of a tool call, of the blocks that a result may have."""
+    parts = tuple(part for part in content if isinstance(part, TextBlock | ImageBlock | ResourceBlock))
+    return ToolResultBlock(tool_use_id=as_text(call_id), content=parts, is_error=failed)
+
+
+def picture(media_type: Any, data: Any) -> ImageBlock:
+    """Returns a picture of this media type, by default PNG, whose data are in Base64."""
+    return ImageBlock(media_type=as_text(media_type) or "image/png", data=as_text(data))
 
 
 ROLES = {

@@ -430,3 +430,7 @@ TRAE = Format(
     matches=lambda document: isinstance(as_object(document.value).get("llm_interactions"), list),
     read=_read_trae,
 )
+
+# In the order in which they are tried, before agents' formats and after them: lists of messages are in files of these.
+SPECIFIC = (ULLAGE, TRAE, MINI_SWE, SWE_AGENT, TAU_BENCH, LITELLM_LOG)
+GENERAL = (ANTHROPIC_MESSAGES, OPENAI_MESSAGES)
