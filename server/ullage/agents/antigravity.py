@@ -12,7 +12,6 @@ from ullage.agents.agent import Agent, Sessions, first_line
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import PieceRecordReader
 from ullage.formats.parsing import Document, as_timestamp, parse_json
-from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_parts, thoughts
 from ullage.formats.transcripts.format import incremental
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
@@ -48,8 +47,7 @@ class StepReader(PieceRecordReader):
     """Reads the steps of one Antigravity conversation. The pieces of a message are held back until another message
     begins."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._ran: list[str] = []
 
     def _read(self, value: JsonObject, number: int) -> None:

@@ -30,7 +30,6 @@ from ullage.agents.own_context import (
 )
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_beside, usage_in
-from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks, thoughts
 from ullage.formats.transcripts.format import Records, file_named, incremental, parsed
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
@@ -95,8 +94,7 @@ def _task_messages(document: Document) -> list[JsonObject]:
 class TaskReader(RecordReader):
     """Reads one task of Cline or Roo Code. Every message is complete when it is written, so no event is held back."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._added: list[str] = []
         self._hidden: dict[str, list[str]] = {}
         self._dropped: set[str] = set()
@@ -275,8 +273,7 @@ def _beside(document: Document, ending: str) -> JsonObject:
 class ClineReader(RecordReader):
     """Reads one Cline session. Every message is complete when it is written, so no event is held back."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._known: dict[str, str] = {}
 
     def _read(self, value: JsonObject, number: int) -> None:

@@ -20,7 +20,7 @@ from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prom
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
-from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder
+from ullage.formats.transcripts.builder import SkippedLine
 from ullage.formats.transcripts.chat import call_block, read_parts, result_block, text_block, thoughts
 from ullage.formats.transcripts.format import Records, incremental, records_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
@@ -169,8 +169,7 @@ class ChatReader(RecordReader):
     """Reads one chat session of VS Code: a record with the session's facts, then one per request. The newest request is
     held back while it is being answered."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         # Where the conversation continues after requests that the user took back.
         self._before: str | None = None
         self._growing: JsonObject = {}

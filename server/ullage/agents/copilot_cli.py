@@ -16,7 +16,7 @@ from ullage.agents.machine import Machine
 from ullage.agents.own_context import OwnContext, OwnSettings, Reading, share
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, parse_json, usage_in
-from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
+from ullage.formats.transcripts.builder import SkippedLine, choose_run
 from ullage.formats.transcripts.chat import call_block, read_parts, result_block, thoughts
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.events import CompactionCause
@@ -139,8 +139,7 @@ class CopilotReader(RecordReader):
     """Reads the events of one conversation of Copilot CLI. The parts of an answer are held back until the turn ends or
     another message follows."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._agent = ""
         self._answer: list[Block] = []
         self._answer_id = ""

@@ -35,7 +35,6 @@ from ullage.agents.own_context import (
 )
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, usage_in
-from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import (
     call_block,
     picture,
@@ -120,8 +119,7 @@ class CrushReader(RecordReader):
     """Reads one session of Crush. The newest answer is held back until it is finished, because its row still
     changes."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._session: JsonObject = {}
         self._held: tuple[JsonObject, int] | None = None
         self._answer = ""

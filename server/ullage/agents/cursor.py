@@ -24,7 +24,6 @@ from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prom
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import PieceRecordReader
 from ullage.formats.parsing import Document, Line, as_count, parse_json
-from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks, text_block
 from ullage.formats.transcripts.format import Records, file_named, incremental, records_of, rows_of
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
@@ -109,8 +108,7 @@ class StoreReader(PieceRecordReader):
     """Reads the messages of a conversation. Each is complete, so no event is held back. The size of the context is
     known of the newest answer alone."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._time = 0
 
     def _read(self, value: JsonObject, number: int) -> None:

@@ -22,7 +22,6 @@ from ullage.agents.machine import Machine
 from ullage.agents.own_context import OwnContext, OwnSettings, Reading, Rule, Setup, Threshold, switched_off, version_of
 from ullage.agents.record_reader import PieceRecordReader, RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage
-from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_blocks, text_block
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
@@ -115,8 +114,7 @@ def _records(document: Document) -> Records:
 class DroidReader(RecordReader):
     """Reads the lines of one session of Droid. Each line is complete, so no event is held back."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._said: list[str] = []
 
     def _read(self, value: JsonObject, number: int) -> None:
@@ -184,8 +182,7 @@ class DroidStreamReader(PieceRecordReader):
     """Reads the lines of one run of `droid exec`. The pieces of a message are held back until another message
     begins."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._called = False
         self._said = ""
 

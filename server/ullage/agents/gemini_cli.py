@@ -298,10 +298,9 @@ class GeminiReader(RecordReader):
 
     agent = "Gemini CLI"
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._parts = PartReader()
-        self._context = Context(builder)
+        self._context = Context(self._builder)
         self._answer: JsonObject = {}
         self._results: list[ToolResultBlock] = []
         self._result_time = 0

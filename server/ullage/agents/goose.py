@@ -19,7 +19,6 @@ from ullage.agents.machine import Machine
 from ullage.agents.own_context import Exists, OwnContext, OwnPrompt, OwnSettings, Reading, in_repository, number, share
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, usage_in
-from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import call_block, picture, read_parts, result_block, text_block
 from ullage.formats.transcripts.format import Listing, Records, choose, incremental, parsed, records_of, rows_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
@@ -116,8 +115,7 @@ class GooseReader(RecordReader):
 
     agent = "goose"
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._head: JsonObject = {}
         self._shown: list[str] = []
         self._hidden: list[str] = []

@@ -25,7 +25,6 @@ from ullage.agents.machine import Machine
 from ullage.agents.own_context import OwnContext, OwnSettings, Reading, Rule, Setup, number
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_beside
-from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import call_block, read_functions, read_image_url, result_block, text_block
 from ullage.formats.transcripts.format import Listing, Records, choose, file_named, incremental
 from ullage.model.events import CompactionCause
@@ -124,8 +123,7 @@ class KimiReader(RecordReader):
 
     agent = "Kimi Code"
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._context: list[_Message] = []
         self._answer: _Answer | None = None
         self._cause: CompactionCause | None = None

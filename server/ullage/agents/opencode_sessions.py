@@ -24,7 +24,6 @@ from msgspec.structs import replace
 
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, usage_beside
-from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import call_block, read_image_url, read_parts, result_block, thoughts
 from ullage.formats.transcripts.format import Listing, Records, choose, incremental, parsed, records_of, rows_of
 from ullage.model.events import CompactionCause
@@ -298,8 +297,7 @@ class OpencodeReader(RecordReader):
     """Reads one session of opencode. The newest answer is held back until it is complete, because its row still
     changes."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._held: tuple[JsonObject, int] | None = None
         self._revert = ""
         self._places: dict[str, _Place] = {}

@@ -17,7 +17,6 @@ from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prom
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
-from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import call_block, read_parts, read_thinking, result_block
 from ullage.formats.transcripts.format import Listing, Records, choose, incremental, records_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
@@ -102,8 +101,7 @@ class OpenHandsReader(RecordReader):
 
     agent = "OpenHands"
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         # The events in the context: the id of each, and of the message that it is a part of ("" for the system prompt).
         self._shown: list[tuple[str, str]] = []
         self._calls: list[JsonObject] = []

@@ -78,8 +78,7 @@ class PiReader(RecordReader):
 
     agent = "pi"
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._tree: dict[str, _Entry] = {}
         self._last = ""
         self._count = 0

@@ -48,7 +48,7 @@ from ullage.agents.own_context import (
 from ullage.agents.record_reader import SidechainReader, conversation_records, is_side
 from ullage.agents.wiring import GuideForm, HookPlace, HooksOff, SettingsFile, Wiring
 from ullage.formats.parsing import Document, as_count, as_timestamp, exclude_cache
-from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
+from ullage.formats.transcripts.builder import kept_place
 from ullage.formats.transcripts.chat import PartReader
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.events import CompactionCause
@@ -183,8 +183,7 @@ class QwenReader(SidechainReader):
 
     agent = "Qwen Code"
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._parts = PartReader()
         self._start = self._tip = Path("")
         # The path to each record, by its id.
