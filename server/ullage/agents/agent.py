@@ -111,6 +111,18 @@ def _first_text(places: Iterable[JsonObject], keys: Sequence[str]) -> str:
     return next((text for place in places for key in keys if (text := as_text(place.get(key)))), "")
 
 
+def in_folder(variable: str, default: str, *names: str) -> Callable[[Machine], tuple[str, ...]]:
+    """Returns a function that returns paths or patterns on a machine, in the folder that an environment variable names,
+    or else in `default` in the home folder."""
+    return lambda machine: tuple(f"{machine.folder(variable, default)}/{name}" for name in names)
+
+
+def beside(ending: str, *names: str, inside: str = "") -> Callable[[str], tuple[str, ...]]:
+    """Returns a function that returns these files, relative to its folder, for a file whose path ends so and has
+    `inside` in it."""
+    return lambda path: names if path.endswith(ending) and inside in path else ()
+
+
 _NUMBER = re.compile(r"\d+")
 
 

@@ -8,8 +8,7 @@ model are the tools that ran. A `CHECKPOINT` is a compaction. No file holds the 
 import re
 from collections.abc import Sequence
 
-from ullage.agents.agent import Agent, Sessions, first_line
-from ullage.agents.machine import Machine
+from ullage.agents.agent import Agent, Sessions, first_line, in_folder
 from ullage.agents.record_reader import PieceRecordReader
 from ullage.formats.parsing import Document, as_timestamp, parse_json
 from ullage.formats.transcripts.chat import read_parts, thoughts
@@ -20,13 +19,9 @@ from ullage.model.message import Role, TextBlock
 _BEGIN, _END = "<USER_REQUEST>", "</USER_REQUEST>"
 
 
-def _patterns(machine: Machine) -> tuple[str, ...]:
-    # Of the two files of a conversation only the complete one is matched.
-    home = f"{machine.folder('', '.gemini')}"
-    return tuple(
-        f"{home}/{program}/brain/*/.system_generated/logs/transcript_full.jsonl"
-        for program in ("antigravity", "antigravity-ide", "antigravity-cli")
-    )
+# Of the two files of a conversation only the complete one is matched.
+_LOG = "brain/*/.system_generated/logs/transcript_full.jsonl"
+_PATTERNS = in_folder("", ".gemini", f"antigravity/{_LOG}", f"antigravity-ide/{_LOG}", f"antigravity-cli/{_LOG}")
 
 
 def _title_of(records: Sequence[JsonObject]) -> str:
@@ -103,5 +98,5 @@ FORMAT = incremental(NAME, _matches, StepReader)
 AGENT = Agent(
     name="Antigravity",
     formats=(FORMAT,),
-    sessions=Sessions(patterns=_patterns, title_of=_title_of),
+    sessions=Sessions(patterns=_PATTERNS, title_of=_title_of),
 )

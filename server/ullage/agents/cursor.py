@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text
+from ullage.agents.agent import Agent, Facts, Sessions, beside, common_facts, first_prompt, last_text
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import PieceRecordReader
 from ullage.formats.parsing import Document, Line, as_count, parse_json
@@ -312,8 +312,7 @@ def _facts_of_store(facts: Facts, records: Sequence[JsonObject]) -> Facts:
     )
 
 
-def _companions(path: str) -> tuple[str, ...]:
-    return ("meta.json",) if path.endswith("/store.db") and "/chats/" in path else ()
+_BESIDE = beside("/store.db", "meta.json", inside="/chats/")
 
 
 def _title_of(records: Sequence[JsonObject]) -> str:
@@ -325,13 +324,13 @@ def _title_of(records: Sequence[JsonObject]) -> str:
 AGENT = Agent(
     name="Cursor",
     formats=(STORE_FORMAT, FORMAT),
-    companions=_companions,
+    companions=_BESIDE,
     tables=TABLES,
     sessions=Sessions(
         patterns=_patterns,
         title_of=_title_of,
         facts=_facts_of,
-        fact_files=_companions,
+        fact_files=_BESIDE,
         side=lambda path: ids_in(path) if _is_sub_agent(path) else None,
         table="meta",
     ),

@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, in_folder, last_text
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import OwnContext, OwnSettings, Reading, Rule, Setup, Threshold, switched_off, version_of
 from ullage.agents.record_reader import PieceRecordReader, RecordReader
@@ -27,11 +27,8 @@ from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role, TextBlock
 
-
-def _patterns(machine: Machine) -> tuple[str, ...]:
-    # In a folder per project; in early versions without such a folder.
-    home = f"{machine.folder('', '.factory')}/sessions"
-    return (f"{home}/*/*.jsonl", f"{home}/*.jsonl")
+# In a folder per project; in early versions without such a folder.
+_PATTERNS = in_folder("", ".factory/sessions", "*/*.jsonl", "*.jsonl")
 
 
 def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
@@ -237,7 +234,7 @@ AGENT = Agent(
     name="Droid",
     formats=(FORMAT, STREAM_FORMAT),
     companions=_companions,
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of),
+    sessions=Sessions(patterns=_PATTERNS, title_of=_title_of, facts=_facts_of),
     own_context=OwnContext(threshold=_threshold),
     own_settings=SETTINGS,
 )

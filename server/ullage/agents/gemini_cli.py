@@ -41,6 +41,7 @@ from ullage.agents.agent import (
     Sessions,
     common_facts,
     first_prompt,
+    in_folder,
     last_text,
     prompt_and_answer,
 )
@@ -456,10 +457,9 @@ def _usage(tokens: JsonObject) -> Usage:
 FORMAT = replace(incremental(NAME, _matches, GeminiReader, _records), is_complete=GeminiReader.is_complete)
 
 
-def _patterns(machine: Machine) -> tuple[str, ...]:
-    # Per project, those of sub-agents one folder deeper, and saved checkpoints.
-    projects = f"{machine.folder('GEMINI_CLI_HOME', '')}/.gemini/tmp/*"
-    return (f"{projects}/chats/session-*.json*", f"{projects}/chats/*/*.jsonl", f"{projects}/checkpoint-*.json")
+# Per project, those of sub-agents one folder deeper, and saved checkpoints.
+_PLACES = ("chats/session-*.json*", "chats/*/*.jsonl", "checkpoint-*.json")
+_PATTERNS = in_folder("GEMINI_CLI_HOME", "", *(f".gemini/tmp/*/{place}" for place in _PLACES))
 
 
 def _companions(path: str) -> tuple[str, ...]:
@@ -607,7 +607,7 @@ AGENT = Agent(
     short="Gemini",
     formats=(FORMAT,),
     companions=_companions,
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of, fact_files=_companions, side=_side),
+    sessions=Sessions(patterns=_PATTERNS, title_of=_title_of, facts=_facts_of, fact_files=_companions, side=_side),
     retention=RETENTION,
     # Half of the window, measured by trial.
     own_context=OwnContext(threshold=share(0.5)),

@@ -20,8 +20,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text
-from ullage.agents.machine import Machine
+from ullage.agents.agent import Agent, Facts, Sessions, beside, common_facts, first_prompt, in_folder, last_text
 from ullage.agents.own_context import OwnContext, OwnSettings, Reading, Rule, Setup, number
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_beside
@@ -332,8 +331,9 @@ def _read_result(result: JsonObject, call_id: str) -> ToolResultBlock:
 FORMAT = incremental(NAME, _matches, KimiReader, _records, reads_folders=True)
 
 
-def _patterns(machine: Machine) -> tuple[str, ...]:
-    return (f"{machine.folder('KIMI_CODE_HOME', '.kimi-code')}/sessions/*/*/agents/*/wire.jsonl",)
+_HOME = "KIMI_CODE_HOME", ".kimi-code"
+_PATTERNS = in_folder(*_HOME, "sessions/*/*/agents/*/wire.jsonl")
+_BESIDE = beside("/wire.jsonl", "../../state.json")
 
 
 def _title_of(records: Sequence[JsonObject]) -> str:
@@ -357,10 +357,6 @@ def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     return replace(common_facts(path, records), session_id=_ids_in(path)[0])
 
 
-def _companions(path: str) -> tuple[str, ...]:
-    return ("../../state.json",) if path.endswith("/wire.jsonl") else ()
-
-
 _SHARE, _KEPT = 0.85, 50_000
 # The window of a model that a variable adds, unless another one names it.
 _ADDED, _SIZE, _USUAL = "KIMI_MODEL_NAME", "KIMI_MODEL_MAX_CONTEXT_SIZE", 262_144
@@ -376,10 +372,6 @@ def _threshold(setup: Setup) -> Rule | None:
     return Rule(tokens=tokens, basis=basis, setting=setting) if tokens > 0 else None
 
 
-def _files(machine: Machine) -> tuple[str, ...]:
-    return (f"{machine.folder('KIMI_CODE_HOME', '.kimi-code')}/config.toml",)
-
-
 def _read(reading: Reading) -> None:
     for file in reading.files:
         for name, value in as_object(file.get("models")).items():
@@ -393,14 +385,14 @@ def _read(reading: Reading) -> None:
         reading.take("model_window", _SIZE, number(reading.variables.get(_SIZE)) or _USUAL)
 
 
-SETTINGS = OwnSettings(files=_files, read=_read, prefix="KIMI")
+SETTINGS = OwnSettings(files=in_folder(*_HOME, "config.toml"), read=_read, prefix="KIMI")
 
 AGENT = Agent(
     name="Kimi Code",
     short="Kimi",
     formats=(FORMAT,),
-    companions=_companions,
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of, fact_files=_companions, side=_side),
+    companions=_BESIDE,
+    sessions=Sessions(patterns=_PATTERNS, title_of=_title_of, facts=_facts_of, fact_files=_BESIDE, side=_side),
     own_context=OwnContext(threshold=_threshold),
     own_settings=SETTINGS,
 )

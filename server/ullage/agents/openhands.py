@@ -13,8 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt
-from ullage.agents.machine import Machine
+from ullage.agents.agent import Agent, Facts, Sessions, beside, common_facts, first_prompt, in_folder
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
 from ullage.formats.transcripts.chat import call_block, read_parts, read_thinking, result_block
@@ -23,18 +22,9 @@ from ullage.model.json_values import JsonObject, as_list, as_object, as_objects,
 from ullage.model.message import Block, ImageBlock, ResultPart, Role, TextBlock, ToolDefinition, ToolResultBlock
 
 
-def _patterns(machine: Machine) -> tuple[str, ...]:
-    return (f"{machine.folder('', '.openhands')}/conversations/*/base_state.json",)
-
-
 def _title_of(records: Sequence[JsonObject]) -> str:
     said = [as_object(record.get("llm_message")) for record in records if record.get("source") == "user"]
     return first_prompt(message.get("content") for message in said)
-
-
-def _fact_files(path: str) -> tuple[str, ...]:
-    # The first four events contain the first prompt.
-    return ("events/event-0000[0-3]-*.json",) if path.endswith("/base_state.json") else ()
 
 
 def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
@@ -42,10 +32,6 @@ def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     model = as_text(as_object(as_object(state.get("agent")).get("llm")).get("model"))
     cwd = as_text(as_object(state.get("workspace")).get("working_dir"))
     return replace(common_facts(path, records), cwd=cwd, model=model, session_id=as_text(state.get("id")))
-
-
-def _companions(path: str) -> tuple[str, ...]:
-    return ("events/event-*.json",) if path.endswith("/base_state.json") else ()
 
 
 NAME = "openhands"
@@ -245,6 +231,12 @@ FORMAT = incremental(NAME, _matches, OpenHandsReader, _records, reads_folders=Tr
 AGENT = Agent(
     name="OpenHands",
     formats=(FORMAT,),
-    companions=_companions,
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of, fact_files=_fact_files),
+    companions=beside("/base_state.json", "events/event-*.json"),
+    sessions=Sessions(
+        patterns=in_folder("", ".openhands", "conversations/*/base_state.json"),
+        title_of=_title_of,
+        facts=_facts_of,
+        # The first four events contain the first prompt.
+        fact_files=beside("/base_state.json", "events/event-0000[0-3]-*.json"),
+    ),
 )
