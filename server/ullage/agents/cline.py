@@ -17,17 +17,7 @@ from pathlib import PurePosixPath
 
 from ullage.agents.agent import Agent, Sessions, first_line, last_text
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import (
-    OwnContext,
-    OwnPrompt,
-    OwnSettings,
-    Reading,
-    Rule,
-    Setup,
-    share,
-    switch,
-    version_of,
-)
+from ullage.agents.own_context import OwnContext, OwnPrompt, OwnSettings, Reading, Rule, Setup, share, version_of
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_beside, usage_in
 from ullage.formats.transcripts.chat import read_blocks, thoughts
@@ -393,7 +383,7 @@ def _files(machine: Machine) -> tuple[str, ...]:
 
 def _read(reading: Reading) -> None:
     for file in reading.files:
-        reading.take("automatic", _SWITCH, switch(file.get(_SWITCH)))
+        reading.switch("automatic", _SWITCH, file.get(_SWITCH))
 
 
 # The strategy says how it compacts (read in its program, version 3.0.65).

@@ -169,6 +169,10 @@ class Reading:
         """Notes a setting that is a number above 0. 0 is no value."""
         self.take(field, name, number(value) or None)
 
+    def switch(self, field: str, name: str, value: object) -> None:
+        """Notes a setting that is a switch."""
+        self.take(field, name, switch(value))
+
     def drop(self, field: str) -> None:
         """Forgets the value of a field, because a later setting says that there is none."""
         self._values.pop(field, None)

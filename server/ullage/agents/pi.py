@@ -29,7 +29,7 @@ from msgspec.structs import replace
 from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts, first_prompt, last_text
 from ullage.agents.inserted import PI_CAME_BACK, PI_COMPACTED, PI_LEFT_OUT, by_program
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import OwnContext, OwnSettings, Reading, before_end, inner, switch
+from ullage.agents.own_context import OwnContext, OwnSettings, Reading, before_end, inner
 from ullage.agents.record_reader import RecordReader
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
 from ullage.formats.parsing import Document, as_count, as_timestamp, usage_beside
@@ -343,7 +343,7 @@ def _files(machine: Machine) -> tuple[str, ...]:
 
 def _read(reading: Reading) -> None:
     for file in reading.files:
-        reading.take("automatic", "compaction.enabled", switch(inner(file, "compaction", "enabled")))
+        reading.switch("automatic", "compaction.enabled", inner(file, "compaction", "enabled"))
         reading.number("reserve", "compaction.reserveTokens", inner(file, "compaction", "reserveTokens"))
     for provider in as_objects([*as_object(inner(reading.files[0], "providers")).values()] if reading.files else []):
         listed = [one for one in as_objects(provider.get("models")) if one.get("id") == reading.model]

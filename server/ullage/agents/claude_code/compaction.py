@@ -166,7 +166,7 @@ def _read(reading: Reading) -> None:
     for file in reading.files:
         if isinstance(enabled := file.get("autoCompactEnabled"), bool):
             reading.take("automatic", "autoCompactEnabled", enabled)
-        reading.take("idle", "idleCompaction", switch(file.get("idleCompaction")))
+        reading.switch("idle", "idleCompaction", file.get("idleCompaction"))
         _take_window(reading, file, model)
         _take_variables(reading, as_object(file.get("env")))
     # The variable comes before all files, wherever it is set (2.1.318).
