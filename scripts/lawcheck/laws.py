@@ -9,8 +9,7 @@ from lawcheck.situation import Situation
 from support.build import append, log, user
 from support.provider_rules import anthropic_violations, openai_violations
 from ullage.edits.counted import CountedView
-from ullage.formats.requests.anthropic import write_anthropic
-from ullage.formats.requests.openai import write_openai
+from ullage.formats.provider import write_anthropic, write_openai
 from ullage.model.events import ContextEdited, Edit, EditReverted
 from ullage.model.message import Message, ToolResultBlock, ToolUseBlock
 from ullage.transcript.fold import fold

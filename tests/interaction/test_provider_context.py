@@ -15,7 +15,7 @@ from support.wire.replies import Call, Reply, say
 from support.wire.responses_wire import SEALED, CompactingResponsesWire, sealed_items
 from support.wire.server import Received, Replier, WireServer, replies
 from support.workspace import Live, OneFile, OneProvider, TestClient, build_test_client
-from ullage.formats.requests.anthropic import write_anthropic
+from ullage.formats.provider import write_anthropic
 from ullage.model.settings import ContextSettings, ModelSettings, Settings, SummarySettings
 from ullage.providers.anthropic_messages import AnthropicProvider
 from ullage.providers.anthropic_messages import make_client as make_anthropic_client

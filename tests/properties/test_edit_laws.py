@@ -24,8 +24,7 @@ from ullage.edits.clear import MEMORY_TOOLS, ClearOptions, clear_tool_uses, dedu
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
 from ullage.edits.counted import CountedView
 from ullage.edits.shorten import cap_blocks, shorten
-from ullage.formats.requests.anthropic import write_anthropic
-from ullage.formats.requests.openai import write_openai
+from ullage.formats.provider import write_anthropic, write_openai
 from ullage.model.errors import ProviderError
 from ullage.model.events import (
     ContextEdited,

@@ -9,10 +9,14 @@ from hypothesis import strategies as st
 from support.histories import conversations, histories
 from support.provider_rules import anthropic_violations, openai_violations, responses_violations
 from ullage.agents.transcripts import read
-from ullage.formats.provider import Provider, read_messages, write_request
-from ullage.formats.requests.anthropic import write_anthropic
-from ullage.formats.requests.openai import write_openai
-from ullage.formats.requests.responses import write_responses
+from ullage.formats.provider import (
+    Provider,
+    read_messages,
+    write_anthropic,
+    write_openai,
+    write_request,
+    write_responses,
+)
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message, Role, TextBlock, ToolResultBlock, ToolUseBlock
 

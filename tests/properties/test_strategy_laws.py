@@ -13,8 +13,7 @@ from support.views import chains, strategies
 from ullage.agents.inserted import typed_blocks
 from ullage.edits.counted import CountedView, count_view
 from ullage.edits.drop import NOTICE, Keep, make_chain, make_strategy, plan_truncation
-from ullage.formats.requests.anthropic import write_anthropic
-from ullage.formats.requests.openai import write_openai
+from ullage.formats.provider import write_anthropic, write_openai
 from ullage.model.events import ContextEdited, DropEdit, Edit, EditReverted
 from ullage.model.message import Message
 from ullage.model.settings import (

@@ -10,8 +10,7 @@ from ullage.agents.agent import Agent
 from ullage.agents.new_session import NewSession, SessionWriter, summary_text
 from ullage.agents.transcripts import read_document
 from ullage.formats.parsing import parse_document
-from ullage.formats.requests.anthropic import write_anthropic
-from ullage.formats.requests.responses import write_responses
+from ullage.formats.provider import write_anthropic, write_responses
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.message import CompactionBlock, Message, Role, TextBlock
 from ullage.service.continuing import summary_first

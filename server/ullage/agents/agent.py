@@ -111,6 +111,18 @@ def _first_text(places: Iterable[JsonObject], keys: Sequence[str]) -> str:
     return next((text for place in places for key in keys if (text := as_text(place.get(key)))), "")
 
 
+def in_folder(variable: str, default: str, *names: str) -> Callable[[Machine], tuple[str, ...]]:
+    """Returns a function that returns paths or patterns on a machine, in the folder that an environment variable names,
+    or else in `default` in the home folder."""
+    return lambda machine: tuple(f"{machine.folder(variable, default)}/{name}" for name in names)
+
+
+def beside(ending: str, *names: str, inside: str = "") -> Callable[[str], tuple[str, ...]]:
+    """Returns a function that returns these files, relative to its folder, for a file whose path ends so and has
+    `inside` in it."""
+    return lambda path: names if path.endswith(ending) and inside in path else ()
+
+
 _NUMBER = re.compile(r"\d+")
 
 
@@ -119,18 +131,6 @@ class Running(Struct, frozen=True, kw_only=True):
 
     process_id: int
     session_id: str
-
-
-class Processes(Struct, frozen=True, kw_only=True):
-    """How an agent says which of its processes has which conversation.
-
-    `patterns` returns glob patterns with absolute paths for its files. `running_in` returns what such a file says,
-    judged by its path (with forward slashes) and its records, or None if it names no process or no conversation. A file
-    may be left over from a process that was killed.
-    """
-
-    patterns: Callable[[Machine], tuple[str, ...]]
-    running_in: Callable[[str, Sequence[JsonObject]], Running | None]
 
 
 def running_in_record(_: str, records: Sequence[JsonObject]) -> Running | None:
@@ -147,6 +147,18 @@ def running_in_name(path: str, _: Sequence[JsonObject]) -> Running | None:
     file = PurePosixPath(path)
     number = _NUMBER.search(file.name)
     return Running(process_id=int(number[0]), session_id=file.parent.name) if number else None
+
+
+class Processes(Struct, frozen=True, kw_only=True):
+    """How an agent says which of its processes has which conversation.
+
+    `patterns` returns glob patterns with absolute paths for its files. `running_in` returns what such a file says,
+    judged by its path (with forward slashes) and its records, by default by the first of them. Returns None if it names
+    no process or no conversation. A file may be left over from a process that was killed.
+    """
+
+    patterns: Callable[[Machine], tuple[str, ...]]
+    running_in: Callable[[str, Sequence[JsonObject]], Running | None] = running_in_record
 
 
 class Retention(Struct, frozen=True, kw_only=True):
@@ -179,26 +191,6 @@ class Occupancy(Struct, frozen=True, kw_only=True):
     model: str = ""
 
 
-def _no_occupancy(_: Mapping[str, Any]) -> Occupancy | None:
-    return None
-
-
-def _nothing_done(_: Mapping[str, Any]) -> bool:
-    return False
-
-
-def _no_companions(_: str) -> tuple[str, ...]:
-    return ()
-
-
-def _same(window: int) -> int:
-    return window
-
-
-def _no_text(_: Mapping[str, Any]) -> str:
-    return ""
-
-
 class AcpAgent(Struct, frozen=True, kw_only=True):
     """What one agent adds to the Agent Client Protocol behind the proxy.
 
@@ -222,14 +214,14 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
     name: str = ""
     compact_command: str = ""
     offers_command: bool = True
-    occupancy_in_update: Callable[[Mapping[str, Any]], Occupancy | None] = _no_occupancy
-    occupancy_in_answer: Callable[[Mapping[str, Any]], Occupancy | None] = _no_occupancy
-    model_in_usage: Callable[[Mapping[str, Any]], str] = _no_text
+    occupancy_in_update: Callable[[Mapping[str, Any]], Occupancy | None] = lambda _: None
+    occupancy_in_answer: Callable[[Mapping[str, Any]], Occupancy | None] = lambda _: None
+    model_in_usage: Callable[[Mapping[str, Any]], str] = lambda _: ""
     window_of_model: Callable[[Mapping[str, Any]], int | None] = lambda _: None
-    compaction_done: Callable[[Mapping[str, Any]], bool] = _nothing_done
-    compaction_call: Callable[[Mapping[str, Any]], bool] = _nothing_done
-    tool_in_call: Callable[[Mapping[str, Any]], str] = _no_text
-    whole_window: Callable[[int], int] = _same
+    compaction_done: Callable[[Mapping[str, Any]], bool] = lambda _: False
+    compaction_call: Callable[[Mapping[str, Any]], bool] = lambda _: False
+    tool_in_call: Callable[[Mapping[str, Any]], str] = lambda _: ""
+    whole_window: Callable[[int], int] = lambda window: window
 
 
 class Sessions(Struct, frozen=True, kw_only=True):
@@ -238,11 +230,12 @@ class Sessions(Struct, frozen=True, kw_only=True):
     - `patterns`: returns glob patterns with absolute paths for the files of its conversations on a machine.
     - `title_of`: returns a conversation's title from some of its records, such as the first and the last ones of its
       file; empty if these have none.
-    - `facts_of`: returns what such records say of their conversation, given the file's path with forward slashes.
+    - `facts`: returns what such records say of their conversation, given the file's path with forward slashes.
     - `fact_files`: returns small files that hold facts of a conversation, as glob patterns relative to its file's
       folder, judged by the file's path. Their contents are records, too. A file that is not JSON, the conversation's
       own or one next to it, is the record `{"file": name, "text": text}`.
-    - `is_sub_agent`: says whether a file that a pattern finds is a sub-agent's, judged by its path.
+    - `side`: returns the agent's own ids of a sub-agent's conversation and of the one that started it, judged by the
+      path of a file that a pattern finds; "" if the path does not say one. None if it is no sub-agent's file.
     - `format`: the name of the files' format, if the agent has no formats of its own.
     - `table`: the table whose rows are conversations, if they are kept in a SQLite database. `newer_table`: that of
       newer versions, whose name sorts after it. Its row decides where both have a conversation.
@@ -254,14 +247,23 @@ class Sessions(Struct, frozen=True, kw_only=True):
 
     patterns: Callable[[Machine], tuple[str, ...]]
     title_of: Callable[[Sequence[JsonObject]], str]
-    facts_of: Callable[[str, Sequence[JsonObject]], Facts] = common_facts
-    fact_files: Callable[[str], tuple[str, ...]] = _no_companions
-    is_sub_agent: Callable[[str], bool] = lambda _: False
+    facts: Callable[[str, Sequence[JsonObject]], Facts] = common_facts
+    fact_files: Callable[[str], tuple[str, ...]] = lambda _: ()
+    side: Callable[[str], tuple[str, str] | None] = lambda _: None
     format: str = ""
     table: str = ""
     newer_table: str = ""
     marks: tuple[bytes, ...] = (b"ompact",)
     registry: Callable[[Sequence[JsonObject]], tuple[str, ...]] | None = None
+
+    def is_sub_agent(self, path: str) -> bool:
+        """Returns whether a file that a pattern finds is a sub-agent's."""
+        return self.side(path) is not None
+
+    def facts_of(self, path: str, records: Sequence[JsonObject]) -> Facts:
+        """Returns what the records and the path of a file say of its conversation."""
+        facts, side = self.facts(path, records), self.side(path)
+        return facts if side is None else side_of(facts, *side)
 
 
 class Agent(Struct, frozen=True, kw_only=True):
@@ -298,15 +300,15 @@ class Agent(Struct, frozen=True, kw_only=True):
     name: str
     short: str = ""
     formats: tuple[Format, ...] = ()
-    companions: Callable[[str], tuple[str, ...]] = _no_companions
-    kept_beside: Callable[[str], tuple[str, ...]] = _no_companions
+    companions: Callable[[str], tuple[str, ...]] = lambda _: ()
+    kept_beside: Callable[[str], tuple[str, ...]] = lambda _: ()
     references: Callable[[Document], tuple[str, ...]] = lambda _: ()
     sessions: Sessions | None = None
     processes: Processes | None = None
     session_variable: str = ""
     folder_variable: str = ""
     withheld_variables: tuple[str, ...] = ()
-    session_in_request: Callable[[Mapping[str, Any]], str] = _no_text
+    session_in_request: Callable[[Mapping[str, Any]], str] = lambda _: ""
     writer: SessionWriter | None = None
     tables: tuple[str, ...] = ()
     retention: Retention | None = None

@@ -8,25 +8,20 @@ model are the tools that ran. A `CHECKPOINT` is a compaction. No file holds the 
 import re
 from collections.abc import Sequence
 
-from ullage.agents.agent import Agent, Sessions, first_line
-from ullage.agents.machine import Machine
+from ullage.agents.agent import Agent, Sessions, first_line, in_folder
 from ullage.agents.record_reader import PieceRecordReader
 from ullage.formats.parsing import Document, as_timestamp, parse_json
-from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import read_parts, thoughts
 from ullage.formats.transcripts.format import incremental
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Block, Role, TextBlock, ThinkingBlock
+from ullage.model.message import Role, TextBlock
 
 _BEGIN, _END = "<USER_REQUEST>", "</USER_REQUEST>"
 
 
-def _patterns(machine: Machine) -> tuple[str, ...]:
-    # Of the two files of a conversation only the complete one is matched.
-    home = f"{machine.folder('', '.gemini')}"
-    return tuple(
-        f"{home}/{program}/brain/*/.system_generated/logs/transcript_full.jsonl"
-        for program in ("antigravity", "antigravity-ide", "antigravity-cli")
-    )
+# Of the two files of a conversation only the complete one is matched.
+_LOG = "brain/*/.system_generated/logs/transcript_full.jsonl"
+_PATTERNS = in_folder("", ".gemini", f"antigravity/{_LOG}", f"antigravity-ide/{_LOG}", f"antigravity-cli/{_LOG}")
 
 
 def _title_of(records: Sequence[JsonObject]) -> str:
@@ -47,8 +42,7 @@ class StepReader(PieceRecordReader):
     """Reads the steps of one Antigravity conversation. The pieces of a message are held back until another message
     begins."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._ran: list[str] = []
 
     def _read(self, value: JsonObject, number: int) -> None:
@@ -78,9 +72,8 @@ class StepReader(PieceRecordReader):
 
     def _take_answer(self, step: JsonObject, time: int) -> None:
         self._pieces.end()
-        thinking, text = as_text(step.get("thinking")), as_text(step.get("content"))
-        blocks: list[Block] = [ThinkingBlock(thinking=thinking)] if thinking else []
-        self._pieces.piece(Role.ASSISTANT, [*blocks, *([TextBlock(text=text)] if text else [])], time=time)
+        blocks = [*thoughts(step.get("thinking")), *read_parts(as_text(step.get("content")))]
+        self._pieces.piece(Role.ASSISTANT, blocks, time=time)
         for call in as_objects(step.get("tool_calls")):
             given = {key: _decode(value) for key, value in as_object(call.get("args")).items()}
             self._ran.append(self._pieces.call(as_text(call.get("name")), given, time=time))
@@ -105,5 +98,5 @@ FORMAT = incremental(NAME, _matches, StepReader)
 AGENT = Agent(
     name="Antigravity",
     formats=(FORMAT,),
-    sessions=Sessions(patterns=_patterns, title_of=_title_of),
+    sessions=Sessions(patterns=_PATTERNS, title_of=_title_of),
 )

@@ -15,29 +15,15 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_line, last_text, side_of
+from ullage.agents.agent import Agent, Sessions, first_line, last_text
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import (
-    Exists,
-    Given,
-    OwnContext,
-    OwnPrompt,
-    OwnSettings,
-    Reading,
-    Rule,
-    Setup,
-    Texts,
-    share,
-    switch,
-    version_of,
-)
+from ullage.agents.own_context import OwnContext, OwnPrompt, OwnSettings, Reading, Rule, Setup, share, version_of
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_beside, usage_in
-from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_blocks
+from ullage.formats.transcripts.chat import read_blocks, thoughts
 from ullage.formats.transcripts.format import Records, file_named, incremental, parsed
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Block, ResourceBlock, Role, TextBlock, ThinkingBlock, join_texts
+from ullage.model.message import Block, ResourceBlock, Role, TextBlock, join_texts
 from ullage.model.usage import Usage
 
 _TASK = "cline-task"
@@ -98,8 +84,7 @@ def _task_messages(document: Document) -> list[JsonObject]:
 class TaskReader(RecordReader):
     """Reads one task of Cline or Roo Code. Every message is complete when it is written, so no event is held back."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._added: list[str] = []
         self._hidden: dict[str, list[str]] = {}
         self._dropped: set[str] = set()
@@ -184,8 +169,7 @@ def read_content(message: JsonObject) -> tuple[Block, ...]:
 
 def _reasoning(message: JsonObject) -> list[Block]:
     item = as_text(message.get("text")) if message.get("type") == "reasoning" else ""
-    text = as_text(message.get("reasoning_content")) or item
-    return [ThinkingBlock(thinking=text)] if text else []
+    return [*thoughts(as_text(message.get("reasoning_content")) or item)]
 
 
 def _requests_of(messages: Sequence[JsonObject], ui_messages: Sequence[JsonObject]) -> dict[int, JsonObject]:
@@ -279,8 +263,7 @@ def _beside(document: Document, ending: str) -> JsonObject:
 class ClineReader(RecordReader):
     """Reads one Cline session. Every message is complete when it is written, so no event is held back."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._known: dict[str, str] = {}
 
     def _read(self, value: JsonObject, number: int) -> None:
@@ -368,17 +351,10 @@ def _title_of(records: Sequence[JsonObject]) -> str:
     return titles or first_line(task)
 
 
-def _is_sub_agent(path: str) -> bool:
+def _side(path: str) -> tuple[str, str] | None:
     # The name of the file, which is the session's id, has two underscores after its parent's id.
-    return "__" in path.rpartition("/")[2]
-
-
-def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    facts = common_facts(path, records)
-    if not _is_sub_agent(path):
-        return facts
     session_id = path.rpartition("/")[2].removesuffix(".messages.json")
-    return side_of(facts, session_id, session_id.partition("__")[0])
+    return (session_id, session_id.partition("__")[0]) if "__" in session_id else None
 
 
 def _companions(path: str) -> tuple[str, ...]:
@@ -405,25 +381,23 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (chosen or f"{_data(machine)}/settings/global-settings.json",)
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
-    for file in texts.files:
-        reading.take("automatic", _SWITCH, switch(file.get(_SWITCH)))
-    return reading.given()
+def _read(reading: Reading) -> None:
+    for file in reading.files:
+        reading.switch("automatic", _SWITCH, file.get(_SWITCH))
 
 
 # The strategy says how it compacts (read in its program, version 3.0.65).
 SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SWITCH, "compactionStrategy"}), prefix="CLINE")
 
 
-def _own_files(machine: Machine, _settings: Sequence[JsonObject], _exists: Exists) -> Iterator[str]:
+def _own_files(machine: Machine, _settings: object, _exists: object) -> Iterator[str]:
     yield from machine.in_project("AGENTS.md", ".clinerules", ".clinerules/*.md", ".cline/rules/*.md")
     yield machine.folder("", ".agents/AGENTS.md")
     own = (f"{machine.folder('CLINE_DIR', '.cline')}/rules", machine.folder("", "Documents/Cline/Rules"))
     yield from (f"{folder}/*.md" for folder in own)
 
 
-def _skills(machine: Machine, _: Exists) -> Iterator[str]:
+def _skills(machine: Machine, _: object) -> Iterator[str]:
     own = (machine.folder("CLINE_DIR", ".cline"), machine.folder("", ".agents"))
     for folder in (*own, *machine.in_project(".clinerules", ".cline", ".agents")):
         yield f"{folder}/skills/*/SKILL.md"
@@ -433,9 +407,7 @@ AGENT = Agent(
     name="Cline",
     formats=(FORMAT, TASKS),
     companions=_companions,
-    sessions=Sessions(
-        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions, is_sub_agent=_is_sub_agent
-    ),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, fact_files=_companions, side=_side),
     # Read in its source: nine tenths of the largest prompt, which is nine tenths of the window. It compares its own
     # estimate.
     own_context=OwnContext(window=_window, threshold=share(0.81)),

@@ -19,21 +19,12 @@ from msgspec.structs import replace
 from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import RecordReader
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
-from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder
-from ullage.formats.transcripts.chat import read_arguments
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache
+from ullage.formats.transcripts.builder import SkippedLine
+from ullage.formats.transcripts.chat import call_block, read_parts, result_block, text_block, thoughts
 from ullage.formats.transcripts.format import Records, incremental, records_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import (
-    Block,
-    ResourceBlock,
-    ResultPart,
-    Role,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from ullage.model.message import Block, ResourceBlock, ResultPart, Role, TextBlock, ToolResultBlock, ToolUseBlock
 
 # Keys of the records that are made of the session: its own facts, and requests that the user took back.
 HEAD, TAKEN_BACK = "session", "takenBack"
@@ -178,8 +169,7 @@ class ChatReader(RecordReader):
     """Reads one chat session of VS Code: a record with the session's facts, then one per request. The newest request is
     held back while it is being answered."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         # Where the conversation continues after requests that the user took back.
         self._before: str | None = None
         self._growing: JsonObject = {}
@@ -274,7 +264,7 @@ class ChatReader(RecordReader):
             return ""
         answer = self._builder.add(Role.ASSISTANT, content, as_text(request.get("responseId")), time)
         results = [
-            ToolResultBlock(tool_use_id=block.id, content=_read_outcome(as_object(part)))
+            result_block(block.id, _read_outcome(as_object(part)))
             for part in parts
             for block in _read_shown(part)
             if isinstance(block, ToolUseBlock)
@@ -298,19 +288,15 @@ def _read_prompt(request: JsonObject, metadata: JsonObject) -> list[Block]:
 
 
 def _read_round(one: JsonObject, calls: Iterable[JsonObject]) -> list[Block]:
-    thinking, text = "".join(_texts(as_object(one.get("thinking")).get("text"))), as_text(one.get("response"))
-    content: list[Block] = [ThinkingBlock(thinking=thinking)] if thinking else []
-    content += [TextBlock(text=text)] if text else []
-    for call in calls:
-        arguments = read_arguments(call.get("arguments"))
-        content.append(ToolUseBlock(id=as_text(call.get("id")), name=as_text(call.get("name")), input=arguments))
-    return content
+    thinking = "".join(_texts(as_object(one.get("thinking")).get("text")))
+    made = (call_block(call.get("id"), call.get("name"), call.get("arguments")) for call in calls)
+    return [*thoughts(thinking), *read_parts(as_text(one.get("response"))), *made]
 
 
 def _read_result(call: str, results: JsonObject) -> ToolResultBlock:
     parts = as_list(as_object(results[call]).get("content"))
     texts = ("".join(_texts(as_object(part).get("value", part))) for part in parts)
-    return ToolResultBlock(tool_use_id=call, content=tuple(TextBlock(text=text) for text in texts if text))
+    return result_block(call, [TextBlock(text=text) for text in texts if text])
 
 
 def _read_shown(part: Any) -> list[Block]:
@@ -318,23 +304,21 @@ def _read_shown(part: Any) -> list[Block]:
     shown = {"value": part} if isinstance(part, str) else as_object(part)
     match shown.get("kind"):
         case None | "markdownContent" | "markdownVuln":
-            text = as_text(shown.get("value")) or as_text(as_object(shown.get("content")).get("value"))
-            return [TextBlock(text=text)] if text else []
+            return [*read_parts(as_text(shown.get("value")) or as_text(as_object(shown.get("content")).get("value")))]
         case "thinking":
-            text = "".join(_texts(shown.get("value")))
-            return [ThinkingBlock(thinking=text)] if text else []
+            return [*thoughts("".join(_texts(shown.get("value"))))]
         case "inlineReference":
             uri = _uri(shown.get("inlineReference"))
             return [TextBlock(text=as_text(shown.get("name")) or uri)] if uri else []
         case "textEditGroup":
-            return [TextBlock(text=to_json({"edited": _uri(shown.get("uri")), "edits": shown.get("edits")}))]
+            return [text_block({"edited": _uri(shown.get("uri")), "edits": shown.get("edits")})]
         case "toolInvocationSerialized":
             given = as_object(as_object(shown.get("toolSpecificData")).get("rawInput"))
             command = as_object(as_object(shown.get("toolSpecificData")).get("commandLine"))
             given = given or ({"command": line} if (line := as_text(command.get("original"))) else {})
             # The model calls a tool by its id in VS Code without the prefix of Copilot's extension.
             name = as_text(shown.get("toolId")).removeprefix("copilot_")
-            return [ToolUseBlock(id=as_text(shown.get("toolCallId")), name=name, input=given)]
+            return [call_block(shown.get("toolCallId"), name, given)]
         case _:
             return []
 
@@ -398,5 +382,5 @@ AGENT = Agent(
     short="Chat",
     formats=(FORMAT,),
     companions=_companions,
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of, fact_files=_companions),
 )

@@ -11,26 +11,17 @@ One log has several conversations: the main one, and one for each sub-agent. The
 
 from collections.abc import Iterable, Sequence
 
-from ullage.agents.agent import (
-    Agent,
-    Facts,
-    Processes,
-    Sessions,
-    common_facts,
-    first_prompt,
-    last_text,
-    running_in_name,
-)
+from ullage.agents.agent import Agent, Processes, Sessions, common_facts, first_prompt, last_text, running_in_name
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, number, share
+from ullage.agents.own_context import OwnContext, OwnSettings, Reading, share
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, parse_json, usage_in
-from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
-from ullage.formats.transcripts.chat import read_arguments, read_parts
+from ullage.formats.transcripts.builder import SkippedLine, choose_run
+from ullage.formats.transcripts.chat import call_block, read_parts, result_block, thoughts
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
-from ullage.model.message import Block, ResourceBlock, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Block, ResourceBlock, Role, TextBlock
 from ullage.model.usage import Usage
 
 
@@ -42,11 +33,6 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
 def _running_patterns(machine: Machine) -> tuple[str, ...]:
     # `inuse.PID.lock` is in a session's folder while it is open (seen with 1.0.102).
     return (f"{_home(machine)}/*/inuse.*.lock",)
-
-
-def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    # Those in `workspace.yaml` are preferred, because they follow the session if it moves to another folder.
-    return common_facts(path, [*_workspaces(records), *records])
 
 
 def _workspaces(records: Sequence[JsonObject]) -> list[dict[str, str]]:
@@ -153,8 +139,7 @@ class CopilotReader(RecordReader):
     """Reads the events of one conversation of Copilot CLI. The parts of an answer are held back until the turn ends or
     another message follows."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._agent = ""
         self._answer: list[Block] = []
         self._answer_id = ""
@@ -268,14 +253,11 @@ class CopilotReader(RecordReader):
         self._call = as_text(data.get("apiCallId"))
         self._builder.use_model(as_text(data.get("model")))
         thinking, self._thinking = as_text(data.get("reasoningText")) or self._thinking, ""
-        if thinking:
-            self._answer.append(ThinkingBlock(thinking=thinking))
-        self._answer.extend(read_parts(as_text(data.get("content"))))
+        self._answer += [*thoughts(thinking), *read_parts(as_text(data.get("content")))]
         for request in as_objects(data.get("toolRequests")):
-            call = as_text(request.get("toolCallId"))
-            self._calls.add(call)
-            arguments = read_arguments(request.get("arguments"))
-            self._answer.append(ToolUseBlock(id=call, name=as_text(request.get("name")), input=arguments))
+            self._calls.add(as_text(request.get("toolCallId")))
+            call = call_block(request.get("toolCallId"), request.get("name"), request.get("arguments"))
+            self._answer.append(call)
 
     def _take_result(self, data: JsonObject, event: JsonObject) -> None:
         self._end_answer()
@@ -285,8 +267,7 @@ class CopilotReader(RecordReader):
             self._results_at = as_text(event.get("id")), _time(event)
         if call in self._calls:
             self._calls.discard(call)
-            failed = data.get("success") is False
-            self._results.append(ToolResultBlock(tool_use_id=call, content=content, is_error=failed))
+            self._results.append(result_block(call, content, failed=data.get("success") is False))
         else:
             # A result without its call, as in a log whose beginning is missing.
             self._results.extend(content)
@@ -347,10 +328,8 @@ FORMAT = incremental(NAME, _matches, CopilotReader, records)
 _LARGEST = "COPILOT_PROVIDER_MAX_PROMPT_TOKENS"
 
 
-def _read_settings(texts: Texts) -> Given:
-    reading = Reading()
-    reading.take("model_window", _LARGEST, number(texts.variables.get(_LARGEST)) or None)
-    return reading.given()
+def _read_settings(reading: Reading) -> None:
+    reading.size("model_window", _LARGEST, reading.variables.get(_LARGEST))
 
 
 AGENT = Agent(
@@ -358,7 +337,13 @@ AGENT = Agent(
     short="Copilot",
     formats=(FORMAT,),
     companions=_companions,
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions),
+    sessions=Sessions(
+        patterns=_patterns,
+        title_of=_title_of,
+        # Those in `workspace.yaml` are preferred, because they follow the session if it moves to another folder.
+        facts=lambda path, records: common_facts(path, [*_workspaces(records), *records]),
+        fact_files=_companions,
+    ),
     processes=Processes(patterns=_running_patterns, running_in=running_in_name),
     # Of the most tokens of a prompt, which it reports as its window; measured by trial with 1.0.102.
     own_context=OwnContext(threshold=share(0.8)),

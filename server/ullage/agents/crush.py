@@ -20,48 +20,33 @@ from ullage.agents.agent import Agent, Facts, Sessions, common_facts, last_text
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Exists,
-    Given,
     OwnContext,
     OwnPrompt,
     OwnSettings,
     Reading,
     Rule,
     Setup,
-    Texts,
     Threshold,
     chosen_paths,
     in_repository,
     inner,
-    number,
     switch,
     switched_off,
 )
 from ullage.agents.record_reader import RecordReader
-from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
-from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_arguments, read_image_url, read_parts
-from ullage.formats.transcripts.format import (
-    ListedConversation,
-    Records,
-    choose,
-    incremental,
-    parsed,
-    records_of,
-    rows_of,
+from ullage.formats.parsing import Document, as_count, as_timestamp, usage_in
+from ullage.formats.transcripts.chat import (
+    call_block,
+    picture,
+    read_image_url,
+    read_parts,
+    result_block,
+    text_block,
+    thoughts,
 )
+from ullage.formats.transcripts.format import Listing, Records, choose, incremental, parsed, records_of, rows_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import (
-    Block,
-    ImageBlock,
-    ResourceBlock,
-    ResultPart,
-    Role,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    join_texts,
-)
+from ullage.model.message import Block, ResourceBlock, Role, TextBlock, ToolResultBlock, join_texts
 
 
 def _patterns(machine: Machine) -> tuple[str, ...]:
@@ -112,7 +97,7 @@ def _records(document: Document) -> Records:
     sessions, messages = rows_of(document, "sessions"), rows_of(document, "messages")
     sizes = Counter(as_text(row.get("session_id")) for row in messages)
     found = [
-        ListedConversation(
+        Listing(
             id=as_text(row.get("id")),
             title=as_text(row.get("title")),
             updated=as_count(row.get("updated_at")),
@@ -134,8 +119,7 @@ class CrushReader(RecordReader):
     """Reads one session of Crush. The newest answer is held back until it is finished, because its row still
     changes."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._session: JsonObject = {}
         self._held: tuple[JsonObject, int] | None = None
         self._answer = ""
@@ -209,15 +193,13 @@ def _read_part(part: JsonObject) -> Iterator[Block]:
         case "text":
             yield from read_parts(as_text(data.get("text")))
         case "reasoning":
-            if text := as_text(data.get("thinking")):
-                yield ThinkingBlock(thinking=text, signature=as_text(data.get("signature")) or None)
+            yield from thoughts(data.get("thinking"), data.get("signature"))
         case "image_url":
             yield read_image_url(as_text(data.get("url")))
         case "binary":
             yield _read_binary(data)
         case "tool_call":
-            arguments = read_arguments(data.get("input"))
-            yield ToolUseBlock(id=as_text(data.get("id")), name=as_text(data.get("name")), input=arguments)
+            yield call_block(data.get("id"), data.get("name"), data.get("input"))
         case "tool_result":
             yield _read_result(data)
         case "shell_command":
@@ -227,23 +209,21 @@ def _read_part(part: JsonObject) -> Iterator[Block]:
         case "finish":
             pass
         case _:
-            yield TextBlock(text=to_json(part))
+            yield text_block(part)
 
 
 def _read_binary(data: JsonObject) -> Block:
     kind = as_text(data.get("MIMEType"))
     if kind.startswith("image/"):
-        return ImageBlock(media_type=kind, data=as_text(data.get("Data")))
+        return picture(kind, data.get("Data"))
     return ResourceBlock(uri=as_text(data.get("Path")), mime_type=kind or None)
 
 
 def _read_result(data: JsonObject) -> ToolResultBlock:
-    text, kind = as_text(data.get("content")), as_text(data.get("mime_type"))
-    content: list[ResultPart] = [TextBlock(text=text)] if text else []
+    content, kind = [*read_parts(as_text(data.get("content")))], as_text(data.get("mime_type"))
     if kind.startswith("image/") and data.get("data"):
-        content.append(ImageBlock(media_type=kind, data=as_text(data.get("data"))))
-    failed = data.get("is_error") is True
-    return ToolResultBlock(tool_use_id=as_text(data.get("tool_call_id")), content=tuple(content), is_error=failed)
+        content.append(picture(kind, data.get("data")))
+    return result_block(data.get("tool_call_id"), content, failed=data.get("is_error") is True)
 
 
 FORMAT = replace(incremental(NAME, _matches, CrushReader, _records), is_complete=CrushReader.is_complete)
@@ -257,17 +237,15 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (f"{own}/crush/crush.json", *machine.in_project("crush.json", ".crush.json"))
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
-    for file in texts.files:
+def _read(reading: Reading) -> None:
+    for file in reading.files:
         off = switch(inner(file, "options", _SWITCH))
         if off is not None:
             reading.take("automatic", _SWITCH, not off, f"{_SWITCH}={str(off).lower()}")
         for provider in as_object(file.get("providers")).values():
             for model in as_objects(as_object(provider).get("models")):
-                if texts.model and model.get("id") == texts.model:
-                    reading.take("model_window", "context_window", number(model.get("context_window")) or None)
-    return reading.given()
+                if reading.model and model.get("id") == reading.model:
+                    reading.size("model_window", "context_window", model.get("context_window"))
 
 
 SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SWITCH}), servers="mcp", prefix="CRUSH")
@@ -312,7 +290,7 @@ def _skills(machine: Machine, exists: Exists) -> Iterator[str]:
 AGENT = Agent(
     name="Crush",
     formats=(FORMAT,),
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, registry=_registry, table="sessions"),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of, registry=_registry, table="sessions"),
     tables=TABLES,
     # Read in its source, `internal/agent/agent.go`.
     own_context=OwnContext(threshold=_threshold),

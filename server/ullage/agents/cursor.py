@@ -20,12 +20,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text, side_of
+from ullage.agents.agent import Agent, Facts, Sessions, beside, common_facts, first_prompt, last_text
 from ullage.agents.machine import Machine
 from ullage.agents.record_reader import PieceRecordReader
-from ullage.formats.parsing import Document, Line, as_count, parse_json, to_json
-from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_blocks
+from ullage.formats.parsing import Document, Line, as_count, parse_json
+from ullage.formats.transcripts.chat import read_blocks, text_block
 from ullage.formats.transcripts.format import Records, file_named, incremental, records_of, rows_of
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role, TextBlock, ThinkingBlock, ToolResultBlock
@@ -109,8 +108,7 @@ class StoreReader(PieceRecordReader):
     """Reads the messages of a conversation. Each is complete, so no event is held back. The size of the context is
     known of the newest answer alone."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._time = 0
 
     def _read(self, value: JsonObject, number: int) -> None:
@@ -153,11 +151,10 @@ class StoreReader(PieceRecordReader):
                 given = as_object(part.get("args"))
                 self._pieces.call(as_text(part.get("toolName")), given, as_text(part.get("toolCallId")), name)
             case "tool-result":
-                result = part.get("result")
-                text = result if isinstance(result, str) else to_json(result)
+                said = text_block(part.get("result"))
                 call, tool = as_text(part.get("toolCallId")), as_text(part.get("toolName"))
                 failed = part.get("isError") is True
-                self._pieces.result((TextBlock(text=text),), call, tool, failed=failed, message_id=name)
+                self._pieces.result((said,), call, tool, failed=failed, message_id=name)
             case kind:
                 self._builder.skip(number, f"unknown part {kind!r} of a message", expected=False)
 
@@ -298,12 +295,10 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
 
 def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     # The records have no ids: they are in the path of the transcript.
-    session_id, parent = ids_in(path)
     facts = common_facts(path, records)
     if path.endswith("/store.db"):
         return _facts_of_store(facts, records)
-    facts = replace(facts, session_id=facts.session_id or session_id)
-    return side_of(facts, session_id, parent) if _is_sub_agent(path) else facts
+    return replace(facts, session_id=facts.session_id or ids_in(path)[0])
 
 
 def _facts_of_store(facts: Facts, records: Sequence[JsonObject]) -> Facts:
@@ -317,8 +312,7 @@ def _facts_of_store(facts: Facts, records: Sequence[JsonObject]) -> Facts:
     )
 
 
-def _companions(path: str) -> tuple[str, ...]:
-    return ("meta.json",) if path.endswith("/store.db") and "/chats/" in path else ()
+_BESIDE = beside("/store.db", "meta.json", inside="/chats/")
 
 
 def _title_of(records: Sequence[JsonObject]) -> str:
@@ -330,14 +324,14 @@ def _title_of(records: Sequence[JsonObject]) -> str:
 AGENT = Agent(
     name="Cursor",
     formats=(STORE_FORMAT, FORMAT),
-    companions=_companions,
+    companions=_BESIDE,
     tables=TABLES,
     sessions=Sessions(
         patterns=_patterns,
         title_of=_title_of,
-        facts_of=_facts_of,
-        fact_files=_companions,
-        is_sub_agent=_is_sub_agent,
+        facts=_facts_of,
+        fact_files=_BESIDE,
+        side=lambda path: ids_in(path) if _is_sub_agent(path) else None,
         table="meta",
     ),
 )

@@ -17,34 +17,18 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, in_folder, last_text
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import (
-    Given,
-    OwnContext,
-    OwnSettings,
-    Reading,
-    Rule,
-    Setup,
-    Texts,
-    Threshold,
-    number,
-    switched_off,
-    version_of,
-)
+from ullage.agents.own_context import OwnContext, OwnSettings, Reading, Rule, Setup, Threshold, switched_off, version_of
 from ullage.agents.record_reader import PieceRecordReader, RecordReader
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, to_json
-from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_arguments, read_blocks
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage
+from ullage.formats.transcripts.chat import read_arguments, read_blocks, text_block
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role, TextBlock
 
-
-def _patterns(machine: Machine) -> tuple[str, ...]:
-    # In a folder per project; in early versions without such a folder.
-    home = f"{machine.folder('', '.factory')}/sessions"
-    return (f"{home}/*/*.jsonl", f"{home}/*.jsonl")
+# In a folder per project; in early versions without such a folder.
+_PATTERNS = in_folder("", ".factory/sessions", "*/*.jsonl", "*.jsonl")
 
 
 def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
@@ -82,20 +66,18 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (f"{own}/settings.json", f"{own}/mcp.json", *project)
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
-    sections = [section for file in texts.files for section in (file, as_object(file.get("general")))]
+def _read(reading: Reading) -> None:
+    sections = [section for file in reading.files for section in (file, as_object(file.get("general")))]
     for section in sections:
         if isinstance(checked := section.get(_CHECKED), bool):
             reading.take("automatic", _CHECKED, checked)
-        reading.take("tokens", _LIMIT, number(section.get(_LIMIT)))
+        reading.number("tokens", _LIMIT, section.get(_LIMIT))
         for model in as_objects(section.get("customModels")):
-            if texts.model and texts.model in (model.get("model"), model.get("id")):
-                reading.take("model_window", "customModels: maxContextLimit", number(model.get("maxContextLimit")))
+            if reading.model and reading.model in (model.get("model"), model.get("id")):
+                reading.number("model_window", "customModels: maxContextLimit", model.get("maxContextLimit"))
     for section in sections:
-        of_model = as_object(section.get(_OF_MODEL)).get(texts.model)
-        reading.take("tokens", f"{_OF_MODEL}.{texts.model}", number(of_model))
-    return reading.given()
+        of_model = as_object(section.get(_OF_MODEL)).get(reading.model)
+        reading.number("tokens", f"{_OF_MODEL}.{reading.model}", of_model)
 
 
 SETTINGS = OwnSettings(
@@ -129,8 +111,7 @@ def _records(document: Document) -> Records:
 class DroidReader(RecordReader):
     """Reads the lines of one session of Droid. Each line is complete, so no event is held back."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._said: list[str] = []
 
     def _read(self, value: JsonObject, number: int) -> None:
@@ -198,8 +179,7 @@ class DroidStreamReader(PieceRecordReader):
     """Reads the lines of one run of `droid exec`. The pieces of a message are held back until another message
     begins."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._called = False
         self._said = ""
 
@@ -215,9 +195,8 @@ class DroidStreamReader(PieceRecordReader):
                 given = read_arguments(value.get("parameters"))
                 self._pieces.call(as_text(value.get("toolName")), given, _call_id(value), time=time)
             case "tool_result":
-                output, failed = value.get("value"), value.get("isError") is True
-                shown = TextBlock(text=output if isinstance(output, str) else to_json(output))
-                self._pieces.result([shown], _call_id(value), failed=failed, time=time)
+                failed = value.get("isError") is True
+                self._pieces.result([text_block(value.get("value"))], _call_id(value), failed=failed, time=time)
             case "completion":
                 self._take_end(value, time)
             case _:
@@ -255,7 +234,7 @@ AGENT = Agent(
     name="Droid",
     formats=(FORMAT, STREAM_FORMAT),
     companions=_companions,
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of),
+    sessions=Sessions(patterns=_PATTERNS, title_of=_title_of, facts=_facts_of),
     own_context=OwnContext(threshold=_threshold),
     own_settings=SETTINGS,
 )

@@ -18,16 +18,7 @@ from msgspec import Struct
 from ullage.agents.results import fenced_command
 from ullage.agents.shell import shell_read
 from ullage.agents.tools import CONTENT_KEYS, Action, action_of, command_of, path_of, text_of
-from ullage.model.message import (
-    Block,
-    Message,
-    ResourceBlock,
-    Role,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    join_texts,
-)
+from ullage.model.message import Message, ResourceBlock, Role, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 
 _SCHEME = "file://"
 # The beginning of an absolute path of Windows; `C:a` is relative to the drive's own folder.
@@ -110,7 +101,7 @@ def file_reads(messages: Sequence[Message]) -> Iterator[FileRead]:
                 yield from _shown(message, i, only_text(block), calls.get(block.tool_use_id))
             elif message.role is Role.USER:
                 fenced = fenced_command(messages, position - 1) if position else ""
-                yield from _mentioned(message, i, block, fenced)
+                yield from _mentioned(message, i, fenced)
 
 
 def only_text(block: ToolResultBlock) -> str:
@@ -197,7 +188,8 @@ def _shown(message: Message, block: int, text: str, call: _Call | None) -> Itera
         yield FileRead(message_id=message.id, block=block, path=call.path, text=text, first=call.first)
 
 
-def _mentioned(message: Message, i: int, block: Block, command: str) -> Iterator[FileRead]:
+def _mentioned(message: Message, i: int, command: str) -> Iterator[FileRead]:
+    block = message.content[i]
     if isinstance(block, ResourceBlock) and block.text and block.uri.startswith(_SCHEME):
         yield FileRead(message_id=message.id, block=i, path=block.uri, text=block.text, first=1)
     elif isinstance(block, TextBlock):

@@ -41,32 +41,20 @@ from ullage.agents.agent import (
     Sessions,
     common_facts,
     first_prompt,
+    in_folder,
     last_text,
     prompt_and_answer,
-    side_of,
 )
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import (
-    Exists,
-    Given,
-    OwnContext,
-    OwnPrompt,
-    OwnSettings,
-    Reading,
-    Texts,
-    chosen_names,
-    inner,
-    number,
-    share,
-)
+from ullage.agents.own_context import Exists, OwnContext, OwnPrompt, OwnSettings, Reading, chosen_names, inner, share
 from ullage.agents.record_reader import RecordReader
 from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Wiring
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
-from ullage.formats.transcripts.chat import PartReader
+from ullage.formats.transcripts.chat import PartReader, call_block, result_block, thoughts
 from ullage.formats.transcripts.format import Records, file_named, incremental
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Block, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, join_texts
+from ullage.model.message import Block, Role, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.usage import Usage
 
 NAME = "gemini-cli"
@@ -311,10 +299,9 @@ class GeminiReader(RecordReader):
 
     agent = "Gemini CLI"
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._parts = PartReader()
-        self._context = Context(builder)
+        self._context = Context(self._builder)
         self._answer: JsonObject = {}
         self._results: list[ToolResultBlock] = []
         self._result_time = 0
@@ -433,7 +420,7 @@ class GeminiReader(RecordReader):
         failed = call.get("status") in ("error", "cancelled")
         if not results and (failed or call.get("resultDisplay")):
             text = as_text(call.get("resultDisplay")) or as_text(call.get("status"))
-            results = [ToolResultBlock(tool_use_id=as_text(call.get("id")), content=(TextBlock(text=text),))]
+            results = [result_block(call.get("id"), (TextBlock(text=text),))]
         return [replace(result, is_error=failed or result.is_error) for result in results]
 
 
@@ -446,19 +433,16 @@ def _time(value: JsonObject) -> int:
 
 
 def _thoughts(value: JsonObject) -> list[Block]:
-    thoughts = [
+    said = [
         "\n".join(text for text in (as_text(thought.get("subject")), as_text(thought.get("description"))) if text)
         for thought in as_objects(value.get("thoughts"))
     ]
-    text = "\n\n".join(thought for thought in thoughts if thought)
-    return [ThinkingBlock(thinking=text)] if text else []
+    return [*thoughts("\n\n".join(filter(None, said)))]
 
 
 def _calls(value: JsonObject) -> list[ToolUseBlock]:
-    return [
-        ToolUseBlock(id=as_text(call.get("id")), name=as_text(call.get("name")), input=as_object(call.get("args")))
-        for call in as_objects(value.get("toolCalls"))
-    ]
+    made = as_objects(value.get("toolCalls"))
+    return [call_block(call.get("id"), call.get("name"), as_object(call.get("args"))) for call in made]
 
 
 def _usage(tokens: JsonObject) -> Usage:
@@ -473,10 +457,9 @@ def _usage(tokens: JsonObject) -> Usage:
 FORMAT = replace(incremental(NAME, _matches, GeminiReader, _records), is_complete=GeminiReader.is_complete)
 
 
-def _patterns(machine: Machine) -> tuple[str, ...]:
-    # Per project, those of sub-agents one folder deeper, and saved checkpoints.
-    projects = f"{machine.folder('GEMINI_CLI_HOME', '')}/.gemini/tmp/*"
-    return (f"{projects}/chats/session-*.json*", f"{projects}/chats/*/*.jsonl", f"{projects}/checkpoint-*.json")
+# Per project, those of sub-agents one folder deeper, and saved checkpoints.
+_PLACES = ("chats/session-*.json*", "chats/*/*.jsonl", "checkpoint-*.json")
+_PATTERNS = in_folder("GEMINI_CLI_HOME", "", *(f".gemini/tmp/*/{place}" for place in _PLACES))
 
 
 def _companions(path: str) -> tuple[str, ...]:
@@ -485,9 +468,10 @@ def _companions(path: str) -> tuple[str, ...]:
     return ("../" * (inside.count("/") - 1) + _ROOT,) if place else ()
 
 
-def _is_sub_agent(path: str) -> bool:
+def _side(path: str) -> tuple[str, str] | None:
     # It is in a folder of its own in `chats`, named after the main conversation.
-    return PurePosixPath(path).parent.parent.name == "chats"
+    folder = PurePosixPath(path).parent
+    return ("", folder.name) if folder.parent.name == "chats" else None
 
 
 def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
@@ -496,12 +480,10 @@ def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     heads = (as_list(as_object(record.get("$set", record)).get("directories")) for record in records)
     folders = (as_text(folder) for folders in heads for folder in folders)
     facts = common_facts(path, records)
-    if _is_sub_agent(path):
-        file = PurePosixPath(path)
-        facts = side_of(facts, facts.session_id or file.stem, file.parent.name)
     return replace(
         facts,
         cwd=next(roots, "") or next(folders, ""),
+        session_id=facts.session_id or (PurePosixPath(path).stem if _side(path) else ""),
         is_side=facts.is_side or any(record.get("kind") == "subagent" for record in records),
     )
 
@@ -543,11 +525,9 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (settings_path(machine), *machine.in_project(".gemini/settings.json"))
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
-    for file in texts.files:
-        reading.take("share", "model.compressionThreshold", number(inner(file, "model", "compressionThreshold")))
-    return reading.given()
+def _read(reading: Reading) -> None:
+    for file in reading.files:
+        reading.number("share", "model.compressionThreshold", inner(file, "model", "compressionThreshold"))
 
 
 SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({"compressionThreshold"}), servers="mcpServers")
@@ -574,7 +554,7 @@ def _occupancy(result: Mapping[str, Any]) -> Occupancy | None:
 
 ACP = AcpAgent(compact_command="compress", occupancy_in_answer=_occupancy)
 
-# Milliseconds: above `ullage hook`'s own limit of 4 seconds, for a machine that is too busy to keep it.
+# Milliseconds.
 _TIMEOUT = 5_000
 
 
@@ -627,9 +607,7 @@ AGENT = Agent(
     short="Gemini",
     formats=(FORMAT,),
     companions=_companions,
-    sessions=Sessions(
-        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions, is_sub_agent=_is_sub_agent
-    ),
+    sessions=Sessions(patterns=_PATTERNS, title_of=_title_of, facts=_facts_of, fact_files=_companions, side=_side),
     retention=RETENTION,
     # Half of the window, measured by trial.
     own_context=OwnContext(threshold=share(0.5)),

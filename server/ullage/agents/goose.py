@@ -16,44 +16,13 @@ from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Facts, Sessions, common_facts, last_text
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import (
-    Exists,
-    Given,
-    OwnContext,
-    OwnPrompt,
-    OwnSettings,
-    Reading,
-    Texts,
-    in_repository,
-    number,
-    share,
-)
+from ullage.agents.own_context import Exists, OwnContext, OwnPrompt, OwnSettings, Reading, in_repository, number, share
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
-from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
-from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_parts
-from ullage.formats.transcripts.format import (
-    ListedConversation,
-    Records,
-    choose,
-    incremental,
-    parsed,
-    records_of,
-    rows_of,
-)
+from ullage.formats.parsing import Document, as_count, as_timestamp, usage_in
+from ullage.formats.transcripts.chat import call_block, picture, read_parts, result_block, text_block
+from ullage.formats.transcripts.format import Listing, Records, choose, incremental, parsed, records_of, rows_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import (
-    Block,
-    ImageBlock,
-    ResourceBlock,
-    ResultPart,
-    Role,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    join_texts,
-)
+from ullage.model.message import Block, ResourceBlock, ResultPart, Role, TextBlock, ThinkingBlock, join_texts
 
 
 def _patterns(machine: Machine) -> tuple[str, ...]:
@@ -111,7 +80,7 @@ def _records(document: Document) -> Records:
     sessions, rows = rows_of(document, "sessions"), rows_of(document, "messages")
     sizes = Counter(as_text(row.get("session_id")) for row in rows)
     found = [
-        ListedConversation(
+        Listing(
             id=as_text(row.get("id")),
             title=_title(row),
             updated=as_timestamp(row.get("updated_at")),
@@ -146,8 +115,7 @@ class GooseReader(RecordReader):
 
     agent = "goose"
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._head: JsonObject = {}
         self._shown: list[str] = []
         self._hidden: list[str] = []
@@ -224,9 +192,7 @@ def _read_item(item: JsonObject) -> Iterator[Block]:
             value = as_object(call.get("value"))
             failed = {"error": as_text(call.get("error"))} if "error" in call else {}
             arguments = as_object(value.get("arguments")) or failed
-            yield ToolUseBlock(
-                id=as_text(item.get("id")), name=as_text(value.get("name")) or "invalid", input=arguments
-            )
+            yield call_block(item.get("id"), as_text(value.get("name")) or "invalid", arguments)
         case "toolResponse":
             yield _read_response(item)
         case _ if kind not in _NOTICES:
@@ -235,16 +201,16 @@ def _read_item(item: JsonObject) -> Iterator[Block]:
             pass
 
 
-def _read_response(item: JsonObject) -> ToolResultBlock:
+def _read_response(item: JsonObject) -> Block:
     """Converts a tool's response to a result block. Since 2025 a response is MCP's `{content, isError}`, before that
     its content alone."""
     result = as_object(item.get("toolResult"))
     value = result.get("value")
     error = as_text(result.get("error"))
     items = as_list(as_object(value).get("content")) or as_list(value)
-    content: list[ResultPart] = [TextBlock(text=error)] if error else [_read_content(as_object(part)) for part in items]
+    content = read_parts(error) or [_read_content(as_object(part)) for part in items]
     failed = bool(error) or as_object(value).get("isError") is True
-    return ToolResultBlock(tool_use_id=as_text(item.get("id")), content=tuple(content), is_error=failed)
+    return result_block(item.get("id"), content, failed=failed)
 
 
 def _read_content(part: JsonObject) -> ResultPart:
@@ -252,7 +218,7 @@ def _read_content(part: JsonObject) -> ResultPart:
         case "text":
             return TextBlock(text=as_text(part.get("text")))
         case "image":
-            return ImageBlock(media_type=as_text(part.get("mimeType")) or "image/png", data=as_text(part.get("data")))
+            return picture(part.get("mimeType"), part.get("data"))
         case "resource":
             resource = as_object(part.get("resource"))
             kind = as_text(resource.get("mimeType")) or None
@@ -260,7 +226,7 @@ def _read_content(part: JsonObject) -> ResultPart:
                 uri=as_text(resource.get("uri")), text=as_text(resource.get("text")) or None, mime_type=kind
             )
         case _:
-            return TextBlock(text=to_json(part))
+            return text_block(part)
 
 
 # Messages are complete when they are written, so nothing more may come for the end.
@@ -275,21 +241,18 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (f"{machine.folder('XDG_CONFIG_HOME', '.config')}/goose/config.yaml",)
 
 
-def _read(texts: Texts) -> Given:
-    reading, window = Reading(), Reading()
+def _read(reading: Reading) -> None:
     # The environment comes before the file.
-    for values in (*texts.files, texts.variables):
-        window.take("model_window", _WINDOW, number(values.get(_WINDOW)) or None)
+    for values in (*reading.files, reading.variables):
+        reading.size("model_window", _WINDOW, values.get(_WINDOW))
         share = number(values.get(_SHARE))
         if share is None:
             continue
         if 0 < share < 1:
-            reading = Reading()
+            reading.drop("automatic")
             reading.take("share", _SHARE, share)
         else:
             reading.take("automatic", _SHARE, False, f"{_SHARE}={share:g}")
-    limit = window.given()
-    return replace(reading.given(), model_window=limit.model_window, names={**limit.names, **reading.given().names})
 
 
 SETTINGS = OwnSettings(files=_files, read=_read, known=frozenset({_SHARE}), servers="extensions", prefix="GOOSE")
@@ -315,7 +278,7 @@ def _skills(machine: Machine, _: Exists) -> Iterator[str]:
 AGENT = Agent(
     name="goose",
     formats=(FORMAT,),
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, table="sessions"),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of, table="sessions"),
     tables=TABLES,
     # Read in its source, `context_mgmt/mod.rs`.
     own_context=OwnContext(threshold=share(0.8)),

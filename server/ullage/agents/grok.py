@@ -9,18 +9,13 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text, side_of
-from ullage.agents.machine import Machine
+from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, in_folder, last_text, side_of
 from ullage.agents.record_reader import PieceRecordReader
 from ullage.formats.parsing import Document, Line, to_json
-from ullage.formats.transcripts.chat import read_arguments, read_image_url, read_parts
+from ullage.formats.transcripts.chat import read_arguments, read_image_url, read_parts, thoughts
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
-from ullage.model.message import Block, Role, TextBlock, ThinkingBlock, join_texts
-
-
-def _patterns(machine: Machine) -> tuple[str, ...]:
-    return (f"{machine.folder('', '.grok')}/sessions/*/*/chat_history.jsonl",)
+from ullage.model.message import Block, Role, TextBlock, join_texts
 
 
 def _title_of(records: Sequence[JsonObject]) -> str:
@@ -76,8 +71,7 @@ class GrokReader(PieceRecordReader):
             case "user":
                 self._pieces.say(Role.USER, _read_content(row))
             case "reasoning":
-                text = join_texts(read_parts(row.get("summary")))
-                thinking = [ThinkingBlock(thinking=text)] if text else []
+                thinking = thoughts(join_texts(read_parts(row.get("summary"))))
                 self._pieces.piece(Role.ASSISTANT, thinking, as_text(row.get("id")))
             case "assistant":
                 self._take_answer(row)
@@ -124,5 +118,10 @@ AGENT = Agent(
     short="Grok",
     formats=(FORMAT,),
     companions=_companions,
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions),
+    sessions=Sessions(
+        patterns=in_folder("", ".grok", "sessions/*/*/chat_history.jsonl"),
+        title_of=_title_of,
+        facts=_facts_of,
+        fact_files=_companions,
+    ),
 )

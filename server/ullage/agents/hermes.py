@@ -7,7 +7,6 @@ from ullage.agents.agent import Agent
 from ullage.agents.own_context import OwnContext, share
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, Line
-from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import ChatReader, read_functions
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
@@ -32,9 +31,8 @@ def _records(document: Document) -> Records:
 class HermesReader(RecordReader):
     """Reads one session of Hermes Agent. Each record is a complete message, so no event is held back."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
-        self._chat = ChatReader(builder)
+    def _begin(self) -> None:
+        self._chat = ChatReader(self._builder)
 
     def _read(self, value: JsonObject, number: int) -> None:
         if _FACTS in value:

@@ -20,26 +20,15 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt, last_text, side_of
-from ullage.agents.machine import Machine
-from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Rule, Setup, Texts, number
+from ullage.agents.agent import Agent, Facts, Sessions, beside, common_facts, first_prompt, in_folder, last_text
+from ullage.agents.own_context import OwnContext, OwnSettings, Reading, Rule, Setup, number
 from ullage.agents.record_reader import RecordReader
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json, usage_beside
-from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_arguments, read_functions, read_image_url
-from ullage.formats.transcripts.format import ListedConversation, Records, choose, file_named, incremental
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_beside
+from ullage.formats.transcripts.chat import call_block, read_functions, read_image_url, result_block, text_block
+from ullage.formats.transcripts.format import Listing, Records, choose, file_named, incremental
 from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import (
-    Block,
-    ImageBlock,
-    ResultPart,
-    Role,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from ullage.model.message import Block, Role, TextBlock, ThinkingBlock, ToolResultBlock
 
 NAME = "kimi-code"
 
@@ -80,10 +69,7 @@ def _records(document: Document) -> Records:
     wire, others = document, ()
     wires = () if document.lines else _wires(document)
     if wires:
-        found = [
-            ListedConversation(id=_agent(wire), messages=len(wire.lines), is_child=_agent(wire) != "main")
-            for wire in wires
-        ]
+        found = [Listing(id=_agent(wire), messages=len(wire.lines), is_child=_agent(wire) != "main") for wire in wires]
         chosen, others = choose(found, document)
         wire = wires[chosen]
     state = file_named(document, "state.json")
@@ -136,8 +122,7 @@ class KimiReader(RecordReader):
 
     agent = "Kimi Code"
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._context: list[_Message] = []
         self._answer: _Answer | None = None
         self._cause: CompactionCause | None = None
@@ -224,8 +209,8 @@ class KimiReader(RecordReader):
         elif kind == "content.part" and self._answer:
             self._answer.content += _read_parts([event.get("part")])
         elif kind == "tool.call" and self._answer:
-            call_id, name = as_text(event.get("toolCallId")), as_text(event.get("name"))
-            self._answer.content.append(ToolUseBlock(id=call_id, name=name, input=read_arguments(event.get("args"))))
+            call = call_block(event.get("toolCallId"), event.get("name"), event.get("args"))
+            self._answer.content.append(call)
         else:
             self._builder.skip(number, f"loop event {kind!r} outside of a step", expected=False)
 
@@ -238,8 +223,7 @@ class KimiReader(RecordReader):
         if message.get("role") == "tool":
             content = [_read_result({**message, "output": message.get("content")}, as_text(message.get("toolCallId")))]
         for call in as_objects(message.get("toolCalls")):
-            arguments = read_arguments(call.get("arguments"))
-            content.append(ToolUseBlock(id=as_text(call.get("id")), name=as_text(call.get("name")), input=arguments))
+            content.append(call_block(call.get("id"), call.get("name"), call.get("arguments")))
         if content:
             self._add(role, content, as_text(message.get("id")), timestamp, typed=_is_typed(message))
 
@@ -334,23 +318,22 @@ def _read_part(item: Any) -> Iterator[Block]:
         case "text" | "think":
             pass
         case _:
-            yield TextBlock(text=to_json(item))
+            yield text_block(item)
 
 
 def _read_result(result: JsonObject, call_id: str) -> ToolResultBlock:
     output = result.get("output")
-    blocks = _read_parts(as_list(output) if isinstance(output, list) else [{"type": "text", "text": output}])
-    parts: list[ResultPart] = [block for block in blocks if isinstance(block, TextBlock | ImageBlock)]
-    if note := as_text(result.get("note")):
-        parts.append(TextBlock(text=note))
-    return ToolResultBlock(tool_use_id=call_id, content=tuple(parts), is_error=result.get("isError") is True)
+    said = as_list(output) if isinstance(output, list) else [{"type": "text", "text": output}]
+    note = {"type": "text", "text": as_text(result.get("note"))}
+    return result_block(call_id, _read_parts([*said, note]), failed=result.get("isError") is True)
 
 
 FORMAT = incremental(NAME, _matches, KimiReader, _records, reads_folders=True)
 
 
-def _patterns(machine: Machine) -> tuple[str, ...]:
-    return (f"{machine.folder('KIMI_CODE_HOME', '.kimi-code')}/sessions/*/*/agents/*/wire.jsonl",)
+_HOME = "KIMI_CODE_HOME", ".kimi-code"
+_PATTERNS = in_folder(*_HOME, "sessions/*/*/agents/*/wire.jsonl")
+_BESIDE = beside("/wire.jsonl", "../../state.json")
 
 
 def _title_of(records: Sequence[JsonObject]) -> str:
@@ -358,21 +341,20 @@ def _title_of(records: Sequence[JsonObject]) -> str:
     return last_text(records, "title") or first_prompt(prompts)
 
 
-def _is_sub_agent(path: str) -> bool:
+def _ids_in(path: str) -> tuple[str, str]:
+    """Returns the id of the session, after which the folder that contains `agents` is named, and the agent's."""
+    folder, _, place = path.partition("/agents/")
+    return folder.rpartition("/")[2], place.partition("/")[0]
+
+
+def _side(path: str) -> tuple[str, str] | None:
     # The folder `main` is that of the user's own agent.
-    return "/agents/main/" not in path
+    session_id, agent = _ids_in(path)
+    return None if "/agents/main/" in path else (f"{session_id}/{agent}", session_id)
 
 
 def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
-    # The folder that contains `agents` is named after the session; a sub-agent's id has its own folder, too.
-    folder, _, place = path.partition("/agents/")
-    session_id = folder.rpartition("/")[2]
-    facts = replace(common_facts(path, records), session_id=session_id)
-    return side_of(facts, f"{session_id}/{place.partition('/')[0]}", session_id) if _is_sub_agent(path) else facts
-
-
-def _companions(path: str) -> tuple[str, ...]:
-    return ("../../state.json",) if path.endswith("/wire.jsonl") else ()
+    return replace(common_facts(path, records), session_id=_ids_in(path)[0])
 
 
 _SHARE, _KEPT = 0.85, 50_000
@@ -390,35 +372,27 @@ def _threshold(setup: Setup) -> Rule | None:
     return Rule(tokens=tokens, basis=basis, setting=setting) if tokens > 0 else None
 
 
-def _files(machine: Machine) -> tuple[str, ...]:
-    return (f"{machine.folder('KIMI_CODE_HOME', '.kimi-code')}/config.toml",)
-
-
-def _read(texts: Texts) -> Given:
-    reading = Reading()
-    for file in texts.files:
+def _read(reading: Reading) -> None:
+    for file in reading.files:
         for name, value in as_object(file.get("models")).items():
             values = as_object(value)
-            if texts.model not in (name, as_text(values.get("model"))):
+            if reading.model not in (name, as_text(values.get("model"))):
                 continue
-            reading.take("model_window", "max_context_size", number(values.get("max_context_size")) or None)
-            reading.take("share", "compaction_trigger_ratio", number(values.get("compaction_trigger_ratio")))
-            reading.take("reserve", "reserved_context_size", number(values.get("reserved_context_size")))
-    if texts.model and texts.variables.get(_ADDED) == texts.model:
-        reading.take("model_window", _SIZE, number(texts.variables.get(_SIZE)) or _USUAL)
-    return reading.given()
+            reading.size("model_window", "max_context_size", values.get("max_context_size"))
+            reading.number("share", "compaction_trigger_ratio", values.get("compaction_trigger_ratio"))
+            reading.number("reserve", "reserved_context_size", values.get("reserved_context_size"))
+    if reading.model and reading.variables.get(_ADDED) == reading.model:
+        reading.take("model_window", _SIZE, number(reading.variables.get(_SIZE)) or _USUAL)
 
 
-SETTINGS = OwnSettings(files=_files, read=_read, prefix="KIMI")
+SETTINGS = OwnSettings(files=in_folder(*_HOME, "config.toml"), read=_read, prefix="KIMI")
 
 AGENT = Agent(
     name="Kimi Code",
     short="Kimi",
     formats=(FORMAT,),
-    companions=_companions,
-    sessions=Sessions(
-        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_companions, is_sub_agent=_is_sub_agent
-    ),
+    companions=_BESIDE,
+    sessions=Sessions(patterns=_PATTERNS, title_of=_title_of, facts=_facts_of, fact_files=_BESIDE, side=_side),
     own_context=OwnContext(threshold=_threshold),
     own_settings=SETTINGS,
 )

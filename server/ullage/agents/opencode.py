@@ -21,18 +21,15 @@ from ullage.agents.opencode_sessions import FORMAT, TABLES, given_title
 from ullage.agents.own_context import (
     ABSOLUTE,
     Exists,
-    Given,
     OwnContext,
     OwnPrompt,
     OwnSettings,
     Reading,
     Setup,
-    Texts,
     Threshold,
     chosen_paths,
     in_repository,
     inner,
-    number,
     positive,
     switch,
     switched_off,
@@ -119,27 +116,25 @@ def _files(name: str, machine: Machine) -> tuple[str, ...]:
     return (listed, own, first, *((named,) if named else ()), *rest)
 
 
-def _read(prefix: str, texts: Texts) -> Given:
-    reading = Reading()
+def _read(prefix: str, reading: Reading) -> None:
     # The settings in this variable come after all files.
-    inline, _ = parse_json(texts.variables.get(f"{prefix}_CONFIG_CONTENT", "").encode())
-    for file in (*texts.files, as_object(inline)):
+    inline, _ = parse_json(reading.variables.get(f"{prefix}_CONFIG_CONTENT", "").encode())
+    for file in (*reading.files, as_object(inline)):
         if switch(inner(file, "compaction", "auto")) is False:
             reading.take("automatic", "compaction.auto", False)
         for name in ("reserved", "buffer"):
-            reading.take("reserve", f"compaction.{name}", number(inner(file, "compaction", name)))
-        limits = [*_limits(as_object(file.get("provider")), texts.model)]
+            reading.number("reserve", f"compaction.{name}", inner(file, "compaction", name))
+        limits = [*_limits(as_object(file.get("provider")), reading.model)]
         # Several providers of the list may offer a model. Which one answers is not known.
-        listed = [] if limits else [*_limits(file, texts.model)]
+        listed = [] if limits else [*_limits(file, reading.model)]
         for limit in limits or (listed[:1] if all(one == listed[0] for one in listed) else []):
-            reading.take("model_window", "limit.context", number(limit.get("context")) or None)
-            reading.take("window", "limit.input", number(limit.get("input")) or None)
-            reading.take("max_output", "limit.output", number(limit.get("output")) or None)
+            reading.size("model_window", "limit.context", limit.get("context"))
+            reading.size("window", "limit.input", limit.get("input"))
+            reading.size("max_output", "limit.output", limit.get("output"))
     # The variable comes after all files.
     off = f"{prefix}{_OFF}"
-    if switch(texts.variables.get(off)):
+    if switch(reading.variables.get(off)):
         reading.take("automatic", off, False)
-    return reading.given()
 
 
 def _limits(providers: JsonObject, model: str) -> Iterator[JsonObject]:
@@ -229,7 +224,7 @@ AGENT = Agent(
     formats=(FORMAT,),
     companions=_companions,
     sessions=Sessions(
-        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, table="session", newer_table="session_v2"
+        patterns=_patterns, title_of=_title_of, facts=_facts_of, table="session", newer_table="session_v2"
     ),
     tables=TABLES,
     # Measured by trial: 92,000 of 100,000 with answers of up to 8,000, and 52,000 with prompts of up to 60,000.
@@ -248,7 +243,7 @@ KILO_AGENT = Agent(
         patterns=lambda machine: (f"{machine.data}/kilo/kilo.db",),
         title_of=_title_of,
         format="opencode",
-        facts_of=_facts_of,
+        facts=_facts_of,
         table="session",
     ),
     # Measured by trial: the same as opencode's.

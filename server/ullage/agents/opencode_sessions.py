@@ -24,29 +24,11 @@ from msgspec.structs import replace
 
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, usage_beside
-from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_image_url
-from ullage.formats.transcripts.format import (
-    ListedConversation,
-    Records,
-    choose,
-    incremental,
-    parsed,
-    records_of,
-    rows_of,
-)
+from ullage.formats.transcripts.chat import call_block, read_image_url, read_parts, result_block, thoughts
+from ullage.formats.transcripts.format import Listing, Records, choose, incremental, parsed, records_of, rows_of
 from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
-from ullage.model.message import (
-    Block,
-    ResourceBlock,
-    ResultPart,
-    Role,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from ullage.model.message import Block, ResourceBlock, ResultPart, Role, TextBlock, ToolResultBlock
 from ullage.model.usage import Usage
 
 TABLES = ("session", "session_v2", "message", "part", "session_message")
@@ -83,7 +65,7 @@ def records(document: Document) -> Records:
     else:
         store = _from_files((document, *document.companions))
     found = [
-        ListedConversation(
+        Listing(
             id=session_id,
             title=as_text(session.get("title")),
             updated=as_count(as_object(session.get("time")).get("updated")),
@@ -315,8 +297,7 @@ class OpencodeReader(RecordReader):
     """Reads one session of opencode. The newest answer is held back until it is complete, because its row still
     changes."""
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._held: tuple[JsonObject, int] | None = None
         self._revert = ""
         self._places: dict[str, _Place] = {}
@@ -474,8 +455,7 @@ def _steps(parts: Iterable[JsonObject], tokens: JsonObject) -> list[_Step]:
             state = as_object(part.get("state"))
             if cleared := as_timestamp(as_object(state.get("time")).get("compacted")):
                 step.cleared[len(step.results)] = cleared
-            call_id, name = as_text(part.get("callID")), as_text(part.get("tool"))
-            step.content.append(ToolUseBlock(id=call_id, name=name, input=as_object(state.get("input"))))
+            step.content.append(call_block(part.get("callID"), part.get("tool"), as_object(state.get("input"))))
             step.results += _read_result(part, state)
         else:
             step.content += _read_part(part)
@@ -491,8 +471,8 @@ def _read_part(part: JsonObject) -> Iterator[Block]:
     match part.get("type"):
         case "text" if text and part.get("ignored") is not True:
             yield TextBlock(text=text)
-        case "reasoning" if text:
-            yield ThinkingBlock(thinking=text)
+        case "reasoning":
+            yield from thoughts(text)
         case "subtask":
             yield TextBlock(text=as_text(part.get("prompt")))
         case "file":
@@ -513,8 +493,7 @@ def _read_result(part: JsonObject, state: JsonObject) -> Iterator[ToolResultBloc
     text = as_text(state.get("error")) if failed else as_text(state.get("output"))
     attached = [_read_file(file) for file in as_objects(state.get("attachments"))]
     if failed or "output" in state:
-        content: list[ResultPart] = [TextBlock(text=text)] if text else []
-        yield ToolResultBlock(tool_use_id=as_text(part.get("callID")), content=(*content, *attached), is_error=failed)
+        yield result_block(part.get("callID"), [*read_parts(text), *attached], failed=failed)
 
 
 def _usage(tokens: JsonObject) -> Usage:

@@ -13,28 +13,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prompt
-from ullage.agents.machine import Machine
+from ullage.agents.agent import Agent, Facts, Sessions, beside, common_facts, first_prompt, in_folder
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
-from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_arguments, read_parts, read_thinking
-from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, records_of
+from ullage.formats.transcripts.chat import call_block, read_parts, read_thinking, result_block
+from ullage.formats.transcripts.format import Listing, Records, choose, incremental, records_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import (
-    Block,
-    ImageBlock,
-    ResultPart,
-    Role,
-    TextBlock,
-    ToolDefinition,
-    ToolResultBlock,
-    ToolUseBlock,
-)
-
-
-def _patterns(machine: Machine) -> tuple[str, ...]:
-    return (f"{machine.folder('', '.openhands')}/conversations/*/base_state.json",)
+from ullage.model.message import Block, ImageBlock, ResultPart, Role, TextBlock, ToolDefinition, ToolResultBlock
 
 
 def _title_of(records: Sequence[JsonObject]) -> str:
@@ -42,20 +27,11 @@ def _title_of(records: Sequence[JsonObject]) -> str:
     return first_prompt(message.get("content") for message in said)
 
 
-def _fact_files(path: str) -> tuple[str, ...]:
-    # The first four events contain the first prompt.
-    return ("events/event-0000[0-3]-*.json",) if path.endswith("/base_state.json") else ()
-
-
 def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
     state = as_object(next((record for record in records if "workspace" in record), None))
     model = as_text(as_object(as_object(state.get("agent")).get("llm")).get("model"))
     cwd = as_text(as_object(state.get("workspace")).get("working_dir"))
     return replace(common_facts(path, records), cwd=cwd, model=model, session_id=as_text(state.get("id")))
-
-
-def _companions(path: str) -> tuple[str, ...]:
-    return ("events/event-*.json",) if path.endswith("/base_state.json") else ()
 
 
 NAME = "openhands"
@@ -83,7 +59,7 @@ def _records(document: Document) -> Records:
             files.setdefault(_folder(file), []).append(file)
     folders = list(files)
     found = [
-        ListedConversation(
+        Listing(
             id=folder,
             updated=max(as_timestamp(as_object(file.value).get("timestamp")) for file in own),
             messages=len(own),
@@ -111,8 +87,7 @@ class OpenHandsReader(RecordReader):
 
     agent = "OpenHands"
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         # The events in the context: the id of each, and of the message that it is a part of ("" for the system prompt).
         self._shown: list[tuple[str, str]] = []
         self._calls: list[JsonObject] = []
@@ -225,17 +200,16 @@ def _read_call(event: JsonObject) -> list[Block]:
     call = as_object(event.get("tool_call"))
     name = as_text(call.get("name")) or as_text(event.get("tool_name"))
     call_id = as_text(event.get("tool_call_id")) or as_text(call.get("id"))
-    use = ToolUseBlock(id=call_id, name=name, input=read_arguments(call.get("arguments")))
+    use = call_block(call_id, name, call.get("arguments"))
     return [*read_thinking(event), *read_parts(event.get("thought")), use]
 
 
 def _read_result(event: JsonObject) -> ToolResultBlock:
     observation = as_object(event.get("observation"))
     refused = as_text(event.get("error")) or as_text(event.get("rejection_reason"))
-    parts: list[ResultPart] = [TextBlock(text=refused)] if refused else _read_observation(observation)
-    parts += read_parts(event.get("extended_content"))
+    parts = read_parts(refused) or _read_observation(observation)
     failed = bool(refused) or observation.get("is_error") is True
-    return ToolResultBlock(tool_use_id=as_text(event.get("tool_call_id")), content=tuple(parts), is_error=failed)
+    return result_block(event.get("tool_call_id"), [*parts, *read_parts(event.get("extended_content"))], failed=failed)
 
 
 def _read_observation(observation: JsonObject) -> list[ResultPart]:
@@ -257,6 +231,12 @@ FORMAT = incremental(NAME, _matches, OpenHandsReader, _records, reads_folders=Tr
 AGENT = Agent(
     name="OpenHands",
     formats=(FORMAT,),
-    companions=_companions,
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, fact_files=_fact_files),
+    companions=beside("/base_state.json", "events/event-*.json"),
+    sessions=Sessions(
+        patterns=in_folder("", ".openhands", "conversations/*/base_state.json"),
+        title_of=_title_of,
+        facts=_facts_of,
+        # The first four events contain the first prompt.
+        fact_files=beside("/base_state.json", "events/event-0000[0-3]-*.json"),
+    ),
 )

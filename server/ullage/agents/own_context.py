@@ -86,7 +86,7 @@ class OwnSettings(Struct, frozen=True, kw_only=True):
       those of the settings.
     - `definitions`: returns paths of files that may define the sub-agent of this name, those that others override
       first.
-    - `read`: returns what the settings say.
+    - `read`: takes what the settings say.
     - `known`: settings about compaction that Ullage knows, by their names without what is around them: those that
       `read` reads, and those that do not change when the agent compacts.
     - `servers`: the key under which the settings have MCP servers by name; empty if it is not known.
@@ -96,7 +96,7 @@ class OwnSettings(Struct, frozen=True, kw_only=True):
     """
 
     files: Callable[[Machine], tuple[str, ...]]
-    read: Callable[[Texts], Given]
+    read: Callable[["Reading"], None]
     named: Callable[[Sequence[JsonObject]], tuple[str, ...]] = lambda _: ()
     definitions: Callable[[Machine, str], tuple[str, ...]] = lambda _machine, _name: ()
     known: frozenset[str] = frozenset()
@@ -106,7 +106,9 @@ class OwnSettings(Struct, frozen=True, kw_only=True):
 
     def given(self, texts: Texts) -> Given:
         """Returns what the settings say. If one of them is about compaction and not known, it is named."""
-        given = self.read(texts)
+        reading = Reading(texts)
+        self.read(reading)
+        given = reading.given()
         unknown = given.unknown or next(self._unknown(texts), "")
         return replace(given, unknown=unknown, servers=tuple(self._servers(texts)))
 
@@ -140,12 +142,15 @@ _KINDS: Mapping[str, type[bool | float]] = {"automatic": bool, "idle": bool, "sh
 
 
 class Reading:
-    """Collects the fields of `Given` from settings, each with the setting's name. A later `take` overrides."""
+    """Settings (`Texts`), and the fields of `Given` that are read of them, each with the setting's name. A later `take`
+    overrides. `named` is the model that the settings name."""
 
-    def __init__(self) -> None:
+    def __init__(self, texts: Texts) -> None:
+        self.files, self.variables = texts.files, texts.variables
+        self.model, self.definition = texts.model, texts.definition
         self._values: dict[str, bool | int | float] = {}
         self._names: dict[str, str] = {}
-        self.model: str | None = None
+        self.named: str | None = None
         self.unknown = ""
 
     def take(self, field: str, name: str, value: bool | float | None, written: str = "") -> None:
@@ -156,6 +161,18 @@ class Reading:
         self._values[field] = value
         self._names[field] = written or f"{name}={_written(value)}"
 
+    def number(self, field: str, name: str, value: object) -> None:
+        """Notes a setting that is a number."""
+        self.take(field, name, number(value))
+
+    def size(self, field: str, name: str, value: object) -> None:
+        """Notes a setting that is a number above 0. 0 is no value."""
+        self.take(field, name, number(value) or None)
+
+    def switch(self, field: str, name: str, value: object) -> None:
+        """Notes a setting that is a switch."""
+        self.take(field, name, switch(value))
+
     def drop(self, field: str) -> None:
         """Forgets the value of a field, because a later setting says that there is none."""
         self._values.pop(field, None)
@@ -163,7 +180,7 @@ class Reading:
 
     def given(self) -> Given:
         made = {field: _KINDS.get(field, int)(value) for field, value in self._values.items()}
-        return msgspec.convert({**made, "names": self._names, "model": self.model, "unknown": self.unknown}, Given)
+        return msgspec.convert({**made, "names": self._names, "model": self.named, "unknown": self.unknown}, Given)
 
 
 def number(value: object) -> float | None:
@@ -242,10 +259,6 @@ class Without(Struct, frozen=True, kw_only=True):
 Threshold = Rule | Without | None
 
 
-def _no_rule(_: Setup) -> Rule | None:
-    return None
-
-
 class FileAgain(Struct, frozen=True, kw_only=True):
     """A file that may come back after a compaction: the most that is known of its text, as the agent shows it (`shown`)
     and without the numbers of its lines (`plain`), how many times as large the part of the file is that is known to be
@@ -289,9 +302,9 @@ class OwnContext(Struct, frozen=True, kw_only=True):
       messages before the compaction; None if that is not known.
     """
 
-    window: Callable[[Setup], Rule | None] = _no_rule
+    window: Callable[[Setup], Rule | None] = lambda _: None
     wider: tuple[int, ...] = ()
-    threshold: Callable[[Setup], Threshold] = _no_rule
+    threshold: Callable[[Setup], Threshold] = lambda _: None
     is_exact: bool = False
     idle: Callable[[Setup], Idle | None] = lambda _: None
     reattached: Callable[[Setup, Sequence[Message]], Reattached | None] = lambda _setup, _context: None

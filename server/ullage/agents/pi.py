@@ -29,26 +29,15 @@ from msgspec.structs import replace
 from ullage.agents.agent import AcpAgent, Agent, Facts, Sessions, common_facts, first_prompt, last_text
 from ullage.agents.inserted import PI_CAME_BACK, PI_COMPACTED, PI_LEFT_OUT, by_program
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import Given, OwnContext, OwnSettings, Reading, Texts, before_end, inner, number, switch
+from ullage.agents.own_context import OwnContext, OwnSettings, Reading, before_end, inner
 from ullage.agents.record_reader import RecordReader
 from ullage.agents.wiring import GuideForm, McpPlace, SettingsFile, Wiring
-from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_beside
+from ullage.formats.parsing import Document, as_count, as_timestamp, usage_beside
 from ullage.formats.transcripts.builder import ImportedTranscript, TranscriptBuilder
-from ullage.formats.transcripts.chat import read_parts
+from ullage.formats.transcripts.chat import call_block, picture, read_parts, result_block, text_block
 from ullage.formats.transcripts.format import Ends, from_end, incremental
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import (
-    NO_SUMMARY,
-    Block,
-    ImageBlock,
-    ResultPart,
-    Role,
-    TextBlock,
-    ThinkingBlock,
-    ToolDefinition,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from ullage.model.message import NO_SUMMARY, Block, Role, TextBlock, ThinkingBlock, ToolDefinition, ToolUseBlock
 
 NAME = "pi"
 
@@ -89,8 +78,7 @@ class PiReader(RecordReader):
 
     agent = "pi"
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._tree: dict[str, _Entry] = {}
         self._last = ""
         self._count = 0
@@ -163,8 +151,8 @@ class PiReader(RecordReader):
             case "assistant":
                 self._read_answer(message, content, entry_id, timestamp, number)
             case "toolResult":
-                answer = _answer(as_text(message.get("toolCallId")), content, is_error=message.get("isError") is True)
-                builder.add(Role.USER, [answer], entry_id, timestamp)
+                result = result_block(message.get("toolCallId"), content, failed=message.get("isError") is True)
+                builder.add(Role.USER, [result], entry_id, timestamp)
             case "bashExecution":
                 add = self._add_outside if message.get("excludeFromContext") is True else builder.add
                 add(Role.USER, [TextBlock(text=_describe_command(message))], entry_id, timestamp)
@@ -206,7 +194,7 @@ class PiReader(RecordReader):
             return
         content = _read_content(as_object(replacement).get("content"))
         if target.call_id:
-            content = [_answer(target.call_id, content)]
+            content = [result_block(target.call_id, content)]
         self._builder.exchange(target.message_id, target.role, content, timestamp)
 
     def _read_answer(
@@ -246,12 +234,13 @@ class PiReader(RecordReader):
         first = as_text(compaction.get("firstKeptEntryId"))
         if not first and "firstKeptEntryIndex" in compaction:
             first = f"#{as_count(compaction.get('firstKeptEntryIndex'))}"
-        kept: list[str] = []
+        # By entry. Where two entries have one id, the way up may lead back to where it began.
+        kept: dict[str, str] = {}
         name = parent
-        while name in self._tree:
-            kept += filter(None, [self._tree[name].message_id])
+        while name in self._tree and name not in kept:
+            kept[name] = self._tree[name].message_id
             if name == first:
-                return kept[::-1]
+                return [message_id for message_id in reversed(kept.values()) if message_id]
             name = self._tree[name].parent
         return []
 
@@ -271,19 +260,13 @@ def _read_part(item: Any) -> Block:
             signature = as_text(part.get("thinkingSignature")) or None
             return ThinkingBlock(thinking=as_text(part.get("thinking")), signature=signature)
         case "toolCall":
-            name, arguments = as_text(part.get("name")), as_object(part.get("arguments"))
-            return ToolUseBlock(id=as_text(part.get("id")), name=name, input=arguments)
+            return call_block(part.get("id"), part.get("name"), as_object(part.get("arguments")))
         case "image":
-            return ImageBlock(media_type=as_text(part.get("mimeType")) or "image/png", data=as_text(part.get("data")))
+            return picture(part.get("mimeType"), part.get("data"))
         case "text":
             return TextBlock(text=as_text(part.get("text")))
         case _:
-            return TextBlock(text=item if isinstance(item, str) else to_json(item))
-
-
-def _answer(call_id: str, content: list[Block], *, is_error: bool = False) -> ToolResultBlock:
-    parts: list[ResultPart] = [block for block in content if isinstance(block, TextBlock | ImageBlock)]
-    return ToolResultBlock(tool_use_id=call_id, content=tuple(parts), is_error=is_error)
+            return text_block(item)
 
 
 def _summary(role: str, message: JsonObject) -> TextBlock:
@@ -358,22 +341,20 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (f"{own}/models.json", f"{own}/settings.json", *machine.in_project(".pi/settings.json"))
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
-    for file in texts.files:
-        reading.take("automatic", "compaction.enabled", switch(inner(file, "compaction", "enabled")))
-        reading.take("reserve", "compaction.reserveTokens", number(inner(file, "compaction", "reserveTokens")))
-    for provider in as_objects([*as_object(inner(texts.files[0], "providers")).values()] if texts.files else []):
-        listed = [one for one in as_objects(provider.get("models")) if one.get("id") == texts.model]
-        for one in (*listed, as_object(inner(provider, "modelOverrides", texts.model))):
-            reading.take("model_window", "models.json: contextWindow", number(one.get("contextWindow")) or None)
-    for file in texts.files:
+def _read(reading: Reading) -> None:
+    for file in reading.files:
+        reading.switch("automatic", "compaction.enabled", inner(file, "compaction", "enabled"))
+        reading.number("reserve", "compaction.reserveTokens", inner(file, "compaction", "reserveTokens"))
+    for provider in as_objects([*as_object(inner(reading.files[0], "providers")).values()] if reading.files else []):
+        listed = [one for one in as_objects(provider.get("models")) if one.get("id") == reading.model]
+        for one in (*listed, as_object(inner(provider, "modelOverrides", reading.model))):
+            reading.size("model_window", "models.json: contextWindow", one.get("contextWindow"))
+    for file in reading.files:
         for name, override in as_object(inner(file, "compaction", "modelOverrides")).items():
             # A model's name has the provider before it, which conversations are not counted by.
-            if texts.model and name.partition("/")[2] == texts.model:
+            if reading.model and name.partition("/")[2] == reading.model:
                 setting = f"compaction.modelOverrides.{name}.reserveTokens"
-                reading.take("reserve", setting, number(as_object(override).get("reserveTokens")))
-    return reading.given()
+                reading.number("reserve", setting, as_object(override).get("reserveTokens"))
 
 
 _KNOWN = frozenset({"enabled", "reserveTokens", "keepRecentTokens", "modelOverrides"})
@@ -407,7 +388,7 @@ WIRING = Wiring(
 AGENT = Agent(
     name="pi",
     formats=(FORMAT,),
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of),
     # Read in its source, and measured: 89,639 of 100,000 are compacted.
     own_context=OwnContext(threshold=before_end(16_384)),
     own_settings=SETTINGS,

@@ -28,29 +28,16 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.agents.agent import (
-    AcpAgent,
-    Agent,
-    Facts,
-    Occupancy,
-    Sessions,
-    common_facts,
-    first_prompt,
-    prompt_and_answer,
-    side_of,
-    token_count,
-)
+from ullage.agents.agent import AcpAgent, Agent, Occupancy, Sessions, first_prompt, prompt_and_answer, token_count
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Exists,
-    Given,
     OwnContext,
     OwnPrompt,
     OwnSettings,
     Reading,
     Rule,
     Setup,
-    Texts,
     Threshold,
     Without,
     chosen_names,
@@ -61,7 +48,7 @@ from ullage.agents.own_context import (
 from ullage.agents.record_reader import SidechainReader, conversation_records, is_side
 from ullage.agents.wiring import GuideForm, HookPlace, HooksOff, SettingsFile, Wiring
 from ullage.formats.parsing import Document, as_count, as_timestamp, exclude_cache
-from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
+from ullage.formats.transcripts.builder import kept_place
 from ullage.formats.transcripts.chat import PartReader
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.events import CompactionCause
@@ -196,8 +183,7 @@ class QwenReader(SidechainReader):
 
     agent = "Qwen Code"
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
+    def _begin(self) -> None:
         self._parts = PartReader()
         self._start = self._tip = Path("")
         # The path to each record, by its id.
@@ -349,17 +335,11 @@ def _patterns(machine: Machine) -> tuple[str, ...]:
     return (f"{projects}/chats/*.jsonl", f"{projects}/subagents/*/agent-*.jsonl")
 
 
-def _is_sub_agent(path: str) -> bool:
-    return path.rpartition("/")[2].startswith("agent-")
-
-
-def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+def _side(path: str) -> tuple[str, str] | None:
     # The name of a sub-agent's file has its id, and its folder is named after the session that started it.
-    facts = common_facts(path, records)
-    if not _is_sub_agent(path):
-        return facts
     file = PurePosixPath(path)
-    return side_of(facts, file.name.partition(".")[0].removeprefix("agent-"), file.parent.name)
+    own = file.name.partition(".")[0].removeprefix("agent-")
+    return (own, file.parent.name) if file.name.startswith("agent-") else None
 
 
 def _companions(path: str) -> tuple[str, ...]:
@@ -398,23 +378,19 @@ def _files(machine: Machine) -> tuple[str, ...]:
     return (settings_path(machine), *machine.in_project(".qwen/settings.json"))
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
-    for file in texts.files:
+def _read(reading: Reading) -> None:
+    for file in reading.files:
         part = number(inner(file, "context", _PART)) or 0
         reading.take("share", f"context.{_PART}", part if 0 < part <= 1 else None)
-        reading.take("window", f"model.{_LAST}", number(inner(file, "model", _LAST)) or None)
-        reading.take(
-            "model_window", f"model.{_WINDOW}", number(inner(file, "model", "generationConfig", _WINDOW)) or None
-        )
-    for file in texts.files:
+        reading.size("window", f"model.{_LAST}", inner(file, "model", _LAST))
+        reading.size("model_window", f"model.{_WINDOW}", inner(file, "model", "generationConfig", _WINDOW))
+    for file in reading.files:
         # What is set for one model comes before what is set for all.
         for listed in as_object(file.get("modelProviders")).values():
             for model in as_objects(listed):
-                if texts.model and model.get("id") == texts.model:
+                if reading.model and model.get("id") == reading.model:
                     size = number(inner(model, "generationConfig", _WINDOW)) or number(model.get(_WINDOW))
                     reading.take("model_window", f"modelProviders: {_WINDOW}", size or None)
-    return reading.given()
 
 
 # Settings that say with which model and with which files and images it compacts.
@@ -468,8 +444,6 @@ ACP = AcpAgent(
     compaction_done=lambda update: inner(as_object(update.get("_meta")), "contextCompression", "phase") == "done",
 )
 
-# Seconds, above `ullage hook`'s own limit of 4.
-_TIMEOUT = 5
 # The first words of a summary.
 _SUMMARY_OPENING = "<state_snapshot>"
 
@@ -496,9 +470,9 @@ WIRING = Wiring(
         SettingsFile(
             path=settings_path,
             hooks=(
-                HookPlace(event="PreCompact", timeout=_TIMEOUT),
-                HookPlace(event="UserPromptSubmit", timeout=_TIMEOUT, arguments=("--mark", _SUMMARY_OPENING)),
-                HookPlace(event="Stop", timeout=_TIMEOUT, for_notes=True),
+                HookPlace(event="PreCompact"),
+                HookPlace(event="UserPromptSubmit", arguments=("--mark", _SUMMARY_OPENING)),
+                HookPlace(event="Stop", for_notes=True),
             ),
             mcp_server=True,
         ),
@@ -515,7 +489,7 @@ AGENT = Agent(
     short="Qwen",
     formats=(FORMAT,),
     companions=_companions,
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of, is_sub_agent=_is_sub_agent),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, side=_side),
     own_context=OwnContext(threshold=_threshold),
     own_prompt=OwnPrompt(files=_own_files, skills=_skills),
     own_settings=SETTINGS,

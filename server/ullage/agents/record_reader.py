@@ -21,14 +21,16 @@ LEFT_OUT = "[Older messages were left out here to make room.]"
 
 
 class RecordReader:
-    """Reads the records of one conversation (see `Reader`). A subclass reads a record in `_read`, and adds in `_flush`
-    what it has held back. `agent` is the agent's name, if all conversations of the format are that agent's."""
+    """Reads the records of one conversation (see `Reader`). A subclass sets in `_begin` what it keeps between records,
+    reads a record in `_read`, and adds in `_flush` what it has held back. `agent` is the agent's name, if all
+    conversations of the format are that agent's."""
 
     agent: ClassVar[str] = ""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
         self._builder = builder
         builder.agent = self.agent
+        self._begin()
 
     def take(self, record: Line) -> None:
         """Reads the next record. A line that is no JSON object is listed as skipped."""
@@ -47,6 +49,9 @@ class RecordReader:
         added = self._builder.add(role, content, message_id, timestamp)
         self._builder.rewind(before, timestamp)
         return added
+
+    def _begin(self) -> None:
+        """Sets what is kept between records: nothing, if each is read by itself."""
 
     def _read(self, value: JsonObject, number: int) -> None:
         raise NotImplementedError

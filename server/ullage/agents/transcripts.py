@@ -9,33 +9,14 @@ from ullage.agents.table import AGENTS
 from ullage.formats.parsing import EMPTY, Document, Line, parse_document
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.formats.transcripts.format import Format
-from ullage.formats.transcripts.message_lists import (
-    ANTHROPIC_MESSAGES,
-    LITELLM_LOG,
-    MINI_SWE,
-    OPENAI_MESSAGES,
-    SWE_AGENT,
-    TAU_BENCH,
-    TRAE,
-    ULLAGE,
-)
+from ullage.formats.transcripts.message_lists import GENERAL, SPECIFIC
 from ullage.model.errors import UnknownFormat
 from ullage.model.json_values import JsonObject
 
 # How the name of a file of records ends, to which its agent only adds.
 RECORDS = ".jsonl"
 # In the order in which they are tried. A specific format comes before general ones that would match its files too.
-FORMATS: tuple[Format, ...] = (
-    ULLAGE,
-    TRAE,
-    MINI_SWE,
-    SWE_AGENT,
-    TAU_BENCH,
-    LITELLM_LOG,
-    *(known for agent in AGENTS for known in agent.formats),
-    ANTHROPIC_MESSAGES,
-    OPENAI_MESSAGES,
-)
+FORMATS: tuple[Format, ...] = (*SPECIFIC, *(known for agent in AGENTS for known in agent.formats), *GENERAL)
 
 
 def read(data: bytes, name: str = "", format: str | None = None, run: int | None = None) -> ImportedTranscript:  # noqa: A002

@@ -21,7 +21,8 @@ class HookPlace(Struct, frozen=True, kw_only=True):
 
     event: str
     matcher: str = ""
-    timeout: int
+    # Above `ullage hook`'s own limit of 4 seconds, for a machine that is too busy to keep it.
+    timeout: int = 5
     for_notes: bool = False
     arguments: tuple[str, ...] = ()
 
@@ -40,10 +41,6 @@ class McpPlace(Struct, frozen=True, kw_only=True):
     exposure: str = ""
 
 
-def _none(_: Machine) -> tuple[str, ...]:
-    return ()
-
-
 class SettingsFile(Struct, frozen=True, kw_only=True):
     """A file with the user's settings of an agent.
 
@@ -59,7 +56,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True):
     """
 
     path: Callable[[Machine], str]
-    instead: Callable[[Machine], tuple[str, ...]] = _none
+    instead: Callable[[Machine], tuple[str, ...]] = lambda _: ()
     syntax: Syntax = "json"
     hooks: tuple[HookPlace, ...] = ()
     plugin: tuple[str, ...] = ()
@@ -103,7 +100,7 @@ class Plugin(Struct, frozen=True, kw_only=True):
 
     path: Callable[[Machine], str]
     is_on: Callable[[str], bool]
-    in_projects: Callable[[Machine], tuple[str, ...]] = _none
+    in_projects: Callable[[Machine], tuple[str, ...]] = lambda _: ()
     remedy: str
 
 
@@ -131,10 +128,6 @@ class GuideForm(Struct, frozen=True, kw_only=True):
     is_answer: bool = False
 
 
-def _whole(summary: str) -> str:
-    return summary
-
-
 class Wiring(Struct, frozen=True, kw_only=True):
     """How Ullage is added to an agent.
 
@@ -159,5 +152,5 @@ class Wiring(Struct, frozen=True, kw_only=True):
     windows_shell: Shell = "sh"
     names_shell: bool = False
     summary_in_file: bool = False
-    summary_in: Callable[[str], str] = _whole
+    summary_in: Callable[[str], str] = lambda summary: summary
     guide: GuideForm | None = None

@@ -20,13 +20,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from ullage.jsonrpc.envelope import (
-    INVALID_PARAMS,
-    REQUEST_CANCELLED,
-    RESOURCE_NOT_FOUND,
-    ErrorData,
-    ErrorObject,
-)
+from ullage.jsonrpc.envelope import INVALID_PARAMS, REQUEST_CANCELLED, RESOURCE_NOT_FOUND, ErrorData, ErrorObject
 from ullage.model import errors, words
 from ullage.model.answer import CompleteParams, CompleteResult, CountParams, CountResult
 from ullage.model.errors import NoModelConfigured, SdkMissing

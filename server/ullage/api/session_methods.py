@@ -19,8 +19,8 @@ from msgspec.structs import replace
 from ullage.api.protocol import SessionResult, UsageResult, prompting_of, session_result, usage_result
 from ullage.formats.parsing import parse_document, read_usage
 from ullage.formats.provider import Provider, read_definitions, read_events, write_messages
-from ullage.formats.requests.turns import IMAGE_TYPES
 from ullage.formats.transcripts.builder import ImportedTranscript, SkippedLine
+from ullage.formats.turns import IMAGE_TYPES
 from ullage.formats.verbatim import PLAIN, PLAIN_PARTS, other_format, prompt_message
 from ullage.model.answer import TurnEnd
 from ullage.model.errors import InvalidRequest

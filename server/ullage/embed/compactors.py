@@ -37,8 +37,7 @@ from ullage.edits.drop import TruncationStrategy as EngineStrategy
 from ullage.edits.shorten import ResultLimits, excerpt, shorten_results
 from ullage.embed.counters import BaseCounter, MessageList, TokenCounter, checked, choice, engine_counter, get_counter
 from ullage.embed.host import LLM, Host, LoopThread, OwnSummarizer, checked_llm
-from ullage.formats.provider import Provider
-from ullage.formats.requests import openai
+from ullage.formats.provider import Provider, write_openai
 from ullage.memory.memory_tool import DEFINITION, NAME, NATIVE_TYPE
 from ullage.model.errors import ProviderError, StoreUnavailable
 from ullage.model.events import DuplicateReadsEdit, RepeatedFile, SessionCreated
@@ -387,7 +386,7 @@ class MemoryTool:
         tool's type in Anthropic's API; for any other provider, a function with a schema in OpenAI's chat format."""
         if provider == "anthropic":
             return {"type": NATIVE_TYPE, "name": NAME}
-        return openai.write_openai((), (DEFINITION,)).tools[0]
+        return write_openai((), (DEFINITION,)).tools[0]
 
 
 # Writes a message of the engine's as the program has it.

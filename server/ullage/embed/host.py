@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from ullage.app.compose import workspace_on
 from ullage.app.telemetry import spanned, traced
 from ullage.formats.provider import Provider, write_request
-from ullage.formats.requests.turns import writable
+from ullage.formats.turns import writable
 from ullage.ledger.contradiction import without_contradictions
 from ullage.ledger.ledger_entry import Entry
 from ullage.model.errors import AnswerBroken, ProviderError

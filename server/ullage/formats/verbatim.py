@@ -20,12 +20,14 @@ from ullage.formats.parsing import convert_usage, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import (
     ROLES,
+    call_block,
     item_type,
-    read_arguments,
     read_blocks,
     read_image_url,
     read_parts,
     read_result,
+    result_block,
+    text_block,
 )
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
@@ -92,7 +94,7 @@ def read(format_name: str, raw: JsonObject) -> ReadMessage | None:
     match format_name:
         case "anthropic":
             role = as_text(raw.get("role"))
-            return ReadMessage(Role(role), list(_blocks(raw))) if role in tuple(Role) else None
+            return ReadMessage(Role(role), list(_message_parts(raw, ANTHROPIC))) if role in tuple(Role) else None
         case "openai":
             role = ROLES.get(as_text(raw.get("role")))
             return ReadMessage(role, list(_chat_parts(raw))) if role else None
@@ -238,25 +240,12 @@ def given_prompt(
 # What the engine reads.
 
 
-def _blocks(raw: JsonObject) -> Iterator[ReadPart]:
-    content = raw.get("content")
-    if isinstance(content, str):
-        yield from [ReadPart(("content",), TextBlock(text=content))] if content else []
-        return
-    for at, item in enumerate(as_list(content)):
-        (block,) = read_blocks([item])
-        raw_block = as_object(item)
-        if isinstance(block, TextBlock) and raw_block and raw_block.get("type") != "text":
-            block = _sealed(block, ANTHROPIC, raw_block)
-        yield ReadPart(("content", at), block)
-
-
 def _chat_parts(raw: JsonObject) -> Iterator[ReadPart]:
     if raw.get("role") in ("tool", "function"):
         # SWE-agent has a list of ids.
         call = as_text(raw.get("tool_call_id")) or next(map(as_text, as_list(raw.get("tool_call_ids"))), "")
         call = call or _legacy_id(raw)
-        yield ReadPart(("content",), ToolResultBlock(tool_use_id=call, content=read_parts(raw.get("content"))))
+        yield ReadPart(("content",), result_block(call, read_parts(raw.get("content"))))
         return
     if raw.get("role") == "assistant":
         yield from _reasoning(raw)
@@ -278,8 +267,7 @@ def _read_call(call: JsonObject, call_id: str) -> ToolUseBlock:
     function = as_object(call.get("function")) or as_object(call.get("custom"))
     if not function:
         return _sealed(ToolUseBlock(id=call_id, name=as_text(call.get("type")), input=call), CHAT, call)
-    arguments = function.get("arguments", function.get("input"))
-    return ToolUseBlock(id=call_id, name=as_text(function.get("name")), input=read_arguments(arguments))
+    return call_block(call_id, function.get("name"), function.get("arguments", function.get("input")))
 
 
 def _reasoning(raw: JsonObject) -> Iterator[ReadPart]:
@@ -295,13 +283,14 @@ def _reasoning(raw: JsonObject) -> Iterator[ReadPart]:
 
 def _message_parts(raw: JsonObject, format_name: str) -> Iterator[ReadPart]:
     content = raw.get("content")
+    read_all, texts = (read_blocks, ("text",)) if format_name == ANTHROPIC else (read_parts, _TEXTS)
     if not isinstance(content, list):
-        yield from (ReadPart(("content",), block) for block in read_parts(content))
+        yield from (ReadPart(("content",), block) for block in read_all(content))
         return
     for at, item in enumerate(as_list(cast("Any", content))):
-        (block,) = read_parts([item])
+        (block,) = read_all([item])
         part = as_object(item)
-        if isinstance(block, TextBlock) and part and part.get("type") not in _TEXTS:
+        if isinstance(block, TextBlock) and part and part.get("type") not in texts:
             block = _sealed(block, format_name, part)
         yield ReadPart(("content", at), block)
 
@@ -337,7 +326,7 @@ def _read_item_call(item: JsonObject, call_id: str) -> ReadPart:
     asked = {name: value for name, value in item.items() if name not in _NAMES} if named is None else item[named]
     kind = item_type(item)
     name = as_text(item.get("name")) or kind.removesuffix("_call")
-    block = ToolUseBlock(id=call_id, name=name, input=read_arguments(asked))
+    block = call_block(call_id, name, asked)
     return ReadPart((), block if kind in _FREE_CALLS else _sealed(block, RESPONSES, item))
 
 
@@ -350,10 +339,10 @@ def _read_output(item: JsonObject, call_id: str) -> ReadPart:
         streams = [as_text(each.get(name)) for each in as_objects(output) for name in ("stdout", "stderr")]
         content = (TextBlock(text="\n".join(text for text in streams if text)),)
     elif output is None:
-        content = (TextBlock(text=to_json({name: value for name, value in item.items() if name not in _NAMES})),)
+        content = (text_block({name: value for name, value in item.items() if name not in _NAMES}),)
     else:
         content = read_result(output)
-    block = ToolResultBlock(tool_use_id=call_id, content=content)
+    block = result_block(call_id, content)
     is_free = kind in (*_FREE_OUTPUTS, _SHELL_OUTPUT) or isinstance(output, str)
     return ReadPart((), block if is_free else _sealed(block, RESPONSES, item))
 
@@ -363,7 +352,7 @@ def _read_hosted(item: JsonObject) -> list[TextBlock | ImageBlock]:
     is a picture."""
     picture = as_text(item.get("result")) if item_type(item) == "image_generation_call" else ""
     facts = {name: value for name, value in item.items() if not picture or name != "result"}
-    return [TextBlock(text=to_json(facts)), *([ImageBlock(data=picture)] if picture else [])]
+    return [text_block(facts), *([ImageBlock(data=picture)] if picture else [])]
 
 
 def _sealed(block: Sealable, format_name: str, raw: JsonObject) -> Sealable:

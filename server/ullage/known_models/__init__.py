@@ -21,14 +21,7 @@ from msgspec.structs import replace
 
 from ullage.model.settings import ModelSettings
 from ullage.model.usage import Price, PriceTier
-from ullage.tokens.families import (
-    asks_for_a_million,
-    bare_name,
-    inner_names,
-    series_of,
-    without_date,
-    without_provider,
-)
+from ullage.tokens.families import asks_for_a_million, bare_name, inner_names, series_of, without_date, without_provider
 
 
 class FamilyLimits(Struct, frozen=True, kw_only=True):

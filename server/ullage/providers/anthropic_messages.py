@@ -13,7 +13,7 @@ from anthropic.types import RawMessageDeltaEvent, RawMessageStreamEvent
 from anthropic.types.beta import BetaContentBlock, BetaRawMessageDeltaEvent, BetaRawMessageStreamEvent
 
 from ullage.formats.parsing import as_count, convert_usage
-from ullage.formats.requests.anthropic import write_anthropic
+from ullage.formats.provider import write_anthropic
 from ullage.formats.tool_calls import NativeCalls
 from ullage.model.answer import (
     Finished,

@@ -13,10 +13,9 @@ from openai.types.chat import ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import Choice, ChoiceDeltaToolCall
 
 from ullage.formats.parsing import as_count, convert_usage
-from ullage.formats.requests.openai import write_openai
-from ullage.formats.requests.responses import write_responses
-from ullage.formats.requests.turns import without_documents
+from ullage.formats.provider import write_openai, write_responses
 from ullage.formats.tool_calls import NativeCalls
+from ullage.formats.turns import without_documents
 from ullage.model.answer import (
     CompactionSealed,
     Finished,

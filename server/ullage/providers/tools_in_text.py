@@ -7,9 +7,9 @@ from contextlib import aclosing
 
 from msgspec.structs import replace
 
-from ullage.formats.requests.openai import FORMAT
-from ullage.formats.requests.turns import arrange_turns, without_documents
 from ullage.formats.tool_calls import CallsInText, CaretFences, Syntax, XmlTags
+from ullage.formats.turns import arrange_turns, without_documents
+from ullage.formats.verbatim import CHAT
 from ullage.model.answer import (
     Finished,
     Fragment,
@@ -153,7 +153,7 @@ class EditorProvider:
 
 def _spoken(request: ModelRequest) -> tuple[SpokenMessage, ...]:
     """Returns a request's messages as text. Editors know no system messages, so the system prompt is a user's."""
-    conversation = arrange_turns(without_documents(ask_messages(request)), FORMAT, thinking=False)
+    conversation = arrange_turns(without_documents(ask_messages(request)), CHAT, thinking=False)
     system = (SpokenMessage(role=SpokenRole.USER, text=conversation.system),) if conversation.system else ()
     return (*system, *(SpokenMessage(role=_ROLES[turn.role], text=_text(turn.content)) for turn in conversation.turns))
 

@@ -9,14 +9,7 @@ from contextlib import aclosing
 from msgspec import Struct
 
 from ullage.model import words
-from ullage.model.answer import (
-    CompactionSealed,
-    Fragment,
-    ModelRequest,
-    TextDelta,
-    ThinkingDelta,
-    ToolInputDelta,
-)
+from ullage.model.answer import CompactionSealed, Fragment, ModelRequest, TextDelta, ThinkingDelta, ToolInputDelta
 from ullage.model.errors import AnswerBroken, ProviderUnavailable
 from ullage.model.updates import Update
 from ullage.service.conversation.bus import notice

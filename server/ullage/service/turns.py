@@ -61,14 +61,7 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import require_not_kept
 from ullage.service.conversation.work import Ask, Job
 from ullage.service.plan import OLD_TOOL_USES
-from ullage.service.ports.models import (
-    LinkedFile,
-    LinkedFiles,
-    Provider,
-    Question,
-    ToolAbout,
-    ToolOutcome,
-)
+from ullage.service.ports.models import LinkedFile, LinkedFiles, Provider, Question, ToolAbout, ToolOutcome
 from ullage.service.sessions import add_system_prompt, append, declare_tools
 from ullage.transcript.view import PartialAnswer, kept
 

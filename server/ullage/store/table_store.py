@@ -11,13 +11,7 @@ from msgspec import Struct
 
 from ullage.model.errors import ConcurrentAppend, InvalidRequest
 from ullage.model.events import Record, SessionConfigured, SessionForked
-from ullage.service.ports.store import (
-    ChunkId,
-    Passage,
-    SearchHit,
-    SessionInfo,
-    StoredSession,
-)
+from ullage.service.ports.store import ChunkId, Passage, SearchHit, SessionInfo, StoredSession
 from ullage.store.search.query import read_query
 from ullage.store.search.searcher import Searcher
 from ullage.store.search.word_index import WordIndex, drop_rows

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ullage.model.message import ToolDefinition
 
-# Of a tool's name that a model uses: providers refuse longer ones and other characters (`formats/requests`).
+# Of a tool's name that a model uses: providers refuse longer ones and other characters (`formats/turns.py`).
 _LONGEST_NAME = 64
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 # Before the name of every tool of an MCP server, as in other agents.

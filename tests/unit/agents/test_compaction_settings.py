@@ -72,6 +72,11 @@ def test_claude_codes_settings_files_override_the_environment() -> None:
     assert said.name("automatic") == "autoCompactEnabled=false"
 
 
+@pytest.mark.parametrize("window", [float("inf"), float("nan")])
+def test_a_window_of_codexs_settings_that_is_no_number_is_ignored(window: float) -> None:
+    assert given("Codex", {"model_context_window": window}).model_window is None
+
+
 def test_codex_follows_a_limit_only_downwards() -> None:
     for limit, tokens in ((50_000, 50_000), (260_000, 244_800)):
         said = given("Codex", {"model_auto_compact_token_limit": limit})

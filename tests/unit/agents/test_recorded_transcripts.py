@@ -7,8 +7,7 @@ import pytest
 
 from support.provider_rules import anthropic_violations, openai_violations
 from support.transcripts import ROOT, conversation, conversation_files, recorded
-from ullage.formats.requests.anthropic import write_anthropic
-from ullage.formats.requests.openai import write_openai
+from ullage.formats.provider import write_anthropic, write_openai
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import CompactionEdit, ContextEdited, MessageAppended, Record, UsageReported
 from ullage.model.message import Message, Role, ToolResultBlock, ToolUseBlock

@@ -12,7 +12,7 @@ from support.pdf import small_pdf
 from support.steps import ends
 from ullage.edits.counted import CountedView, count_view
 from ullage.edits.shorten import ResultLimits, cap_blocks, excerpt, names, shorten, shorten_results
-from ullage.formats.requests.anthropic import write_anthropic
+from ullage.formats.provider import write_anthropic
 from ullage.model.message import ImageBlock, Message, ResourceBlock, Role, TextBlock, ThinkingBlock, ToolUseBlock
 from ullage.tokens.counter import get_counter
 from ullage.transcript.view import Item

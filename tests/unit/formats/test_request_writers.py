@@ -5,11 +5,9 @@ from typing import Any
 import pytest
 
 from support.provider_rules import anthropic_violations, openai_violations
-from ullage.formats.requests.anthropic import write_anthropic
-from ullage.formats.requests.openai import write_openai
-from ullage.formats.requests.responses import write_responses
-from ullage.formats.requests.turns import NO_BEGINNING, NO_RESULT
+from ullage.formats.provider import write_anthropic, write_openai, write_responses
 from ullage.formats.transcripts.chat import read_arguments
+from ullage.formats.turns import NO_BEGINNING, NO_RESULT
 from ullage.model.message import (
     Block,
     CompactionBlock,

@@ -20,19 +20,7 @@ from typing import Any
 
 import msgspec
 
-from ullage.agents.agent import (
-    AcpAgent,
-    Agent,
-    Facts,
-    Processes,
-    Retention,
-    Sessions,
-    common_facts,
-    first_prompt,
-    last_text,
-    running_in_record,
-    side_of,
-)
+from ullage.agents.agent import AcpAgent, Agent, Processes, Retention, Sessions, first_prompt, last_text
 from ullage.agents.claude_code.compaction import OWN_CONTEXT, SETTINGS
 from ullage.agents.claude_code.reader import FORMAT, MARKS
 from ullage.agents.claude_code.session_writer import WRITER
@@ -83,18 +71,13 @@ def _session_in(path: str) -> str:
     return file.stem if file.suffix == ".jsonl" and _SESSION_ID.fullmatch(file.stem) else ""
 
 
-def _is_sub_agent(path: str) -> bool:
-    return path.rpartition("/")[2].startswith("agent-")
-
-
-def _facts_of(path: str, records: Sequence[JsonObject]) -> Facts:
+def _side(path: str) -> tuple[str, str] | None:
     # The folder around `subagents` is named after the session that started it, also if that was by a workflow.
-    facts = common_facts(path, records)
-    if not _is_sub_agent(path):
-        return facts
     file = PurePosixPath(path)
+    if not file.name.startswith("agent-"):
+        return None
     parent = next((folder.parent.name for folder in file.parents if folder.name == "subagents"), "")
-    return side_of(facts, file.name.partition(".")[0].removeprefix("agent-"), parent)
+    return file.name.partition(".")[0].removeprefix("agent-"), parent
 
 
 def _title_of(records: Sequence[JsonObject]) -> str:
@@ -142,8 +125,6 @@ ACP = AcpAgent(
 # The model's thoughts before the summary, which its next request does not have.
 _ANALYSIS_ENDS = "</analysis>"
 _ANALYSIS = re.compile(rf"<analysis>.*?{_ANALYSIS_ENDS}", re.DOTALL)
-# Seconds: above `ullage hook`'s own limit of 4, for a machine that is too busy to keep it.
-_TIMEOUT = 5
 
 
 def _summary_in(text: str) -> str:
@@ -201,12 +182,12 @@ WIRING = Wiring(
         SettingsFile(
             path=_settings_pattern,
             hooks=(
-                HookPlace(event="PreCompact", timeout=_TIMEOUT),
+                HookPlace(event="PreCompact"),
                 # What was given back is lost when the session is resumed, so it is given again then.
-                HookPlace(event="SessionStart", matcher="compact|resume", timeout=_TIMEOUT),
-                HookPlace(event="SubagentStop", timeout=_TIMEOUT),
-                HookPlace(event="UserPromptSubmit", timeout=_TIMEOUT),
-                HookPlace(event="Stop", timeout=_TIMEOUT, for_notes=True),
+                HookPlace(event="SessionStart", matcher="compact|resume"),
+                HookPlace(event="SubagentStop"),
+                HookPlace(event="UserPromptSubmit"),
+                HookPlace(event="Stop", for_notes=True),
             ),
             status_line=True,
         ),
@@ -237,10 +218,8 @@ AGENT = Agent(
     formats=(FORMAT,),
     companions=_companions,
     kept_beside=_kept_beside,
-    sessions=Sessions(
-        patterns=_patterns, title_of=_title_of, facts_of=_facts_of, is_sub_agent=_is_sub_agent, marks=MARKS
-    ),
-    processes=Processes(patterns=running_patterns, running_in=running_in_record),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, side=_side, marks=MARKS),
+    processes=Processes(patterns=running_patterns),
     session_variable="CLAUDE_CODE_SESSION_ID",
     folder_variable="CLAUDE_PROJECT_DIR",
     writer=WRITER,

@@ -33,7 +33,6 @@ from ullage.agents.file_reads import file_lines
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     FileAgain,
-    Given,
     Idle,
     OwnContext,
     OwnSettings,
@@ -41,7 +40,6 @@ from ullage.agents.own_context import (
     Reattached,
     Rule,
     Setup,
-    Texts,
     Threshold,
     Without,
     number,
@@ -158,32 +156,30 @@ def _definitions(machine: Machine, name: str) -> tuple[str, ...]:
     return (f"{own}/agents/{name}.md", *machine.in_project(f".claude/agents/{name}.md"))
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
-    _take_variables(reading, texts.variables)
-    model = bare_name(texts.model)
-    named = [as_text(file.get("model")) for file in texts.files]
-    all_environments = (texts.variables, *(as_object(file.get("env")) for file in texts.files))
+def _read(reading: Reading) -> None:
+    _take_variables(reading, reading.variables)
+    model = bare_name(reading.model)
+    named = [as_text(file.get("model")) for file in reading.files]
+    all_environments = (reading.variables, *(as_object(file.get("env")) for file in reading.files))
     named += [as_text(variables.get("ANTHROPIC_MODEL")) for variables in all_environments]
-    reading.model = next((name for name in reversed(named) if name not in ("", "default")), "")
-    for file in texts.files:
+    reading.named = next((name for name in reversed(named) if name not in ("", "default")), "")
+    for file in reading.files:
         if isinstance(enabled := file.get("autoCompactEnabled"), bool):
             reading.take("automatic", "autoCompactEnabled", enabled)
-        reading.take("idle", "idleCompaction", switch(file.get("idleCompaction")))
+        reading.switch("idle", "idleCompaction", file.get("idleCompaction"))
         _take_window(reading, file, model)
         _take_variables(reading, as_object(file.get("env")))
     # The variable comes before all files, wherever it is set (2.1.318).
     for variables in all_environments:
-        reading.take("window", _WINDOW, number(variables.get(_WINDOW)))
-        reading.take("idle_least", _IDLE, number(variables.get(_IDLE)))
-    for file in texts.files:
+        reading.number("window", _WINDOW, variables.get(_WINDOW))
+        reading.number("idle_least", _IDLE, variables.get(_IDLE))
+    for file in reading.files:
         _take_served(reading, file, model)
     # A sub-agent's definition only lowers the window that it has otherwise (2.1.332).
-    own, inherited = number(texts.definition.get(_SIZE)), reading.given().window
+    own, inherited = number(reading.definition.get(_SIZE)), reading.given().window
     if own and (inherited is None or own < inherited):
         reading.take("window", f"{_SIZE} of the sub-agent", own)
     _take_model_window(reading, dict(chain.from_iterable(each.items() for each in all_environments)), model)
-    return reading.given()
 
 
 def _take_model_window(reading: Reading, variables: Mapping[str, Any], model: str) -> None:
@@ -192,7 +188,7 @@ def _take_model_window(reading: Reading, variables: Mapping[str, Any], model: st
     if not _OWN_MODEL.search(model) and switch(variables.get(_NOT_WITHIN)):
         reading.unknown = _NOT_WITHIN
     if not _OWN_MODEL.search(model) or switch(variables.get("DISABLE_COMPACT")):
-        reading.take("model_window", _CONTEXT, number(variables.get(_CONTEXT)) or None)
+        reading.size("model_window", _CONTEXT, variables.get(_CONTEXT))
 
 
 def _take_served(reading: Reading, state: JsonObject, model: str) -> None:
@@ -216,7 +212,7 @@ def _take_window(reading: Reading, file: JsonObject, model: str) -> None:
         said, name = own[model], _OWN_SIZE.format(model)
     if said == "auto":
         reading.drop("window")
-    reading.take("window", name, number(said))
+    reading.number("window", name, said)
 
 
 def _take_variables(reading: Reading, variables: Mapping[str, Any]) -> None:
@@ -226,7 +222,7 @@ def _take_variables(reading: Reading, variables: Mapping[str, Any]) -> None:
     percent = number(variables.get(_PERCENT))
     if percent:
         reading.take("share", _PERCENT, percent / 100, f"{_PERCENT}={percent:g}")
-    reading.take("max_output", _OUTPUT, number(variables.get(_OUTPUT)) or None)
+    reading.size("max_output", _OUTPUT, variables.get(_OUTPUT))
 
 
 _KNOWN = frozenset(

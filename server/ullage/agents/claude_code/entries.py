@@ -17,10 +17,10 @@ from msgspec import Struct
 
 from ullage.formats.parsing import Line, as_count, as_timestamp, convert_passes, convert_usage, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.chat import read_blocks
+from ullage.formats.transcripts.chat import picture, read_blocks
 from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Block, ImageBlock, Role, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Block, Role, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import HiddenKind
 from ullage.model.usage_report import context_of
 
@@ -181,8 +181,7 @@ def _file(attachment: JsonObject) -> tuple[Block, ...]:
     content = as_object(attachment.get("content"))
     file = as_object(content.get("file"))
     if content.get("type") == "image":
-        media_type = as_text(file.get("type")) or "image/png"
-        return (ImageBlock(media_type=media_type, data=as_text(file.get("base64"))),)
+        return (picture(file.get("type"), file.get("base64")),)
     asked = to_json({"file_path": as_text(file.get("filePath")) or as_text(attachment.get("filename"))})
     text = as_text(file.get("content")) or (to_json(content) if content else "")
     called = reminder(f"Called the Read tool with the following input: {asked}")

@@ -68,9 +68,8 @@ class Reader(SidechainReader):
 
     agent = "Claude Code"
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
-        super().__init__(builder)
-        self._writer = TreeWriter(builder)
+    def _begin(self) -> None:
+        self._writer = TreeWriter(self._builder)
         # Lines that came before it was known whose conversation is read.
         self._undecided: list[Entry] = []
         self._has_custom_title = False

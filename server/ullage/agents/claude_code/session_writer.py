@@ -17,16 +17,10 @@ from msgspec.structs import replace
 from ullage.agents.claude_code.entries import is_listed_again
 from ullage.agents.inserted import CLAUDE_CODE, is_by_program
 from ullage.agents.machine import Machine
-from ullage.agents.new_session import (
-    NewSession,
-    SessionWriter,
-    as_said,
-    moment,
-    summary_text,
-    uuid_of,
-)
-from ullage.formats.requests.anthropic import FORMAT, write_block
-from ullage.formats.requests.turns import Turn, pair_turns
+from ullage.agents.new_session import NewSession, SessionWriter, as_said, moment, summary_text, uuid_of
+from ullage.formats.provider import write_block
+from ullage.formats.turns import Turn, pair_turns
+from ullage.formats.verbatim import ANTHROPIC
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject
 from ullage.model.message import Message, Provided, Role, ToolUseBlock, join_texts
@@ -35,7 +29,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]")
 # Characters. The folder of a longer path has a hash after so many.
 _LONGEST_NAME = 200
 # What marks a line of the user that the program wrote: a skill's text, a caveat.
-_BY_PROGRAM = Provided(format=FORMAT, fields={"isMeta": True})
+_BY_PROGRAM = Provided(format=ANTHROPIC, fields={"isMeta": True})
 _NOT_TYPED = re.compile("|".join(CLAUDE_CODE.not_typed))
 
 
@@ -101,7 +95,7 @@ def _lines(session: NewSession) -> Iterator[_Line]:
         message = {"role": "user", "content": summary_text(marked)}
         yield _Line(kind="user", message=message, beside=summary, time=session.messages[0].timestamp)
     rest = [_marked(as_said(message)) for message in session.messages[bool(marked) :] if not WRITER.is_own(message)]
-    turns = pair_turns(rest, FORMAT).turns
+    turns = pair_turns(rest, ANTHROPIC).turns
     last = max((at for at, turn in enumerate(turns) if turn.role is Role.ASSISTANT), default=-1)
     for number, turn in enumerate(turns):
         if turn.role is Role.ASSISTANT:

@@ -17,6 +17,7 @@ becomes LF and a byte order mark goes.
 
 import tomllib
 from collections.abc import Collection, Sequence
+from math import isfinite
 
 from msgspec.structs import replace
 
@@ -26,18 +27,7 @@ from ullage.agents.codex.rollout import is_context, text_of
 from ullage.agents.codex.segments import companions, references
 from ullage.agents.codex.session_writer import WRITER
 from ullage.agents.machine import Machine
-from ullage.agents.own_context import (
-    Given,
-    OwnContext,
-    OwnSettings,
-    Reading,
-    Rule,
-    Setup,
-    Texts,
-    inner,
-    number,
-    version_of,
-)
+from ullage.agents.own_context import OwnContext, OwnSettings, Reading, Rule, Setup, inner, number, version_of
 from ullage.agents.wiring import Approval, HookInFile, HookPlace, SettingsFile, Wiring
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.tokens.families import inner_names
@@ -111,31 +101,30 @@ def _named(files: Sequence[JsonObject]) -> tuple[str, ...]:
     return tuple(path for file in files if (path := as_text(file.get(_CATALOGUE))))[-1:]
 
 
-def _read(texts: Texts) -> Given:
-    reading = Reading()
+def _read(reading: Reading) -> None:
     # In place of Codex's own list, which is another file's.
-    is_replaced = any(file.get(_CATALOGUE) for file in texts.files)
+    is_replaced = any(file.get(_CATALOGUE) for file in reading.files)
     source = _CATALOGUE if is_replaced else "models_cache.json"
-    for place, file in enumerate(texts.files):
+    for place, file in enumerate(reading.files):
         for listed in as_objects(file.get("models")) if not is_replaced or not place else ():
-            if texts.model and listed.get("slug") == texts.model:
+            if reading.model and listed.get("slug") == reading.model:
                 _take_window(reading, f"{source}: context_window", number(listed.get("context_window")))
-                reading.take("tokens", "auto_compact_token_limit", number(listed.get("auto_compact_token_limit")))
+                reading.number("tokens", "auto_compact_token_limit", listed.get("auto_compact_token_limit"))
         _take_window(reading, "model_context_window", number(file.get("model_context_window")))
         for name, feature in as_object(file.get("features")).items():
             if name in _UNCERTAIN and (feature is True or as_object(feature).get("enabled") is True):
                 reading.unknown = f"features.{name}"
-        reading.take("tokens", _LIMIT, number(file.get(_LIMIT)))
+        reading.number("tokens", _LIMIT, file.get(_LIMIT))
         profile = as_text(file.get("profile"))
-        reading.take("tokens", _LIMIT, number(inner(file, "profiles", profile, _LIMIT)))
+        reading.number("tokens", _LIMIT, inner(file, "profiles", profile, _LIMIT))
         for scope in (file.get(_SCOPE), inner(file, "profiles", profile, _SCOPE)):
             if scope is not None:
                 reading.unknown = "" if scope == _WHOLE else f"{_SCOPE}={scope}"
-    return reading.given()
 
 
 def _take_window(reading: Reading, name: str, tokens: float | None) -> None:
-    if tokens:
+    # TOML has infinity and what is no number.
+    if tokens and isfinite(tokens):
         reading.take("model_window", name, _used(int(tokens)), f"{name}={tokens:g}")
 
 
@@ -169,8 +158,6 @@ ACP = AcpAgent(
 
 # Variables that say where sessions are. Codex gives an MCP server only a few others, unless its entry names them.
 WITHHELD = ("CODEX_HOME", "XDG_DATA_HOME")
-# Seconds: above `ullage hook`'s own limit of 4, for a machine that is too busy to keep it.
-_TIMEOUT = 5
 # The names of events in the keys under which Codex keeps what the user trusts.
 _EVENTS = {
     "PreCompact": "pre_compact",
@@ -208,10 +195,10 @@ WIRING = Wiring(
         SettingsFile(
             path=lambda machine: f"{_folder(machine)}/hooks.json",
             hooks=(
-                HookPlace(event="PreCompact", timeout=_TIMEOUT),
-                HookPlace(event="SessionStart", matcher="compact", timeout=_TIMEOUT),
-                HookPlace(event="UserPromptSubmit", timeout=_TIMEOUT),
-                HookPlace(event="Stop", timeout=_TIMEOUT, for_notes=True),
+                HookPlace(event="PreCompact"),
+                HookPlace(event="SessionStart", matcher="compact"),
+                HookPlace(event="UserPromptSubmit"),
+                HookPlace(event="Stop", for_notes=True),
             ),
         ),
         SettingsFile(path=_config_path, syntax="toml", mcp_server=True, mcp_variables=WITHHELD),
@@ -234,7 +221,7 @@ AGENT = Agent(
     # session's id.
     withheld_variables=WITHHELD,
     session_in_request=lambda meta: as_text(meta.get("threadId")),
-    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts_of=_facts_of),
+    sessions=Sessions(patterns=_patterns, title_of=_title_of, facts=_facts_of),
     own_context=OWN_CONTEXT,
     own_settings=SETTINGS,
     writer=WRITER,

@@ -17,9 +17,10 @@ from msgspec.structs import replace
 
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage
 from ullage.formats.transcripts.builder import SkippedLine, TranscriptBuilder, choose_run
+from ullage.formats.transcripts.chat import call_block, read_parts, result_block, thoughts
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Block, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Block, Role, TextBlock, ThinkingBlock
 from ullage.model.usage import Usage
 
 NAME = "codex-log"
@@ -151,14 +152,12 @@ class LogReader:
 
     def _take_streamed(self) -> None:
         self._take_streamed_thinking()
-        if self._streamed_text:
-            self._answer.append(TextBlock(text=self._streamed_text))
-            self._streamed_text = ""
+        self._answer += read_parts(self._streamed_text)
+        self._streamed_text = ""
 
     def _take_streamed_thinking(self) -> None:
-        if self._streamed_thinking:
-            self._answer.append(ThinkingBlock(thinking=self._streamed_thinking))
-            self._streamed_thinking = ""
+        self._answer += thoughts(self._streamed_thinking)
+        self._streamed_thinking = ""
 
     def _read_event(self, event: JsonObject, number: int) -> None:  # noqa: C901, PLR0912 - one case for each kind
         kind = as_text(event.get("type"))
@@ -227,12 +226,10 @@ class LogReader:
 
     def _begin_call(self, event: JsonObject, name: str, given: JsonObject) -> None:
         self._take_streamed()
-        self._answer.append(ToolUseBlock(id=as_text(event.get("call_id")), name=name, input=given))
+        self._answer.append(call_block(event.get("call_id"), name, given))
 
     def _end_call(self, event: JsonObject, output: str, *, failed: bool) -> None:
-        content = (TextBlock(text=output),) if output else ()
-        call_id = as_text(event.get("call_id"))
-        self._results.append(ToolResultBlock(tool_use_id=call_id, content=content, is_error=failed))
+        self._results.append(result_block(event.get("call_id"), read_parts(output), failed=failed))
 
     def _take_output(self, event: JsonObject) -> None:
         """Adds a chunk of a command's output, which is Base64 or a list of bytes. A chunk that can't be decoded is

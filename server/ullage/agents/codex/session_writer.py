@@ -20,9 +20,10 @@ from ullage.agents.codex.rollout import is_added_again
 from ullage.agents.machine import Machine
 from ullage.agents.new_session import NewSession, SessionWriter, as_said, moment, summary_text
 from ullage.formats.parsing import clean_text
-from ullage.formats.requests.responses import FORMAT, write_turn
-from ullage.formats.requests.turns import Turn, pair_turns, without_documents
+from ullage.formats.provider import write_turn
 from ullage.formats.transcripts.chat import read_arguments
+from ullage.formats.turns import Turn, pair_turns, without_documents
+from ullage.formats.verbatim import RESPONSES
 from ullage.model.json_values import JsonObject, as_text
 from ullage.model.message import Role, ToolResultBlock, ToolUseBlock, join_texts
 
@@ -65,7 +66,7 @@ def _lines(session: NewSession) -> Iterator[JsonObject]:
         name = clean_text(session.title)
         yield _event(made, "thread_name_updated", thread_id=session.id, thread_name=name)
     rest = [as_said(message) for message in session.messages[bool(marked) :] if not WRITER.is_own(message)]
-    turns = pair_turns(without_documents(rest), FORMAT, thinking=False).turns
+    turns = pair_turns(without_documents(rest), RESPONSES, thinking=False).turns
     last = max((at for at, turn in enumerate(turns) if turn.role is Role.ASSISTANT), default=-1)
     # The names of the calls whose input is text alone. Codex drops a result whose kind is not that of its call.
     texts: set[str] = set()

@@ -31,9 +31,7 @@ from ullage.cli.session_source import STDIN, open_source, unread_words
 from ullage.formats.transcripts.builder import SkippedLine
 from ullage.model.errors import InputError, NothingToCompact
 from ullage.model.events import compaction_block
-from ullage.model.message import (
-    CompactionBlock,
-)
+from ullage.model.message import CompactionBlock
 from ullage.model.updates import Meta
 from ullage.model.words import nothing_to_compact
 from ullage.service.archive.naming import find_message

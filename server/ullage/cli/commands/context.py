@@ -36,16 +36,7 @@ from ullage.cli.session_source import Shortened, Source, chosen_words, open_sour
 from ullage.model.message import number_of
 from ullage.model.updates import UsageMeta
 from ullage.model.usage import HiddenKind, KnownThreshold
-from ullage.model.words import (
-    good_moment,
-    hidden_rows,
-    idles,
-    last_miss,
-    next_prompt,
-    rate_limits,
-    short,
-    shrinking,
-)
+from ullage.model.words import good_moment, hidden_rows, idles, last_miss, next_prompt, rate_limits, short, shrinking
 from ullage.service.archive.export import provider_request
 from ullage.service.archive.undo import history
 from ullage.service.conversation.conversation import Conversation, view_page

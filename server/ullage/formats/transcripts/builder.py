@@ -380,13 +380,16 @@ class TranscriptBuilder:
     ) -> str:
         """Appends a compaction: the program replaced all messages so far, except system prompts, by `summary`.
 
-        `leading` and `kept` are ids of messages that stayed, before and after the summary. `before` is the context's
+        `leading` and `kept` are ids of messages that stayed, before and after the summary; one that is named twice
+        stayed where it is named first. `before` is the context's
         size in tokens before the compaction, by default that of the last report. `cause` is why it was made; None means
         that the agent did it by itself, for its threshold if a request was due. `timestamp` is Unix milliseconds.
         Returns the compaction's id: the given one, made unique, or a new one.
         """
         self._note_origin()
         self._compactions += 1
+        leading = tuple(dict.fromkeys(leading))
+        kept = tuple(message_id for message_id in dict.fromkeys(kept) if message_id not in leading)
         unique = self._unique(edit_id or f"compaction{self._compactions}")
         exchanged = [edit for message_id in kept if (edit := self.branches.edits.get(message_id))]
         block = CompactionBlock(
@@ -395,7 +398,7 @@ class TranscriptBuilder:
             summary=summary,
             messages_archived=self.messages - len({*self._system, *leading, *kept}),
             context_size_before=before or self._reported,
-            kept=tuple(kept),
+            kept=kept,
             summarizer=self.model or self._format,
         )
         marker = Message(id=self._unique(f"{unique}-marker"), role=Role.USER, content=(block,), timestamp=timestamp)

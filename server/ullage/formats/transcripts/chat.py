@@ -53,15 +53,10 @@ def _read_block(item: Any) -> Block:
         case "redacted_thinking":
             return ThinkingBlock(thinking="", redacted=as_text(block.get("data")))
         case "tool_use":
-            return ToolUseBlock(
-                id=as_text(block.get("id")), name=as_text(block.get("name")), input=as_object(block.get("input"))
-            )
+            return call_block(block.get("id"), block.get("name"), as_object(block.get("input")))
         case "tool_result":
-            return ToolResultBlock(
-                tool_use_id=as_text(block.get("tool_use_id")),
-                content=_read_each(block.get("content"), _read_anthropic_part),
-                is_error=block.get("is_error") is True,
-            )
+            content = _read_each(block.get("content"), _read_anthropic_part)
+            return result_block(block.get("tool_use_id"), content, failed=block.get("is_error") is True)
         case _:
             return _read_anthropic_part(item)
 
@@ -71,7 +66,7 @@ def _read_each(content: Any, read: Callable[[Any], ResultPart]) -> tuple[ResultP
         return (TextBlock(text=content),) if content else ()
     if isinstance(content, list):
         return tuple(map(read, as_list(content)))
-    return () if content is None else (_as_text_block(content),)
+    return () if content is None else (text_block(content),)
 
 
 def _read_anthropic_part(item: Any) -> ResultPart:
@@ -84,7 +79,7 @@ def _read_anthropic_part(item: Any) -> ResultPart:
         case "document":
             return _read_document(block)
         case _:
-            return _as_text_block(item)
+            return text_block(item)
 
 
 def _read_anthropic_image(block: JsonObject) -> ResultPart:
@@ -92,8 +87,8 @@ def _read_anthropic_image(block: JsonObject) -> ResultPart:
     if source.get("type") == "url":
         return ImageBlock(url=as_text(source.get("url")))
     if source.get("type") == "base64":
-        return ImageBlock(media_type=as_text(source.get("media_type")) or "image/png", data=as_text(source.get("data")))
-    return _as_text_block(block)
+        return picture(source.get("media_type"), source.get("data"))
+    return text_block(block)
 
 
 def _read_document(block: JsonObject) -> ResultPart:
@@ -104,11 +99,33 @@ def _read_document(block: JsonObject) -> ResultPart:
         return ResourceBlock(uri=uri, mime_type=media_type, data=as_text(source.get("data")))
     if source.get("type") in ("text", "url"):
         return ResourceBlock(uri=uri, text=as_text(source.get("data")) or None, mime_type=media_type)
-    return _as_text_block(block)
+    return text_block(block)
 
 
-def _as_text_block(item: Any) -> TextBlock:
+def text_block(item: Any) -> TextBlock:
+    """Returns a text as a block, and any other value as its JSON."""
     return TextBlock(text=item if isinstance(item, str) else to_json(item))
+
+
+def thoughts(text: Any, signature: Any = None) -> tuple[ThinkingBlock, ...]:
+    """Returns a model's reasoning as blocks: none if there is no text."""
+    return (ThinkingBlock(thinking=text, signature=as_text(signature) or None),) if (text := as_text(text)) else ()
+
+
+def call_block(call_id: Any, name: Any, given: Any) -> ToolUseBlock:
+    """Returns a tool call. Its input is an object, or an object's JSON as text."""
+    return ToolUseBlock(id=as_text(call_id), name=as_text(name), input=read_arguments(given))
+
+
+def result_block(call_id: Any, content: Iterable[Block], *, failed: bool = False) -> ToolResultBlock:
+    """Returns the result of a tool call, of the blocks that a result may have."""
+    parts = tuple(part for part in content if isinstance(part, TextBlock | ImageBlock | ResourceBlock))
+    return ToolResultBlock(tool_use_id=as_text(call_id), content=parts, is_error=failed)
+
+
+def picture(media_type: Any, data: Any) -> ImageBlock:
+    """Returns a picture of this media type, by default PNG, whose data are in Base64."""
+    return ImageBlock(media_type=as_text(media_type) or "image/png", data=as_text(data))
 
 
 ROLES = {
@@ -152,8 +169,7 @@ class ChatReader:
         if kind == "tool":
             return _read_results(message)
         if kind == "function":
-            call = f"call_{self._legacy_calls}"
-            return [ToolResultBlock(tool_use_id=call, content=read_parts(message.get("content")))]
+            return [result_block(f"call_{self._legacy_calls}", read_parts(message.get("content")))]
         thinking = read_thinking(message) if kind == "assistant" else []
         blocks: list[Block] = [*thinking, *read_parts(message.get("content"))]
         if refusal := as_text(message.get("refusal")):
@@ -209,20 +225,18 @@ def _read_definitions(tools: Iterable[JsonObject], schema: str) -> tuple[ToolDef
 def _read_results(message: JsonObject) -> list[Block]:
     ids = [as_text(item) for item in as_list(message.get("tool_call_ids"))]  # SWE-agent's spelling
     call = as_text(message.get("tool_call_id")) or (ids[0] if ids else "")
-    return [ToolResultBlock(tool_use_id=call, content=read_parts(message.get("content")))]
+    return [result_block(call, read_parts(message.get("content")))]
 
 
 def _read_call(call: JsonObject) -> ToolUseBlock:
     function = as_object(call.get("function")) or as_object(call.get("custom"))
-    arguments = function.get("arguments", function.get("input"))
-    return ToolUseBlock(id=as_text(call.get("id")), name=as_text(function.get("name")), input=read_arguments(arguments))
+    return call_block(call.get("id"), function.get("name"), function.get("arguments", function.get("input")))
 
 
 def read_thinking(message: JsonObject) -> list[Block]:
     """Returns the reasoning that gateways add: LiteLLM's `thinking_blocks`, or DeepSeek's `reasoning_content`."""
     blocks = [block for block in read_blocks(message.get("thinking_blocks")) if isinstance(block, ThinkingBlock)]
-    text = as_text(message.get("reasoning_content"))
-    return [*blocks] if blocks else [ThinkingBlock(thinking=text)] if text else []
+    return [*(blocks or thoughts(message.get("reasoning_content")))]
 
 
 def _read_part(item: Any) -> ResultPart:
@@ -235,13 +249,13 @@ def _read_part(item: Any) -> ResultPart:
         case "image_url" | "input_image":
             image = part.get("image_url")
             url = as_text(image) or as_text(as_object(image).get("url"))
-            return read_image_url(url) if url else TextBlock(text=to_json(item))
+            return read_image_url(url) if url else text_block(item)
         case "file" | "input_file":
             # Chat Completions has the file's fields in an object of their own, the Responses API in the part.
             document = read_file(as_object(part.get("file")) or part)
-            return document or TextBlock(text=to_json(item))
+            return document or text_block(item)
         case _:
-            return _as_text_block(item)
+            return text_block(item)
 
 
 def read_image_url(url: str) -> ImageBlock:
@@ -309,7 +323,7 @@ class PartReader:
             self._calls += 1
             call_id = f"call_{self._calls}"
             self._open.setdefault(name, []).append(call_id)
-        return ToolUseBlock(id=call_id, name=name, input=as_object(call.get("args")))
+        return call_block(call_id, name, as_object(call.get("args")))
 
     def _read_response(self, response: JsonObject) -> ToolResultBlock:
         waiting = self._open.get(as_text(response.get("name")), [])
@@ -318,10 +332,9 @@ class PartReader:
         error = result.get("error")
         output = result.get("output", result if error is None else error)
         text = output if isinstance(output, str) else to_json(output)
-        parts: list[ResultPart] = [TextBlock(text=text)] if text else []
-        parts += [_read_data(as_object(part)) for part in as_list(response.get("parts"))]
+        parts = [_read_data(as_object(part)) for part in as_list(response.get("parts"))]
         failed = "output" not in result and bool(error)
-        return ToolResultBlock(tool_use_id=call_id, content=tuple(parts), is_error=failed)
+        return result_block(call_id, [*read_parts(text), *parts], failed=failed)
 
 
 def _read_data(part: JsonObject) -> ResultPart:
@@ -333,7 +346,7 @@ def _read_data(part: JsonObject) -> ResultPart:
         return ResourceBlock(uri=uri, mime_type=PDF, data=as_text(data.get("data")))
     if file.get("fileUri"):
         return ResourceBlock(uri=as_text(file.get("fileUri")), mime_type=as_text(file.get("mimeType")) or None)
-    return TextBlock(text=to_json(part))
+    return text_block(part)
 
 
 _CALLS = {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
@@ -385,20 +398,18 @@ class ItemReader(PieceReader):
             blocks.extend(read_parts(item.get("content")))
         elif kind in _OUTPUTS:
             role = Role.USER
-            output = item.get("output", item.get("tools"))
-            blocks.append(ToolResultBlock(tool_use_id=_call_id(item), content=read_result(output)))
+            blocks.append(result_block(_call_id(item), read_result(item.get("output", item.get("tools")))))
         elif kind in _CALLS:
             name = as_text(item.get("name")) or kind.removesuffix("_call")
             arguments = item.get("arguments", item.get("input", item.get("action")))
-            blocks.append(ToolUseBlock(id=_call_id(item), name=name, input=read_arguments(arguments)))
+            blocks.append(call_block(_call_id(item), name, arguments))
         elif kind == "reasoning":
             # The encrypted part is left out, because only OpenAI can read it.
-            text = join_texts([*read_parts(item.get("summary")), *read_parts(item.get("content"))])
-            blocks.extend([ThinkingBlock(thinking=text)] if text else [])
+            blocks.extend(thoughts(join_texts([*read_parts(item.get("summary")), *read_parts(item.get("content"))])))
         elif kind == _IMAGE:
             blocks.extend(_read_generated(item))
         elif kind in _HOSTED:
-            blocks.append(TextBlock(text=to_json(item)))
+            blocks.append(text_block(item))
         else:
             return False
         own_id = as_text(item.get("id"))
@@ -437,4 +448,4 @@ def _read_generated(item: JsonObject) -> list[TextBlock | ImageBlock]:
     """Converts a call by which the provider made a picture: its JSON without the picture, and the picture."""
     facts = {key: value for key, value in item.items() if key != "result"}
     picture = as_text(item.get("result"))
-    return [TextBlock(text=to_json(facts)), *([ImageBlock(data=picture)] if picture else [])]
+    return [text_block(facts), *([ImageBlock(data=picture)] if picture else [])]

@@ -37,11 +37,12 @@ from ullage.formats.transcripts.chat import (
     ROLES,
     ChatReader,
     ItemReader,
-    read_arguments,
+    call_block,
     read_blocks,
     read_functions,
     read_parts,
     read_tools,
+    result_block,
 )
 from ullage.formats.transcripts.format import Format, Records, incremental, parsed
 from ullage.model.errors import UnreadableTranscript
@@ -403,11 +404,7 @@ def _read_result(result: JsonObject) -> ToolResultBlock:
     error = as_text(result.get("error"))
     texts = [join_texts(read_parts(result.get("result"))), f"Error: {error}" if error else ""]
     text = "\n".join(part for part in texts if part)
-    return ToolResultBlock(
-        tool_use_id=as_text(result.get("call_id")),
-        content=(TextBlock(text=text),) if text else (),
-        is_error=result.get("success") is False,
-    )
+    return result_block(result.get("call_id"), read_parts(text), failed=result.get("success") is False)
 
 
 def _read_response(builder: TranscriptBuilder, interaction: JsonObject) -> None:
@@ -425,9 +422,7 @@ def _read_response(builder: TranscriptBuilder, interaction: JsonObject) -> None:
 
 
 def _read_call(call: JsonObject) -> ToolUseBlock:
-    return ToolUseBlock(
-        id=as_text(call.get("call_id")), name=as_text(call.get("name")), input=read_arguments(call.get("arguments"))
-    )
+    return call_block(call.get("call_id"), call.get("name"), call.get("arguments"))
 
 
 TRAE = Format(
@@ -435,3 +430,7 @@ TRAE = Format(
     matches=lambda document: isinstance(as_object(document.value).get("llm_interactions"), list),
     read=_read_trae,
 )
+
+# In the order in which they are tried, before agents' formats and after them: lists of messages are in files of these.
+SPECIFIC = (ULLAGE, TRAE, MINI_SWE, SWE_AGENT, TAU_BENCH, LITELLM_LOG)
+GENERAL = (ANTHROPIC_MESSAGES, OPENAI_MESSAGES)

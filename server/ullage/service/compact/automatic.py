@@ -16,14 +16,7 @@ from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView
 from ullage.model import words
-from ullage.model.errors import (
-    CannotFit,
-    CompactionVetoed,
-    NothingToCompact,
-    PreviewExpired,
-    SessionBusy,
-    UllageError,
-)
+from ullage.model.errors import CannotFit, CompactionVetoed, NothingToCompact, PreviewExpired, SessionBusy, UllageError
 from ullage.model.events import (
     AgentAttached,
     AutoCompacting,

@@ -12,14 +12,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.edits.compaction import (
-    MARKER_MIN,
-    CompactionLimits,
-    Summary,
-    find_stretch,
-    finish_compaction,
-    plan_stretch,
-)
+from ullage.edits.compaction import MARKER_MIN, CompactionLimits, Summary, find_stretch, finish_compaction, plan_stretch
 from ullage.edits.counted import CountedView
 from ullage.edits.shorten import shorten
 from ullage.model import words

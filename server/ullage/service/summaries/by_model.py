@@ -17,13 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model.answer import CompactionSealed, Finished, Fragment, ModelRequest, TextDelta, UsageDelta
-from ullage.model.errors import (
-    AnswerBroken,
-    ContextTooLong,
-    InvalidRequest,
-    NoModelConfigured,
-    UllageError,
-)
+from ullage.model.errors import AnswerBroken, ContextTooLong, InvalidRequest, NoModelConfigured, UllageError
 from ullage.model.message import Message, SealedCompaction
 from ullage.model.updates import Update
 from ullage.model.usage import Usage

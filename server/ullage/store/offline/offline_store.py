@@ -18,12 +18,7 @@ from msgspec.structs import replace
 from ullage.model import words
 from ullage.model.errors import ConcurrentAppend, Conflict, SessionNotFound, StoreError, StoreUnavailable, UllageError
 from ullage.model.events import Record
-from ullage.service.ports.store import (
-    ChunkId,
-    Passage,
-    StoredSession,
-    StoreNews,
-)
+from ullage.service.ports.store import ChunkId, Passage, StoredSession, StoreNews
 from ullage.store.offline.local_copy import CaughtUp, LocalCopy, catch_up, open_copy
 from ullage.store.store_copy import same_records
 from ullage.store.table_store import SessionRow, TableStore

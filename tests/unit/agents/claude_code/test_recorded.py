@@ -11,7 +11,7 @@ from support.foreign import messages_of, view_of
 from support.provider_rules import anthropic_violations
 from support.transcripts import ROOT
 from ullage.agents.transcripts import read
-from ullage.formats.requests.anthropic import write_anthropic
+from ullage.formats.provider import write_anthropic
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import CompactionEdit, ContextEdited, UsageReported
 from ullage.model.message import TextBlock, ToolResultBlock, ToolUseBlock

@@ -1,1 +1,0 @@
-"""Writes a conversation as a request to each model provider."""
