@@ -9,11 +9,10 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
-from math import ceil
 
 from ullage.agents.tools import strings_in
 from ullage.ledger.outline import Line, lines_of
-from ullage.ledger.words import Words, folded, negates, parts_of, unmarked, words_in, words_of
+from ullage.ledger.words import folded, negates, parts_of, unmarked, words_in, words_of
 from ullage.model.message import (
     CompactionBlock,
     Message,
@@ -25,21 +24,14 @@ from ullage.model.message import (
     text_and_resources,
 )
 
-# The share of a sentence's different words that a passage must have to say it.
-_SHARE = 0.8
 # A sentence of fewer words must be there as it is, but for words between them.
 _SHORT = 5
 # A message of fewer words may be a word of any sentence, so it must stand alone.
 NOT_BRIEF = 3
 # Words of the longest messages by which a context is judged that has shorter ones. Longer ones are seldom told whole.
 _LONGER = 40
-# Characters of a word that a passage may lack although the context has it nowhere. A longer one may be what the
-# sentence is about.
-_OMITTED = 2
-# Words that a passage may have for each word of the sentence, and in addition.
-_STRETCH, _SPARE = 1.6, 6
-# Passages that are looked at for one sentence: those around its rarest words.
-_MOST_PASSAGES = 400
+# Places between two texts, more than a passage has between two of its words in its clause.
+_APART = 6
 # Words of a change that was made, of the languages with the most users: whole words, and beginnings of words.
 _CHANGE = re.compile(
     r"(?<!\w)(?:add(?:s|ed|ing)|remov(?:es|ed|ing)|replac(?:es|ed|ing)|chang(?:es|ed|ing)|updat(?:es|ed|ing)"
@@ -85,8 +77,8 @@ class Context:
                 if _QUOTE.search(ended):
                     self._closed.add(clause)
             # So that no passage goes from one text into the next.
-            self._words += ("\n",) * _SPARE
-            self._clauses += (clause,) * _SPARE
+            self._words += ("\n",) * _APART
+            self._clauses += (clause,) * _APART
         self._places: dict[str, list[int]] = {}
         for place, word in enumerate(self._words):
             self._places.setdefault(word, []).append(place)
@@ -178,67 +170,36 @@ class Context:
         return all(self.says(part) for part in parts_of(text))
 
     def says(self, sentence: str) -> bool:
-        """Returns whether a passage of the context says a sentence: it has four fifths of the sentence's words in their
-        order, among them all its numbers, names and negations, and no negation that the sentence lacks. A sentence of
-        few words must be there word for word. A sentence without a word is always said."""
+        """Returns whether a passage of the context says a sentence: it has the sentence's words in their order, but for
+        short ones, with at most as many other words between, and no negation that the sentence lacks. Of a sentence of
+        few words it has all. A sentence without a word is always said."""
         words = words_of(sentence)
-        wanted = frozenset(words.all)
+        needed = tuple(word for word in words.all if word in words.needed)
+        wanted = needed if needed and len(words.all) >= _SHORT else words.all
         if not wanted:
             return True
-        if any((len(word) > _OMITTED or word in words.needed) and word not in self._places for word in wanted):
+        if any(word not in self._places for word in wanted):
             return False
-        if len(words.all) < _SHORT:
-            return self._in_order(words)
-        enough = ceil(len(wanted) * _SHARE)
-        # If so many words may be missing, one of the rarest so many and one more is there.
-        rarest = sorted(wanted, key=lambda word: len(self._places.get(word, ())))[: len(wanted) - enough + 1]
-        size = int(len(words.all) * _STRETCH) + _SPARE
-        found = [place for word in rarest for place in self._places.get(word, ())][:_MOST_PASSAGES]
-        return any(self._around(place, size, words, enough) for place in found)
+        at = min(range(len(wanted)), key=lambda place: len(self._places[wanted[place]]))
+        return any(
+            last < begin + 2 * len(words.all) and not self._is_negated(begin, last, words.needed)
+            for place in self._places[wanted[at]]
+            for begin, last in self._shortest(wanted, at, place)
+        )
 
-    def _around(self, place: int, size: int, words: Words, enough: int) -> bool:
-        """Returns whether a passage of so many words that begins at or before a place, at most its size before it, has
-        enough different ones of the words, all that are needed, most of them in their order, and no negation."""
-        wanted, needed = frozenset(words.all), words.needed
-        begin, end = max(0, place - size), place + size
-        there = wanted.intersection(self._words[begin:end])
-        if len(there) < enough or not needed <= there:
-            return False
-        known = (self._places[word] for word in there)
-        hits = sorted(at for places in known for at in places[bisect_left(places, begin) : bisect_right(places, end)])
-        for number, first in enumerate(hits[: bisect_right(hits, place)]):
-            found: set[str] = set()
-            for last in hits[number : bisect_left(hits, first + size)]:
-                found.add(self._words[last])
-                if len(found) >= enough and needed <= found:
-                    while first and self._words[first - 1] in there:
-                        first -= 1  # noqa: PLW2901 - the passage begins with the words before it
-                    if not self._is_negated(first, last, needed) and self._is_ordered(first, first + size, words):
-                        return True
-                    break
-        return False
-
-    def _is_ordered(self, begin: int, end: int, words: Words) -> bool:
-        """Returns whether a passage has four fifths of these words in their order, and all that are needed in theirs.
-        Else it may say of one thing what the words say of another."""
-        passage = self._words[begin:end]
-        needed = [word for word in words.all if word in words.needed]
-        return _common(needed, passage) == len(needed) and _common(words.all, passage) >= len(words.all) * _SHARE
-
-    def _in_order(self, words: Words) -> bool:
-        """Returns whether the words come in this order, with at most as many other words between as they are."""
-        for begin in self._places.get(words.all[0], ()):
-            at, end = begin, begin + 2 * len(words.all)
-            for word in words.all[1:]:
-                places = self._places.get(word, [])
-                following = bisect_right(places, at)
-                if following == len(places) or places[following] >= end:
-                    break
-                at = places[following]
-            else:
-                if not self._is_negated(begin, at, words.needed):
-                    return True
-        return False
+    def _shortest(self, words: Sequence[str], at: int, place: int) -> Iterator[tuple[int, int]]:
+        """Yields the first and the last place of the shortest passage with these words in order, of which the one with
+        the index `at` stands at a place."""
+        begin = last = place
+        for word in reversed(words[:at]):
+            if not (before := bisect_left(self._places[word], begin)):
+                return
+            begin = self._places[word][before - 1]
+        for word in words[at + 1 :]:
+            if (after := bisect_right(self._places[word], last)) == len(self._places[word]):
+                return
+            last = self._places[word][after]
+        yield begin, last
 
     def _is_negated(self, begin: int, last: int, needed: frozenset[str]) -> bool:
         """Returns whether a passage has a word that negates and that what it says lacks, or stands beside one."""
@@ -249,20 +210,6 @@ class Context:
             for at in around
             if (word := self._words[at])
         )
-
-
-def _common(words: Sequence[str], passage: Sequence[str]) -> int:
-    """Returns how many words two texts have in common in one order, at most."""
-    places: dict[str, list[int]] = {}
-    for place, word in enumerate(words):
-        places.setdefault(word, []).append(place)
-    # The least place at which so many words in order can end.
-    ends: list[int] = []
-    for word in passage:
-        for place in reversed(places.get(word, ())):
-            at = bisect_left(ends, place)
-            ends[at : at + 1] = [place]
-    return len(ends)
 
 
 def _prose(message: Message) -> Iterator[str]:

@@ -167,6 +167,62 @@ def test_the_same_words_of_other_things_do_not_say_it(typed: str, summary: str) 
     assert carried(f"He said so: {typed}").says(typed)
 
 
+@pytest.mark.parametrize(
+    ("typed", "summary", "elsewhere"),
+    [
+        (
+            "Retry only the failed jobs of the import.",
+            "Retry the failed jobs of the import.",
+            "The log is read only once.",
+        ),
+        (
+            "Keep the old rates until the new shop is out.",
+            "Keep the old rates, the new shop is out.",
+            "We wait until six.",
+        ),
+        (
+            "The tax is shown, except for the mobile app.",
+            "The tax is shown for the mobile app.",
+            "All passed except one.",
+        ),
+        ("Delete the old rates in the database.", "Keep the old rates in the database.", "Nothing to delete."),
+        ("The first parcel of an order is free.", "The second parcel of an order is free.", "Read it first."),
+        ("Show the parcels before the address there.", "Show the parcels after the address there.", "As before."),
+        ("Deploy the shop on Monday evening, please.", "Deploy the shop on Friday evening, please.", "Monday is free."),
+        (
+            "Guests may read the rates, editors may change them.",
+            "Editors may read the rates, guests may change them.",
+            "",
+        ),
+        (
+            "Lösche die alten Preise in der Datenbank.",
+            "Behalte die alten Preise in der Datenbank.",
+            "Er darf es: lösche.",
+        ),
+        (
+            "Удали старые цены из базы данных магазина.",
+            "Оставь старые цены из базы данных магазина.",
+            "Файл удали потом.",
+        ),
+        (
+            "새 데이터베이스 가격 표를 모두 바로 삭제해 줘",
+            "새 데이터베이스 가격 표를 모두 바로 유지해 줘",
+            "로그는 삭제해 둔다",
+        ),
+        (
+            "请把数据库里的旧的运费表全部删除然后重新导入一次",
+            "请把数据库里的旧的运费表全部保留然后重新导入一次",
+            "日志可以删除。部删，除然。",
+        ),
+    ],
+)
+def test_a_word_of_a_sentence_must_be_in_the_passage_and_not_elsewhere(
+    typed: str, summary: str, elsewhere: str
+) -> None:
+    assert not carried(f"{elsewhere} {WORK[0]} {summary}").says(typed)
+    assert carried(f"{elsewhere} {WORK[0]} He said: {typed}").says(typed)
+
+
 def test_the_line_above_a_summary_says_nothing_of_the_conversation() -> None:
     block = CompactionBlock(
         compaction_number=1,
