@@ -47,8 +47,10 @@ _CHANGE = re.compile(
 )
 # What ends a clause, and what begins or ends a quotation.
 _QUOTES = r"""["“”„«»‹›`「」『』]|(?<!\w)['’‘]|['’](?!\w)"""
-_BREAK = re.compile(rf"([.!?…,。！？]?(?:{_QUOTES})|[,;:!?()\[\]…—–|\n、，；：。！？（）؟،]|\.(?!\w)|\s-\s)")
+_BREAK = re.compile(rf"([.!?…,。！？]?(?:{_QUOTES})|[,;:!?()\[\]…—–|、，；：。！？（）؟،]|\.(?!\w)|\s-\s)")
 _QUOTE = re.compile(_QUOTES)
+# The label of an item of a list, which says nothing.
+_LABELLED = re.compile(r"[\s>*#|-]*(?:\d{1,2}|[a-z])[.):](?!\w)")
 # Words before and after a passage, in its clause, that may negate it.
 _BEFORE, _AFTER = 3, 2
 
@@ -60,46 +62,57 @@ class Context:
     def __init__(self, messages: Sequence[Message], typed: Sequence[str] = ()) -> None:
         self._words: list[str] = []
         # The number of the clause of each word, and the clauses before and after which there is a quotation mark.
-        self._clauses: list[int] = []
+        self._clause, self._clauses = 0, list[int]()
         self._opened, self._closed = set[int](), set[int]()
+        # The places of the first word of each line, after the label of an item, and of the last one.
+        self._begins, self._ends = set[int](), set[int]()
         self.ids = frozenset(message.id for message in messages)
         texts = [text for message in messages for text in _texts(message)]
         self._prose = [text for message in messages for text in _prose(message)]
-        clause = 0
         for text in texts:
-            pieces = ["", *_BREAK.split(folded(text)), ""]
-            for begun, said, ended in zip(pieces[:-1:2], pieces[1::2], pieces[2::2], strict=True):
-                clause += 1
-                self._words += words_in(said)
-                self._clauses += (clause,) * (len(self._words) - len(self._clauses))
-                if _QUOTE.search(begun):
-                    self._opened.add(clause)
-                if _QUOTE.search(ended):
-                    self._closed.add(clause)
+            for line in folded(text).splitlines():
+                self._take(line)
             # So that no passage goes from one text into the next.
             self._words += ("\n",) * _APART
-            self._clauses += (clause,) * _APART
+            self._clauses += (-1,) * _APART
         self._places: dict[str, list[int]] = {}
         for place, word in enumerate(self._words):
             self._places.setdefault(word, []).append(place)
         self._text = "\n".join(texts)
         self._typed = typed
 
+    def _take(self, line: str) -> None:
+        start = len(self._words)
+        pieces = ["", *_BREAK.split(line), ""]
+        for begun, said, ended in zip(pieces[:-1:2], pieces[1::2], pieces[2::2], strict=True):
+            self._clause += 1
+            self._words += words_in(said)
+            self._clauses += (self._clause,) * (len(self._words) - len(self._clauses))
+            if _QUOTE.search(begun):
+                self._opened.add(self._clause)
+            if _QUOTE.search(ended):
+                self._closed.add(self._clause)
+        if start < len(self._words):
+            is_labelled = _LABELLED.match(line) is not None and start + 1 < len(self._words)
+            self._begins.add(start + is_labelled)
+            self._ends.add(len(self._words) - 1)
+
     @cached_property
-    def _frame(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The words between which the context puts what the user typed: before a message and after it. They are those
-        that stand at two or more of the longer messages, and the ends of other messages."""
-        before, after = Counter[str](), Counter[str]()
-        told = [words_of(text).all for text in self._typed]
-        for words in {words for words in told if len(words) >= NOT_BRIEF}:
-            for at in self._runs(words):
-                before[self._words[at - 1] if at else "\n"] += 1
-                after[self._words[at + len(words)]] += 1
-        ends = [words for words in told if words]
+    def _framed(self) -> tuple[frozenset[int], frozenset[int]]:
+        """The places at which what the user typed may begin, and end before: after and before another message, and the
+        words that stand at two or more of the longer ones."""
+        told = {words for text in self._typed if (words := words_of(text).all)}
+        runs = [(at, at + len(words)) for words in told for at in self._runs(words)]
+        longer = [(at, end) for at, end in runs if end - at >= NOT_BRIEF]
+        before = Counter(self._words[at - 1] for at, _ in longer if at)
+        after = Counter(self._words[end] for _, end in longer)
         return (
-            frozenset(word for word in before if before[word] > 1) | {words[-1] for words in ends},
-            frozenset(word for word in after if after[word] > 1) | {words[0] for words in ends},
+            frozenset({end for _, end in runs} | {place + 1 for place in self._often(before)}),
+            frozenset({at for at, _ in runs} | self._often(after)),
         )
+
+    def _often(self, counts: Counter[str]) -> set[int]:
+        return {place for word in counts if counts[word] > 1 and word != "\n" for place in self._places[word]}
 
     @cached_property
     def is_jumbled(self) -> bool:
@@ -147,15 +160,18 @@ class Context:
         return [quoted.sub(" ", line) for line in self._lines if quoted.search(line)]
 
     def says_briefly(self, text: str) -> bool:
-        """Returns whether the context says a text of one or two words: as a clause, a line or a quotation of its own,
-        or between the words between which it puts what the user typed."""
+        """Returns whether the context says a text of one or two words: as a line or a quotation of its own, or between
+        the words between which it puts what the user typed."""
         words = words_of(text).all
         for at in self._runs(words):
-            end, first, last = at + len(words), self._clauses[at], self._clauses[at + len(words) - 1]
-            begins = at == 0 or self._clauses[at - 1] != first or self._words[at - 1] in self._frame[0]
-            ends = self._clauses[end] != last or self._words[end] in ("\n", *self._frame[1])
+            last = at + len(words) - 1
+            first_clause, last_clause = self._clauses[at], self._clauses[last]
+            opened = first_clause in self._opened and (at == 0 or self._clauses[at - 1] != first_clause)
+            closed = last_clause in self._closed and self._clauses[last + 1] != last_clause
+            begins = opened or at in self._begins or at in self._framed[0]
+            ends = closed or last in self._ends or last + 1 in self._framed[1]
             # Neither the beginning of a quotation nor its end.
-            if begins and ends and (first in self._opened) is (last in self._closed):
+            if begins and ends and opened is closed:
                 return True
         return False
 

@@ -337,6 +337,28 @@ def left_of(typed: list[str], context: str) -> list[str]:
     return [entry.text for entry in lacking(entries, Context([user("m1", context)], typed), frozenset())]
 
 
+# A summary as agents write it: with numbered parts, lists, counts and code.
+NUMBERED = """\
+1. Primary Request and Intent:
+   The checkout is computed per parcel. No other page changes (3 were read).
+2. Errors: none. Branch: main
+   a) The test of the second parcel failed, both here and there.
+   B. Version 2 of the carrier's client is used, and stop, then stop.
+3. Tasks:
+   | 5 | add the label | done |
+   - [x] 4. yes-or-no questions
+4. No: nothing else.
+"""
+
+
+@every("reply", ["1", "2", "3", "4", "5", "no", "No.", "none", "B", "a", "main", "stop", "both", "done", "yes"])
+def test_a_short_reply_is_not_said_by_labels_counts_and_words_in_passing(reply: str) -> None:
+    typed = [reply, "never push to main", "commit that", "1", "3", "read the tests", "then fix it"]
+    assert not Context([user("m1", NUMBERED)], typed).says_briefly(reply)
+    quoted = f"{NUMBERED}5. All messages of the user:\n   6. {reply}\n"
+    assert Context([user("m1", quoted)], typed).says_briefly(reply)
+
+
 @pytest.mark.parametrize(
     ("typed", "context"),
     [
