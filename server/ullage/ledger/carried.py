@@ -49,6 +49,9 @@ _CHANGE = re.compile(
 _QUOTES = r"""["“”„«»‹›`「」『』]|(?<!\w)['’‘]|['’](?!\w)"""
 _BREAK = re.compile(rf"([.!?…,。！？]?(?:{_QUOTES})|[,;:!?()\[\]…—–|、，；：。！？（）؟،]|\.(?!\w)|\s-\s)")
 _QUOTE = re.compile(_QUOTES)
+# A line that does not go on with the sentence of the line before, and the end of a sentence.
+_BEGINS = re.compile(r"\s*(?:$|[-+•>#|*]|(?:\d{1,2}|[a-z])[.)]\s)")
+_STOPS = re.compile(r"[.!?…。！？]\W*$")
 # The label of an item of a list, which says nothing.
 _LABELLED = re.compile(r"[\s>*#|-]*(?:\d{1,2}|[a-z])[.):](?!\w)")
 # Words before and after a passage, in its clause, that may negate it.
@@ -61,7 +64,9 @@ class Context:
 
     def __init__(self, messages: Sequence[Message], typed: Sequence[str] = ()) -> None:
         self._words: list[str] = []
-        # The number of the clause of each word, and the clauses before and after which there is a quotation mark.
+        # The numbers of the sentence and of the clause of each word, and the clauses before and after which there is a
+        # quotation mark.
+        self._sentence, self._sentences = 0, list[int]()
         self._clause, self._clauses = 0, list[int]()
         self._opened, self._closed = set[int](), set[int]()
         # The places of the first word of each line, after the label of an item, and of the last one.
@@ -72,9 +77,11 @@ class Context:
         for text in texts:
             for line in folded(text).splitlines():
                 self._take(line)
+            self._sentence += 1
             # So that no passage goes from one text into the next.
             self._words += ("\n",) * _APART
             self._clauses += (-1,) * _APART
+            self._sentences += (-1,) * _APART
         self._places: dict[str, list[int]] = {}
         for place, word in enumerate(self._words):
             self._places.setdefault(word, []).append(place)
@@ -83,15 +90,20 @@ class Context:
 
     def _take(self, line: str) -> None:
         start = len(self._words)
-        pieces = ["", *_BREAK.split(line), ""]
-        for begun, said, ended in zip(pieces[:-1:2], pieces[1::2], pieces[2::2], strict=True):
-            self._clause += 1
-            self._words += words_in(said)
-            self._clauses += (self._clause,) * (len(self._words) - len(self._clauses))
-            if _QUOTE.search(begun):
-                self._opened.add(self._clause)
-            if _QUOTE.search(ended):
-                self._closed.add(self._clause)
+        # A line goes on with the sentence of the line before, unless it is an item, a heading, a row or empty.
+        self._sentence += _BEGINS.match(line) is not None
+        for part in parts_of(line):
+            pieces = ["", *_BREAK.split(part), ""]
+            for begun, said, ended in zip(pieces[:-1:2], pieces[1::2], pieces[2::2], strict=True):
+                self._clause += 1
+                self._words += words_in(said)
+                self._clauses += (self._clause,) * (len(self._words) - len(self._clauses))
+                if _QUOTE.search(begun):
+                    self._opened.add(self._clause)
+                if _QUOTE.search(ended):
+                    self._closed.add(self._clause)
+            self._sentences += (self._sentence,) * (len(self._words) - len(self._sentences))
+            self._sentence += _STOPS.search(part) is not None
         if start < len(self._words):
             is_labelled = _LABELLED.match(line) is not None and start + 1 < len(self._words)
             self._begins.add(start + is_labelled)
@@ -186,7 +198,7 @@ class Context:
         return all(self.says(part) for part in parts_of(text))
 
     def says(self, sentence: str) -> bool:
-        """Returns whether a passage of the context says a sentence: it has the sentence's words in their order, but for
+        """Returns whether a sentence of the context says a sentence: a passage has its words in their order, but for
         short ones, with at most as many other words between, and no negation that the sentence lacks. Of a sentence of
         few words it has all. A sentence without a word is always said."""
         words = words_of(sentence)
@@ -198,7 +210,9 @@ class Context:
             return False
         at = min(range(len(wanted)), key=lambda place: len(self._places[wanted[place]]))
         return any(
-            last < begin + 2 * len(words.all) and not self._is_negated(begin, last, words.needed)
+            self._sentences[begin] == self._sentences[last]
+            and last < begin + 2 * len(words.all)
+            and not self._is_negated(begin, last, words.needed)
             for place in self._places[wanted[at]]
             for begin, last in self._shortest(wanted, at, place)
         )

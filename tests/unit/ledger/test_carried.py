@@ -223,6 +223,24 @@ def test_a_word_of_a_sentence_must_be_in_the_passage_and_not_elsewhere(
     assert carried(f"{elsewhere} {WORK[0]} He said: {typed}").says(typed)
 
 
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "Delete the log. Keep the old rates in the database.",
+        "- Files to delete\n- the old rates are in the database",
+        "1. Delete it.\n2. The old rates are in the database",
+        "Is it to delete? The old rates in the database.",
+        "## What to delete\n\nthe old rates in the database",
+    ],
+)
+def test_a_sentence_is_not_said_by_the_end_of_one_and_the_beginning_of_the_next(summary: str) -> None:
+    assert not carried(summary).says("Delete the old rates in the database.")
+
+
+def test_a_sentence_goes_on_in_the_next_line_of_a_paragraph() -> None:
+    assert carried("It was said: delete\nthe old rates\nin the database.").says("Delete the old rates in the database.")
+
+
 def test_the_line_above_a_summary_says_nothing_of_the_conversation() -> None:
     block = CompactionBlock(
         compaction_number=1,
