@@ -210,25 +210,27 @@ class Context:
             return False
         at = min(range(len(wanted)), key=lambda place: len(self._places[wanted[place]]))
         return any(
-            self._sentences[begin] == self._sentences[last]
-            and last < begin + 2 * len(words.all)
-            and not self._is_negated(begin, last, words.needed)
+            self._sentences[begin] == self._sentences[last] and not self._is_negated(begin, last, words.needed)
             for place in self._places[wanted[at]]
-            for begin, last in self._shortest(wanted, at, place)
+            for begin, last in self._shortest(wanted, at, place, 2 * len(words.all))
         )
 
-    def _shortest(self, words: Sequence[str], at: int, place: int) -> Iterator[tuple[int, int]]:
+    def _shortest(self, words: Sequence[str], at: int, place: int, longest: int) -> Iterator[tuple[int, int]]:
         """Yields the first and the last place of the shortest passage with these words in order, of which the one with
-        the index `at` stands at a place."""
+        the index `at` stands at a place, if it is no longer than `longest`."""
         begin = last = place
         for word in reversed(words[:at]):
-            if not (before := bisect_left(self._places[word], begin)):
+            places = self._places[word]
+            before = bisect_left(places, begin) - 1
+            if before < 0 or places[before] <= place - longest:
                 return
-            begin = self._places[word][before - 1]
+            begin = places[before]
         for word in words[at + 1 :]:
-            if (after := bisect_right(self._places[word], last)) == len(self._places[word]):
+            places = self._places[word]
+            after = bisect_right(places, last)
+            if after == len(places) or places[after] >= begin + longest:
                 return
-            last = self._places[word][after]
+            last = places[after]
         yield begin, last
 
     def _is_negated(self, begin: int, last: int, needed: frozenset[str]) -> bool:

@@ -44,7 +44,7 @@ _PARTS = re.compile(r"(?<=[^\s./][.!?…])\s+|(?<=[。！？])|[\r\n]+")
 
 class Words(Struct, frozen=True, kw_only=True):
     """A text as words that are compared: `all` in order, and those that a passage must have to say it: all but words of
-    one or two letters that are neither numbers nor parts of names nor negations."""
+    one or two letters that are no numbers, no parts of names, no negations and not after a number, as a unit is."""
 
     all: tuple[str, ...]
     needed: frozenset[str]
@@ -55,7 +55,9 @@ def words_of(text: str) -> Words:
     """Returns the words of a text. Runs of a script without spaces become pairs of neighbouring characters."""
     words = tuple(words_in(folded(text)))
     names = {word for name in _NAME.findall(unicodedata.normalize("NFKC", text)) for word in words_in(folded(name))}
-    needed = (word for word in words if len(word) > _OMITTED or word in names or negates(word) or is_pair(word))
+    units = {word for before, word in pairwise(words) if before.isdigit()}
+    decides = names | units
+    needed = (word for word in words if len(word) > _OMITTED or word in decides or negates(word) or is_pair(word))
     return Words(all=words, needed=frozenset(needed))
 
 

@@ -155,6 +155,8 @@ def test_a_short_sentence_must_be_there_in_its_order() -> None:
         ),
         ("Run the linter before the tests, not after.", "Run the linter after the tests, not before."),
         ("The limit is 30 MB, not 30 MiB.", "The limit is 30 MiB, not 30 MB."),
+        ("Each upload has up to 25 MB.", "Each upload has up to 25 GB. A picture has 3 MB."),
+        ("The gap on both sides is 8 px.", "The gap on both sides is 8 pt. The line is 2 px."),
         ("超时设为15秒,重试最多3次。", "超时设为3秒,重试最多15次。"),
         (
             "The nightly job must finish before six, otherwise the shop opens with old prices.",
