@@ -9,11 +9,10 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
-from math import ceil
 
 from ullage.agents.tools import strings_in
 from ullage.ledger.outline import Line, lines_of
-from ullage.ledger.words import Words, folded, negates, parts_of, unmarked, words_in, words_of
+from ullage.ledger.words import folded, negates, parts_of, unmarked, words_in, words_of
 from ullage.model.message import (
     CompactionBlock,
     Message,
@@ -25,21 +24,14 @@ from ullage.model.message import (
     text_and_resources,
 )
 
-# The share of a sentence's different words that a passage must have to say it.
-_SHARE = 0.8
 # A sentence of fewer words must be there as it is, but for words between them.
 _SHORT = 5
 # A message of fewer words may be a word of any sentence, so it must stand alone.
 NOT_BRIEF = 3
 # Words of the longest messages by which a context is judged that has shorter ones. Longer ones are seldom told whole.
 _LONGER = 40
-# Characters of a word that a passage may lack although the context has it nowhere. A longer one may be what the
-# sentence is about.
-_OMITTED = 2
-# Words that a passage may have for each word of the sentence, and in addition.
-_STRETCH, _SPARE = 1.6, 6
-# Passages that are looked at for one sentence: those around its rarest words.
-_MOST_PASSAGES = 400
+# Places between two texts, more than a passage has between two of its words in its clause.
+_APART = 6
 # Words of a change that was made, of the languages with the most users: whole words, and beginnings of words.
 _CHANGE = re.compile(
     r"(?<!\w)(?:add(?:s|ed|ing)|remov(?:es|ed|ing)|replac(?:es|ed|ing)|chang(?:es|ed|ing)|updat(?:es|ed|ing)"
@@ -55,8 +47,13 @@ _CHANGE = re.compile(
 )
 # What ends a clause, and what begins or ends a quotation.
 _QUOTES = r"""["“”„«»‹›`「」『』]|(?<!\w)['’‘]|['’](?!\w)"""
-_BREAK = re.compile(rf"([.!?…,。！？]?(?:{_QUOTES})|[,;:!?()\[\]…—–|\n、，；：。！？（）؟،]|\.(?!\w)|\s-\s)")
+_BREAK = re.compile(rf"([.!?…,。！？]?(?:{_QUOTES})|[,;:!?()\[\]…—–|、，；：。！？（）؟،]|\.(?!\w)|\s-\s)")
 _QUOTE = re.compile(_QUOTES)
+# A line that does not go on with the sentence of the line before, and the end of a sentence.
+_BEGINS = re.compile(r"\s*(?:$|[-+•>#|*]|(?:\d{1,2}|[a-z])[.)]\s)")
+_STOPS = re.compile(r"[.!?…。！？]\W*$")
+# The label of an item of a list, which says nothing.
+_LABELLED = re.compile(r"[\s>*#|-]*(?:\d{1,2}|[a-z])[.):](?!\w)")
 # Words before and after a passage, in its clause, that may negate it.
 _BEFORE, _AFTER = 3, 2
 
@@ -67,47 +64,67 @@ class Context:
 
     def __init__(self, messages: Sequence[Message], typed: Sequence[str] = ()) -> None:
         self._words: list[str] = []
-        # The number of the clause of each word, and the clauses before and after which there is a quotation mark.
-        self._clauses: list[int] = []
+        # The numbers of the sentence and of the clause of each word, and the clauses before and after which there is a
+        # quotation mark.
+        self._sentence, self._sentences = 0, list[int]()
+        self._clause, self._clauses = 0, list[int]()
         self._opened, self._closed = set[int](), set[int]()
+        # The places of the first word of each line, after the label of an item, and of the last one.
+        self._begins, self._ends = set[int](), set[int]()
         self.ids = frozenset(message.id for message in messages)
         texts = [text for message in messages for text in _texts(message)]
         self._prose = [text for message in messages for text in _prose(message)]
-        clause = 0
         for text in texts:
-            pieces = ["", *_BREAK.split(folded(text)), ""]
-            for begun, said, ended in zip(pieces[:-1:2], pieces[1::2], pieces[2::2], strict=True):
-                clause += 1
-                self._words += words_in(said)
-                self._clauses += (clause,) * (len(self._words) - len(self._clauses))
-                if _QUOTE.search(begun):
-                    self._opened.add(clause)
-                if _QUOTE.search(ended):
-                    self._closed.add(clause)
+            for line in folded(text).splitlines():
+                self._take(line)
+            self._sentence += 1
             # So that no passage goes from one text into the next.
-            self._words += ("\n",) * _SPARE
-            self._clauses += (clause,) * _SPARE
+            self._words += ("\n",) * _APART
+            self._clauses += (-1,) * _APART
+            self._sentences += (-1,) * _APART
         self._places: dict[str, list[int]] = {}
         for place, word in enumerate(self._words):
             self._places.setdefault(word, []).append(place)
         self._text = "\n".join(texts)
         self._typed = typed
 
+    def _take(self, line: str) -> None:
+        start = len(self._words)
+        # A line goes on with the sentence of the line before, unless it is an item, a heading, a row or empty.
+        self._sentence += _BEGINS.match(line) is not None
+        for part in parts_of(line):
+            pieces = ["", *_BREAK.split(part), ""]
+            for begun, said, ended in zip(pieces[:-1:2], pieces[1::2], pieces[2::2], strict=True):
+                self._clause += 1
+                self._words += words_in(said)
+                self._clauses += (self._clause,) * (len(self._words) - len(self._clauses))
+                if _QUOTE.search(begun):
+                    self._opened.add(self._clause)
+                if _QUOTE.search(ended):
+                    self._closed.add(self._clause)
+            self._sentences += (self._sentence,) * (len(self._words) - len(self._sentences))
+            self._sentence += _STOPS.search(part) is not None
+        if start < len(self._words):
+            is_labelled = _LABELLED.match(line) is not None and start + 1 < len(self._words)
+            self._begins.add(start + is_labelled)
+            self._ends.add(len(self._words) - 1)
+
     @cached_property
-    def _frame(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The words between which the context puts what the user typed: before a message and after it. They are those
-        that stand at two or more of the longer messages, and the ends of other messages."""
-        before, after = Counter[str](), Counter[str]()
-        told = [words_of(text).all for text in self._typed]
-        for words in {words for words in told if len(words) >= NOT_BRIEF}:
-            for at in self._runs(words):
-                before[self._words[at - 1] if at else "\n"] += 1
-                after[self._words[at + len(words)]] += 1
-        ends = [words for words in told if words]
+    def _framed(self) -> tuple[frozenset[int], frozenset[int]]:
+        """The places at which what the user typed may begin, and end before: after and before another message, and the
+        words that stand at two or more of the longer ones."""
+        told = {words for text in self._typed if (words := words_of(text).all)}
+        runs = [(at, at + len(words)) for words in told for at in self._runs(words)]
+        longer = [(at, end) for at, end in runs if end - at >= NOT_BRIEF]
+        before = Counter(self._words[at - 1] for at, _ in longer if at)
+        after = Counter(self._words[end] for _, end in longer)
         return (
-            frozenset(word for word in before if before[word] > 1) | {words[-1] for words in ends},
-            frozenset(word for word in after if after[word] > 1) | {words[0] for words in ends},
+            frozenset({end for _, end in runs} | {place + 1 for place in self._often(before)}),
+            frozenset({at for at, _ in runs} | self._often(after)),
         )
+
+    def _often(self, counts: Counter[str]) -> set[int]:
+        return {place for word in counts if counts[word] > 1 and word != "\n" for place in self._places[word]}
 
     @cached_property
     def is_jumbled(self) -> bool:
@@ -155,15 +172,18 @@ class Context:
         return [quoted.sub(" ", line) for line in self._lines if quoted.search(line)]
 
     def says_briefly(self, text: str) -> bool:
-        """Returns whether the context says a text of one or two words: as a clause, a line or a quotation of its own,
-        or between the words between which it puts what the user typed."""
+        """Returns whether the context says a text of one or two words: as a line or a quotation of its own, or between
+        the words between which it puts what the user typed."""
         words = words_of(text).all
         for at in self._runs(words):
-            end, first, last = at + len(words), self._clauses[at], self._clauses[at + len(words) - 1]
-            begins = at == 0 or self._clauses[at - 1] != first or self._words[at - 1] in self._frame[0]
-            ends = self._clauses[end] != last or self._words[end] in ("\n", *self._frame[1])
+            last = at + len(words) - 1
+            first_clause, last_clause = self._clauses[at], self._clauses[last]
+            opened = first_clause in self._opened and (at == 0 or self._clauses[at - 1] != first_clause)
+            closed = last_clause in self._closed and self._clauses[last + 1] != last_clause
+            begins = opened or at in self._begins or at in self._framed[0]
+            ends = closed or last in self._ends or last + 1 in self._framed[1]
             # Neither the beginning of a quotation nor its end.
-            if begins and ends and (first in self._opened) is (last in self._closed):
+            if begins and ends and opened is closed:
                 return True
         return False
 
@@ -178,67 +198,40 @@ class Context:
         return all(self.says(part) for part in parts_of(text))
 
     def says(self, sentence: str) -> bool:
-        """Returns whether a passage of the context says a sentence: it has four fifths of the sentence's words in their
-        order, among them all its numbers, names and negations, and no negation that the sentence lacks. A sentence of
-        few words must be there word for word. A sentence without a word is always said."""
+        """Returns whether a sentence of the context says a sentence: a passage has its words in their order, but for
+        short ones, with at most as many other words between, and no negation that the sentence lacks. Of a sentence of
+        few words it has all. A sentence without a word is always said."""
         words = words_of(sentence)
-        wanted = frozenset(words.all)
+        needed = tuple(word for word in words.all if word in words.needed)
+        wanted = needed if needed and len(words.all) >= _SHORT else words.all
         if not wanted:
             return True
-        if any((len(word) > _OMITTED or word in words.needed) and word not in self._places for word in wanted):
+        if any(word not in self._places for word in wanted):
             return False
-        if len(words.all) < _SHORT:
-            return self._in_order(words)
-        enough = ceil(len(wanted) * _SHARE)
-        # If so many words may be missing, one of the rarest so many and one more is there.
-        rarest = sorted(wanted, key=lambda word: len(self._places.get(word, ())))[: len(wanted) - enough + 1]
-        size = int(len(words.all) * _STRETCH) + _SPARE
-        found = [place for word in rarest for place in self._places.get(word, ())][:_MOST_PASSAGES]
-        return any(self._around(place, size, words, enough) for place in found)
+        at = min(range(len(wanted)), key=lambda place: len(self._places[wanted[place]]))
+        return any(
+            self._sentences[begin] == self._sentences[last] and not self._is_negated(begin, last, words.needed)
+            for place in self._places[wanted[at]]
+            for begin, last in self._shortest(wanted, at, place, 2 * len(words.all))
+        )
 
-    def _around(self, place: int, size: int, words: Words, enough: int) -> bool:
-        """Returns whether a passage of so many words that begins at or before a place, at most its size before it, has
-        enough different ones of the words, all that are needed, most of them in their order, and no negation."""
-        wanted, needed = frozenset(words.all), words.needed
-        begin, end = max(0, place - size), place + size
-        there = wanted.intersection(self._words[begin:end])
-        if len(there) < enough or not needed <= there:
-            return False
-        known = (self._places[word] for word in there)
-        hits = sorted(at for places in known for at in places[bisect_left(places, begin) : bisect_right(places, end)])
-        for number, first in enumerate(hits[: bisect_right(hits, place)]):
-            found: set[str] = set()
-            for last in hits[number : bisect_left(hits, first + size)]:
-                found.add(self._words[last])
-                if len(found) >= enough and needed <= found:
-                    while first and self._words[first - 1] in there:
-                        first -= 1  # noqa: PLW2901 - the passage begins with the words before it
-                    if not self._is_negated(first, last, needed) and self._is_ordered(first, first + size, words):
-                        return True
-                    break
-        return False
-
-    def _is_ordered(self, begin: int, end: int, words: Words) -> bool:
-        """Returns whether a passage has four fifths of these words in their order, and all that are needed in theirs.
-        Else it may say of one thing what the words say of another."""
-        passage = self._words[begin:end]
-        needed = [word for word in words.all if word in words.needed]
-        return _common(needed, passage) == len(needed) and _common(words.all, passage) >= len(words.all) * _SHARE
-
-    def _in_order(self, words: Words) -> bool:
-        """Returns whether the words come in this order, with at most as many other words between as they are."""
-        for begin in self._places.get(words.all[0], ()):
-            at, end = begin, begin + 2 * len(words.all)
-            for word in words.all[1:]:
-                places = self._places.get(word, [])
-                following = bisect_right(places, at)
-                if following == len(places) or places[following] >= end:
-                    break
-                at = places[following]
-            else:
-                if not self._is_negated(begin, at, words.needed):
-                    return True
-        return False
+    def _shortest(self, words: Sequence[str], at: int, place: int, longest: int) -> Iterator[tuple[int, int]]:
+        """Yields the first and the last place of the shortest passage with these words in order, of which the one with
+        the index `at` stands at a place, if it is no longer than `longest`."""
+        begin = last = place
+        for word in reversed(words[:at]):
+            places = self._places[word]
+            before = bisect_left(places, begin) - 1
+            if before < 0 or places[before] <= place - longest:
+                return
+            begin = places[before]
+        for word in words[at + 1 :]:
+            places = self._places[word]
+            after = bisect_right(places, last)
+            if after == len(places) or places[after] >= begin + longest:
+                return
+            last = places[after]
+        yield begin, last
 
     def _is_negated(self, begin: int, last: int, needed: frozenset[str]) -> bool:
         """Returns whether a passage has a word that negates and that what it says lacks, or stands beside one."""
@@ -249,20 +242,6 @@ class Context:
             for at in around
             if (word := self._words[at])
         )
-
-
-def _common(words: Sequence[str], passage: Sequence[str]) -> int:
-    """Returns how many words two texts have in common in one order, at most."""
-    places: dict[str, list[int]] = {}
-    for place, word in enumerate(words):
-        places.setdefault(word, []).append(place)
-    # The least place at which so many words in order can end.
-    ends: list[int] = []
-    for word in passage:
-        for place in reversed(places.get(word, ())):
-            at = bisect_left(ends, place)
-            ends[at : at + 1] = [place]
-    return len(ends)
 
 
 def _prose(message: Message) -> Iterator[str]:

@@ -151,7 +151,7 @@ def _left(entry: Entry, context: Context, kept: frozenset[int]) -> Entry | None:
         case Kind.COMMIT if entry.name:
             said = context.has_name(entry.name[:7]) or context.has_name(entry.name)
         case Kind.COMMIT | Kind.EARLIER:
-            said = context.says(entry.text)
+            said = context.says_all(entry.text)
         case Kind.FILE:
             # By its whole path, or by its last two parts.
             said = any(map(context.has_name, (entry.text, "/".join(entry.text.split("/")[-2:]))))

@@ -30,6 +30,8 @@ _OPTION = re.compile(
 )
 # The label of an option in a reply: by itself, or before a sign.
 _LABEL = re.compile(r"(?<![\w.])([1-9]\d?|[A-Ha-h])(?![\w'’])(?=\s*(?:[.,;:)+&/!、，。]|$|\n))", re.MULTILINE)
+# The label of an option anywhere in a reply that has one of those above: `2 and 4`.
+_NAMED = re.compile(r"(?<![\w.])([1-9]\d?|[A-H])(?![\w.'’])")
 # The label of an answer: `1.`, `b)`, `2:`.
 _GIVEN = re.compile(r"(?<![\w.])([1-9]\d?|[A-Ha-h])[.):：、](?!\w)")
 # What ends a question, and what ends what is before it.
@@ -137,7 +139,10 @@ def _labels(reply: str) -> list[str]:
     if len(reply) > _REPLY and not first:
         return []
     given = _GIVEN.findall(reply) if first else []
-    return list(dict.fromkeys(map(str.upper, given or _LABEL.findall(reply))))
+    labels = {sign.start(): sign[1].upper() for sign in _LABEL.finditer(reply)}
+    if labels and len(reply) <= _REPLY:
+        labels |= {sign.start(): sign[1] for sign in _NAMED.finditer(reply)}
+    return list(dict.fromkeys(map(str.upper, given) if given else (labels[at] for at in sorted(labels))))
 
 
 def _answers(call: ToolCall) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,8 @@ _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u
 _LETTER = rf"(?:(?![{_UNSPACED}])[^\W_])"
 _TOKEN = re.compile(rf"[{_UNSPACED}]+|{_LETTER}+(?:['’]{_LETTER}+)*")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+# Letters of a word that a passage may lack. A longer one may be what a sentence is about.
+_OMITTED = 2
 # A word that is a name by its shape: with a digit, an inner capital, or joined by a sign of paths and identifiers.
 _NAME = re.compile(r"[\w./\\@#:~-]*(?:[a-z][A-Z]|\d|\w[_/\\-]\w|\w\.\w|`)[\w./\\@#:~`-]*")
 # Words that negate, of the languages with the most users.
@@ -41,8 +43,8 @@ _PARTS = re.compile(r"(?<=[^\s./][.!?…])\s+|(?<=[。！？])|[\r\n]+")
 
 
 class Words(Struct, frozen=True, kw_only=True):
-    """A text as words that are compared: `all` in order, and those that a passage must have to say it: numbers, names
-    and negations."""
+    """A text as words that are compared: `all` in order, and those that a passage must have to say it: all but words of
+    one or two letters that are no numbers, no parts of names, no negations and not after a number, as a unit is."""
 
     all: tuple[str, ...]
     needed: frozenset[str]
@@ -53,12 +55,20 @@ def words_of(text: str) -> Words:
     """Returns the words of a text. Runs of a script without spaces become pairs of neighbouring characters."""
     words = tuple(words_in(folded(text)))
     names = {word for name in _NAME.findall(unicodedata.normalize("NFKC", text)) for word in words_in(folded(name))}
-    return Words(all=words, needed=frozenset(word for word in words if word in names or negates(word)))
+    units = {word for before, word in pairwise(words) if before.isdigit()}
+    decides = names | units
+    needed = (word for word in words if len(word) > _OMITTED or word in decides or negates(word) or is_pair(word))
+    return Words(all=words, needed=frozenset(needed))
+
+
+def is_pair(word: str) -> bool:
+    """Returns whether a word is a piece of a script that puts no space between words."""
+    return _IS_UNSPACED.match(word) is not None
 
 
 def negates(word: str) -> bool:
     """Returns whether a word, folded, negates."""
-    if _IS_UNSPACED.match(word):
+    if is_pair(word):
         return word in _NEGATING_PAIRS or not _NEGATING_CHARACTERS.isdisjoint(word)
     return word.replace("'", "") in _negating_words()
 

@@ -155,6 +155,8 @@ def test_a_short_sentence_must_be_there_in_its_order() -> None:
         ),
         ("Run the linter before the tests, not after.", "Run the linter after the tests, not before."),
         ("The limit is 30 MB, not 30 MiB.", "The limit is 30 MiB, not 30 MB."),
+        ("Each upload has up to 25 MB.", "Each upload has up to 25 GB. A picture has 3 MB."),
+        ("The gap on both sides is 8 px.", "The gap on both sides is 8 pt. The line is 2 px."),
         ("超时设为15秒,重试最多3次。", "超时设为3秒,重试最多15次。"),
         (
             "The nightly job must finish before six, otherwise the shop opens with old prices.",
@@ -165,6 +167,80 @@ def test_a_short_sentence_must_be_there_in_its_order() -> None:
 def test_the_same_words_of_other_things_do_not_say_it(typed: str, summary: str) -> None:
     assert not carried(summary).says(typed)
     assert carried(f"He said so: {typed}").says(typed)
+
+
+@pytest.mark.parametrize(
+    ("typed", "summary", "elsewhere"),
+    [
+        (
+            "Retry only the failed jobs of the import.",
+            "Retry the failed jobs of the import.",
+            "The log is read only once.",
+        ),
+        (
+            "Keep the old rates until the new shop is out.",
+            "Keep the old rates, the new shop is out.",
+            "We wait until six.",
+        ),
+        (
+            "The tax is shown, except for the mobile app.",
+            "The tax is shown for the mobile app.",
+            "All passed except one.",
+        ),
+        ("Delete the old rates in the database.", "Keep the old rates in the database.", "Nothing to delete."),
+        ("The first parcel of an order is free.", "The second parcel of an order is free.", "Read it first."),
+        ("Show the parcels before the address there.", "Show the parcels after the address there.", "As before."),
+        ("Deploy the shop on Monday evening, please.", "Deploy the shop on Friday evening, please.", "Monday is free."),
+        (
+            "Guests may read the rates, editors may change them.",
+            "Editors may read the rates, guests may change them.",
+            "",
+        ),
+        (
+            "Lösche die alten Preise in der Datenbank.",
+            "Behalte die alten Preise in der Datenbank.",
+            "Er darf es: lösche.",
+        ),
+        (
+            "Удали старые цены из базы данных магазина.",
+            "Оставь старые цены из базы данных магазина.",
+            "Файл удали потом.",
+        ),
+        (
+            "새 데이터베이스 가격 표를 모두 바로 삭제해 줘",
+            "새 데이터베이스 가격 표를 모두 바로 유지해 줘",
+            "로그는 삭제해 둔다",
+        ),
+        (
+            "请把数据库里的旧的运费表全部删除然后重新导入一次",
+            "请把数据库里的旧的运费表全部保留然后重新导入一次",
+            "日志可以删除。部删，除然。",
+        ),
+    ],
+)
+def test_a_word_of_a_sentence_must_be_in_the_passage_and_not_elsewhere(
+    typed: str, summary: str, elsewhere: str
+) -> None:
+    assert not carried(f"{elsewhere} {WORK[0]} {summary}").says(typed)
+    assert carried(f"{elsewhere} {WORK[0]} He said: {typed}").says(typed)
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "Delete the log. Keep the old rates in the database.",
+        "- Files to delete\n- the old rates are in the database",
+        "1. Delete it.\n2. The old rates are in the database",
+        "Is it to delete? The old rates in the database.",
+        "## What to delete\n\nthe old rates in the database",
+    ],
+)
+def test_a_sentence_is_not_said_by_the_end_of_one_and_the_beginning_of_the_next(summary: str) -> None:
+    assert not carried(summary).says("Delete the old rates in the database.")
+
+
+def test_a_sentence_goes_on_in_the_next_line_of_a_paragraph() -> None:
+    assert carried("It was said: delete\nthe old rates\nin the database.").says("Delete the old rates in the database.")
 
 
 def test_the_line_above_a_summary_says_nothing_of_the_conversation() -> None:
@@ -279,6 +355,28 @@ def test_a_message_of_one_word_is_not_said_by_the_words_of_all_in_any_order(begi
 def left_of(typed: list[str], context: str) -> list[str]:
     entries = [Entry(kind=Kind.SAID, life=Life.OPEN, index=at, text=text) for at, text in enumerate(typed)]
     return [entry.text for entry in lacking(entries, Context([user("m1", context)], typed), frozenset())]
+
+
+# A summary as agents write it: with numbered parts, lists, counts and code.
+NUMBERED = """\
+1. Primary Request and Intent:
+   The checkout is computed per parcel. No other page changes (3 were read).
+2. Errors: none. Branch: main
+   a) The test of the second parcel failed, both here and there.
+   B. Version 2 of the carrier's client is used, and stop, then stop.
+3. Tasks:
+   | 5 | add the label | done |
+   - [x] 4. yes-or-no questions
+4. No: nothing else.
+"""
+
+
+@every("reply", ["1", "2", "3", "4", "5", "no", "No.", "none", "B", "a", "main", "stop", "both", "done", "yes"])
+def test_a_short_reply_is_not_said_by_labels_counts_and_words_in_passing(reply: str) -> None:
+    typed = [reply, "never push to main", "commit that", "1", "3", "read the tests", "then fix it"]
+    assert not Context([user("m1", NUMBERED)], typed).says_briefly(reply)
+    quoted = f"{NUMBERED}5. All messages of the user:\n   6. {reply}\n"
+    assert Context([user("m1", quoted)], typed).says_briefly(reply)
 
 
 @pytest.mark.parametrize(
