@@ -21,7 +21,7 @@ from msgspec import Struct
 from support.agents.launch import Launch
 from support.agents.program import program
 from support.command_line import ullage
-from support.editors import EDITORS, NEOVIMS, neovim, neovim_environment
+from support.editors import EDITORS, STORY_NEOVIMS, neovim, neovim_environment
 from support.lsp_client import Json, LspClient
 from support.program import language_server
 from support.systems import needs_linux
@@ -554,7 +554,7 @@ def test_vs_code_shows_the_servers_figure(shown: Shown, lacking: Callable[[str],
 
 
 @pytest.mark.editor
-@pytest.mark.parametrize("version", NEOVIMS)
+@pytest.mark.parametrize("version", STORY_NEOVIMS)
 def test_neovim_shows_the_servers_figure(
     version: str, shown: Shown, tmp_path: Path, lacking: Callable[[str], Never]
 ) -> None:
