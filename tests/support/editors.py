@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benches.neovim import PLUGINS, RIGS, environment
+from support import started_program
 
 ROOT = Path(__file__).resolve().parents[2]
 EDITORS = ROOT / "editors"
@@ -23,8 +24,9 @@ STORY_NEOVIMS = (pytest.param(NEOVIMS[0], marks=pytest.mark.long), NEOVIMS[1])
 
 
 def neovim_environment(home: Path) -> dict[str, str]:
-    """Returns the environment of the plugin's Lua tests: own folders, this checkout's server, mini.test and lualine."""
-    return environment(home, SERVER)
+    """Returns the environment of the plugin's Lua tests: own folders, a copy of this checkout's server, mini.test and
+    lualine."""
+    return environment(home, started_program.program(home))
 
 
 def has_neovim_plugins() -> bool:
