@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from fnmatch import fnmatchcase
+from functools import wraps
 from pathlib import Path
 from typing import Any, Never, Self
 
@@ -25,6 +26,7 @@ from support.editors import EDITORS, STORY_NEOVIMS, neovim, neovim_environment
 from support.lsp_client import Json, LspClient
 from support.program import language_server
 from support.systems import needs_linux
+from support.tables import Test, every
 from support.transcripts import ROOT, conversation_files
 from ullage.cli.main import main
 from ullage.model.words import short
@@ -94,12 +96,10 @@ NAMES = [
     *(path.relative_to(ROOT).as_posix() for path in conversation_files()),
     *(name for name in (*FOLDERS, *UNREAD) if (ROOT / name).exists()),
 ]
-CASES = [pytest.param(name, marks=() if name in SMALL else pytest.mark.slow) for name in NAMES]
 pytestmark = [
     needs_linux,
     pytest.mark.skipif(not NAMES, reason="no recorded transcripts on this machine (set ULLAGE_TRANSCRIPTS)"),
 ]
-every_transcript = pytest.mark.parametrize("name", CASES)
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -496,6 +496,17 @@ def shown(chosen: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Shown
     imports = asyncio.run(imported(store, chosen))
     replays = asyncio.run(replayed(store, [one.session_id for one in imports.values()], folder))
     return Shown(imports=imports, replays=replays, folder=folder, store=store)
+
+
+def every_transcript(test: Test) -> Test:
+    """Has a test hold for the name of every file that is imported."""
+
+    @wraps(test)
+    def tried(name: str, shown: Shown, **others: Any) -> None:
+        if ROOT / name in shown.imports:
+            test(name=name, shown=shown, **others)
+
+    return every("name", NAMES)(tried) if NAMES else test
 
 
 def figure_of(shown: Shown, name: str) -> Figure:
