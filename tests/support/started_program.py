@@ -119,7 +119,11 @@ def program(folder: Path) -> Path:
 
 
 def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(_READ_AT_START) and name != _UTF8}
+    found = {name: value for name, value in environment.items() if name.startswith(_READ_AT_START)}
+    # In UTF-8 mode Python does not ask the locale for an encoding, and this one has no words and formats of its own.
+    if found.pop(_UTF8, "") == "1" and found.get("LC_ALL") == "C.UTF-8":
+        del found["LC_ALL"]
+    return found
 
 
 @cache
