@@ -7,8 +7,10 @@ Counts files, lines, imports and the arrows between modules. To compare two chec
 import ast
 import sys
 from collections.abc import Container, Iterator
+from functools import cache
 from pathlib import Path
 from statistics import quantiles
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -27,9 +29,7 @@ def measure(folder: Path) -> dict[str, str]:
     arrows = sum(map(len, imports_by_module(folder).values()))
     functions = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, _FUNCTION)]
     lengths = [_length(node) for node in functions]
-    imports = sum(
-        (node.end_lineno or node.lineno) - node.lineno + 1 for tree in trees.values() for node in _imports(tree)
-    )
+    imports = sum(_length(each.node) for tree in trees.values() for each in _imports(tree) if each.is_run)
     total = sum(lines.values())
     return {
         "files, lines": f"{len(lines)}, {total:,}",
@@ -48,11 +48,30 @@ def parse(folder: Path) -> dict[Path, ast.Module]:
 def imports_by_module(folder: Path) -> dict[str, set[str]]:
     """Returns for each module under a package's folder the modules of the package that it imports when it is loaded or
     run. What is imported for annotations alone is left out."""
-    trees = {_module(folder, path): tree for path, tree in parse(folder).items()}
+    modules = {_module(folder, path): path for path in folder.rglob("*.py")}
     return {
-        module: {name for node in _imports(tree) for name in _imported(node, trees.keys())} - {module}
-        for module, tree in trees.items()
+        module: {name for each in imports_of(path) if each.is_run for name in _imported(each.node, modules.keys())}
+        - {module}
+        for module, path in modules.items()
     }
+
+
+class Import(NamedTuple):
+    """An import of a file. What is imported for annotations alone is not run."""
+
+    node: ast.Import | ast.ImportFrom
+    is_run: bool
+
+    def names(self) -> list[str]:
+        """Returns the modules that are named: `a.b` for `from a.b import c`."""
+        node = self.node
+        return [each.name for each in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+
+
+@cache
+def imports_of(path: Path) -> tuple[Import, ...]:
+    """Returns the imports of a file, those inside functions, too."""
+    return tuple(_imports(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -72,14 +91,15 @@ def _module(folder: Path, path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
-    nodes: list[ast.AST] = [tree]
+def _imports(tree: ast.Module) -> Iterator[Import]:
+    nodes: list[tuple[ast.AST, bool]] = [(tree, True)]
     while nodes:
-        node = nodes.pop()
+        node, is_run = nodes.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
-            yield node
-        elif not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-            nodes += ast.iter_child_nodes(node)
+            yield Import(node, is_run)
+        else:
+            is_run = is_run and not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+            nodes += [(each, is_run) for each in ast.iter_child_nodes(node) if not isinstance(each, ast.expr)]
 
 
 def _imported(node: ast.Import | ast.ImportFrom, modules: Container[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Never
 import pytest
 
 from support.agent_homes import Conversation, environment
-from support.editors import EDITORS, NEOVIMS, SERVER, neovim, neovim_environment
+from support.editors import EDITORS, SERVER, STORY_NEOVIMS, neovim, neovim_environment
 from support.panes import Pane, wait_until
 from support.systems import needs_linux
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.editor, needs_linux]
 INIT = EDITORS / "nvim" / "tests" / "init.lua"
 
 
-@pytest.fixture(params=NEOVIMS)
+@pytest.fixture(params=STORY_NEOVIMS)
 def nvim(request: pytest.FixtureRequest, lacking: Callable[[str], Never]) -> Path:
     return neovim(request.param) or lacking(f"Neovim {request.param}")
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from fnmatch import fnmatchcase
+from functools import wraps
 from pathlib import Path
 from typing import Any, Never, Self
 
@@ -21,10 +22,11 @@ from msgspec import Struct
 from support.agents.launch import Launch
 from support.agents.program import program
 from support.command_line import ullage
-from support.editors import EDITORS, NEOVIMS, neovim, neovim_environment
+from support.editors import EDITORS, STORY_NEOVIMS, neovim, neovim_environment
 from support.lsp_client import Json, LspClient
 from support.program import language_server
 from support.systems import needs_linux
+from support.tables import Test, every
 from support.transcripts import ROOT, conversation_files
 from ullage.cli.main import main
 from ullage.model.words import short
@@ -94,12 +96,10 @@ NAMES = [
     *(path.relative_to(ROOT).as_posix() for path in conversation_files()),
     *(name for name in (*FOLDERS, *UNREAD) if (ROOT / name).exists()),
 ]
-CASES = [pytest.param(name, marks=() if name in SMALL else pytest.mark.slow) for name in NAMES]
 pytestmark = [
     needs_linux,
     pytest.mark.skipif(not NAMES, reason="no recorded transcripts on this machine (set ULLAGE_TRANSCRIPTS)"),
 ]
-every_transcript = pytest.mark.parametrize("name", CASES)
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -498,6 +498,17 @@ def shown(chosen: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Shown
     return Shown(imports=imports, replays=replays, folder=folder, store=store)
 
 
+def every_transcript(test: Test) -> Test:
+    """Has a test hold for the name of every file that is imported."""
+
+    @wraps(test)
+    def tried(name: str, shown: Shown, **others: Any) -> None:
+        if ROOT / name in shown.imports:
+            test(name=name, shown=shown, **others)
+
+    return every("name", NAMES)(tried) if NAMES else test
+
+
 def figure_of(shown: Shown, name: str) -> Figure:
     return Figure.of_wire(shown.imports[ROOT / name].usage)
 
@@ -554,7 +565,7 @@ def test_vs_code_shows_the_servers_figure(shown: Shown, lacking: Callable[[str],
 
 
 @pytest.mark.editor
-@pytest.mark.parametrize("version", NEOVIMS)
+@pytest.mark.parametrize("version", STORY_NEOVIMS)
 def test_neovim_shows_the_servers_figure(
     version: str, shown: Shown, tmp_path: Path, lacking: Callable[[str], Never]
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Never
 import pytest
 
 from benches.neovim import SAMPLE, measure, newcomer
-from support.editors import EDITORS, NEOVIMS, ROOT, SERVER, neovim, neovim_environment
+from support.editors import EDITORS, NEOVIMS, ROOT, SERVER, STORY_NEOVIMS, neovim, neovim_environment
 from support.panes import Pane
 from support.systems import needs_linux
 
@@ -21,7 +21,7 @@ TESTS = EDITORS / "nvim" / "tests"
 PATIENCE = 300.0
 
 
-@pytest.fixture(params=NEOVIMS)
+@pytest.fixture(params=STORY_NEOVIMS)
 def nvim(request: pytest.FixtureRequest, lacking: Callable[[str], Never]) -> Path:
     return neovim(request.param) or lacking(f"Neovim {request.param}")
 
@@ -30,9 +30,17 @@ def nvim(request: pytest.FixtureRequest, lacking: Callable[[str], Never]) -> Pat
 FILES = ("buffer", "edits", "help", "notices", "server", "session", "statusline", "transcripts", "wiring")
 
 
+STORIES = [
+    pytest.param(version, name, marks=[] if version == NEOVIMS[-1] or name == "server" else pytest.mark.long)
+    for version in NEOVIMS
+    for name in FILES
+]
+
+
 @pytest.mark.minutes
-@pytest.mark.parametrize("name", FILES)
-def test_the_story_in_lua_passes(nvim: Path, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("version", "name"), STORIES)
+def test_the_story_in_lua_passes(version: str, name: str, tmp_path: Path, lacking: Callable[[str], Never]) -> None:
+    nvim = neovim(version) or lacking(f"Neovim {version}")
     options = ("--clean", "--headless", "-u", TESTS / "init.lua", "-l", TESTS / "run.lua", f"test_{name}.lua")
     done = subprocess.run(
         [nvim, *options],

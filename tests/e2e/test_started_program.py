@@ -39,6 +39,14 @@ def test_a_copy_does_what_a_new_process_does(arguments: list[str], stdin: bytes,
     assert started_program.run(command, stdin, PATIENCE) == (new.status, new.out, new.err)
 
 
+def test_a_locale_of_utf8_changes_nothing_in_utf8_mode(tmp_path: Path) -> None:
+    env = {**_UTF8, "COLUMNS": "80", "LC_ALL": "C.UTF-8"}
+    command = ["context", str(SAMPLE)], {**os.environ, **env}, str(tmp_path)
+    assert started_program.fits(command)
+    new = new_process("context", str(SAMPLE), env=env, cwd=tmp_path)
+    assert started_program.run(command, b"", PATIENCE) == (new.status, new.out, new.err)
+
+
 def test_a_copy_has_the_variables_and_the_folder_that_it_was_given(tmp_path: Path) -> None:
     (tmp_path / "sample.jsonl").write_bytes(SAMPLE.read_bytes())
     data = tmp_path / "data"

@@ -7,6 +7,7 @@ import re
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
@@ -18,6 +19,8 @@ from support.followed_home import FollowedHome
 from support.lsp_client import PATIENCE, frame
 from support.program import serve_command
 
+# The messages that a server has sent; None at its end.
+Arrived = queue.SimpleQueue[dict[str, Any] | None]
 _NAMED = re.compile(r"[a-z]_\d+")
 _ANY = "…"
 PAGE = (ROOT / "protocol" / "README.md").read_text(encoding="utf-8")
@@ -51,10 +54,17 @@ def exchange_under(heading: str, document: str) -> list[Step]:
 
 
 def play(
-    steps: Sequence[Step], command: Sequence[str], env: Mapping[str, str], patience: float, *, by_lines: bool = False
+    steps: Sequence[Step],
+    command: Sequence[str],
+    env: Mapping[str, str],
+    patience: float = PATIENCE,
+    *,
+    by_lines: bool = False,
+    sent: list[dict[str, Any]] | None = None,
 ) -> int:
     """Plays an exchange with a server that this command starts, and returns the server's exit status. Messages are
-    lines, or have headers. Where no message ends the server, the end of its input does.
+    lines, or have headers. Where no message ends the server, the end of its input does. `sent` gets all that the server
+    sends.
 
     What the server sends between two messages of the client must have every message that is written there, and answers
     in the order of their requests. Raises `NotAsWritten` if it hasn't within `patience` seconds, and if the server
@@ -63,20 +73,18 @@ def play(
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **env})
     assert process.stdin is not None
     assert process.stdout is not None
-    arrived: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+    arrived: Arrived = queue.SimpleQueue()
     reading = _lines if by_lines else _messages
-    threading.Thread(target=_read, args=(reading(process.stdout), arrived), daemon=True).start()
+    threading.Thread(
+        target=_read, args=(reading(process.stdout), arrived, [] if sent is None else sent), daemon=True
+    ).start()
     names: dict[str, str] = {}
     try:
-        waiting: list[dict[str, Any]] = []
-        for number, step in enumerate(steps):
-            if step.side == "←":
-                waiting.append(step.message)
-                if number + 1 < len(steps) and steps[number + 1].side == "←":
-                    continue
-                _await_all(waiting, arrived, names, patience)
-                waiting = []
-            else:
+        for side, stretch in groupby(steps, lambda step: step.side):
+            if side == "←":
+                _await_all([step.message for step in stretch], arrived, names, patience)
+                continue
+            for step in stretch:
                 message = _renamed(step.message, names)
                 process.stdin.write(json.dumps(message).encode() + b"\n" if by_lines else frame(message))
                 process.stdin.flush()
@@ -90,12 +98,18 @@ def play(
         process.stdout.close()
 
 
-def _await_all(
-    waiting: list[dict[str, Any]],
-    arrived: "queue.SimpleQueue[dict[str, Any] | None]",
-    names: dict[str, str],
-    patience: float,
-) -> None:
+def judge(steps: Sequence[Step], sent: Sequence[dict[str, Any]]) -> None:
+    """Raises `NotAsWritten` if a server that has sent these messages, and then ended, has not sent what is written."""
+    arrived: Arrived = queue.SimpleQueue()
+    for message in (*sent, None):
+        arrived.put(message)
+    names: dict[str, str] = {}
+    for side, stretch in groupby(steps, lambda step: step.side):
+        if side == "←":
+            _await_all([step.message for step in stretch], arrived, names, PATIENCE)
+
+
+def _await_all(waiting: list[dict[str, Any]], arrived: Arrived, names: dict[str, str], patience: float) -> None:
     """Waits until each of these messages has come. Notifications come in the written order, and so do answers."""
     while waiting:
         try:
@@ -159,8 +173,9 @@ def _lines(stdout: IO[bytes]) -> Iterator[dict[str, Any]]:
     return (json.loads(line) for line in stdout)
 
 
-def _read(messages: Iterator[dict[str, Any]], arrived: "queue.SimpleQueue[dict[str, Any] | None]") -> None:
+def _read(messages: Iterator[dict[str, Any]], arrived: Arrived, sent: list[dict[str, Any]]) -> None:
     for message in messages:
+        sent.append(message)
         arrived.put(message)
     arrived.put(None)
 
@@ -174,20 +189,43 @@ def _messages(stdout: IO[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def test_the_first_exchange_happens_as_it_is_written(tmp_path: Path) -> None:
-    assert play(exchange_under(FIRST, PAGE), serve_command(tmp_path / "s.db"), ENVIRONMENT, PATIENCE) == 0
+    assert play(exchange_under(FIRST, PAGE), serve_command(tmp_path / "s.db"), ENVIRONMENT) == 0
 
 
 def test_following_happens_as_it_is_written(tmp_path: Path) -> None:
     home = FollowedHome(tmp_path)
     home.say("Which port?", 40_000)
     env = ENVIRONMENT | {"HOME": str(home.folder), "CLAUDE_CONFIG_DIR": str(home.folder / ".claude")}
-    assert play(exchange_under(FOLLOWING, PAGE), serve_command(tmp_path / "s.db"), env, PATIENCE) == 0
+    assert play(exchange_under(FOLLOWING, PAGE), serve_command(tmp_path / "s.db"), env) == 0
 
 
 def test_the_first_messages_of_acp_happen_as_they_are_written(tmp_path: Path) -> None:
     command = [*serve_command(tmp_path / "s.db")]
     command[command.index("lsp")] = "acp"
-    assert play(exchange_under(ACP, PAGE), command, ENVIRONMENT, PATIENCE, by_lines=True) == 0
+    assert play(exchange_under(ACP, PAGE), command, ENVIRONMENT, by_lines=True) == 0
+
+
+def changed(written: str, wrong: str) -> list[Step]:
+    """Returns the first exchange of a page that has something else."""
+    assert written in PAGE
+    return exchange_under(FIRST, PAGE.replace(written, wrong))
+
+
+def test_an_exchange_in_which_the_server_says_something_else_does_not_happen(tmp_path: Path) -> None:
+    sent: list[dict[str, Any]] = []
+    play(exchange_under(FIRST, PAGE), serve_command(tmp_path / "s.db"), ENVIRONMENT, sent=sent)
+    judge(exchange_under(FIRST, PAGE), sent)
+    for written, wrong in (
+        ('"sessionUpdate": "usage_update", "used": 1920', '"sessionUpdate": "usage_update", "used": 1921'),
+        ('"source": "reported"', '"source": "estimated"'),
+        ('"status": "completed"', '"status": "done"'),
+        ('"code": 1501', '"code": -32002'),
+        ('"hits": [\n    {"sessionId"', '"hits": [{"messageId": "m_9"},\n    {"sessionId"'),
+        ('"archived": true', '"archived": false'),
+        ("no session another: list", "no session another; list"),
+    ):
+        with pytest.raises(NotAsWritten):
+            judge(changed(written, wrong), sent)
 
 
 @pytest.mark.parametrize(
@@ -196,21 +234,14 @@ def test_the_first_messages_of_acp_happen_as_they_are_written(tmp_path: Path) ->
         ('"experimental": {"ullage": {}}}', '"experimental": {}}'),
         ('"ullage/session/append"', '"ullage/session/add"'),
         ('"model": "gpt-4o"', '"model": "gpt-3.5-turbo"'),
-        ('"sessionUpdate": "usage_update", "used": 1920', '"sessionUpdate": "usage_update", "used": 1921'),
-        ('"source": "reported"', '"source": "estimated"'),
-        ('"status": "completed"', '"status": "done"'),
-        ('"code": 1501', '"code": -32002'),
-        ('"hits": [\n    {"sessionId"', '"hits": [{"messageId": "m_9"},\n    {"sessionId"'),
-        ('"archived": true', '"archived": false'),
-        ("no session another: list", "no session another; list"),
         ('"id": 13, "method": "shutdown"', '"id": 14, "method": "shutdown"'),
     ],
 )
-def test_an_exchange_that_is_written_wrongly_does_not_happen(tmp_path: Path, written: str, wrong: str) -> None:
-    assert written in PAGE
-    steps = exchange_under(FIRST, PAGE.replace(written, wrong))
+def test_an_exchange_in_which_the_client_says_something_else_does_not_happen(
+    tmp_path: Path, written: str, wrong: str
+) -> None:
     with pytest.raises(NotAsWritten):
-        play(steps, serve_command(tmp_path / "s.db"), ENVIRONMENT, IMPATIENCE)
+        play(changed(written, wrong), serve_command(tmp_path / "s.db"), ENVIRONMENT, IMPATIENCE)
 
 
 def test_the_header_that_is_written_has_the_length_of_its_message() -> None:

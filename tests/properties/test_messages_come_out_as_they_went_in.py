@@ -24,6 +24,7 @@ responses = pytest.importorskip("openai.types.responses")
 
 from support.documents import ROOT  # noqa: E402
 from support.sdk_items import CASES, KINDS, TOOLS, bare, fields_of, partner, shape, table, turn_of  # noqa: E402
+from support.tables import every  # noqa: E402
 
 Json = dict[str, Any]
 KEYS = MESSAGES
@@ -139,7 +140,7 @@ def test_an_edit_changes_what_it_names_and_nothing_else(case: tuple[Provider, Js
 # Every type by name.
 
 
-@pytest.mark.parametrize(("name", "provider", "message"), KINDS, ids=[f"{api}-{name}" for name, api, _ in KINDS])
+@every("name, provider, message", KINDS)
 def test_each_type_of_each_sdk_is_counted_and_comes_out_as_it_went_in(
     name: str, provider: Provider, message: Json
 ) -> None:
@@ -155,7 +156,7 @@ def test_each_type_of_each_sdk_is_counted_and_comes_out_as_it_went_in(
 
 
 @pytest.mark.parametrize("how", [*TruncationMode, "compact"])
-@pytest.mark.parametrize(("name", "provider", "message"), CASES, ids=[f"{api}-{name}" for name, api, _ in CASES])
+@every("name, provider, message", CASES)
 def test_each_type_of_each_sdk_stays_valid_after_every_cut(
     name: str, provider: Provider, message: Json, how: TruncationMode | str
 ) -> None:
@@ -194,7 +195,7 @@ def is_said_by_the_test(message: Json) -> bool:
     return isinstance(content, str) and content.startswith(("Row", "Answer"))
 
 
-@pytest.mark.parametrize(("provider", "tool"), TOOLS)
+@every("provider, tool", TOOLS)
 def test_every_tool_of_each_sdk_is_counted_and_comes_out_as_it_went_in(provider: Provider, tool: Json) -> None:
     with ContextManager("gpt-4o", provider=provider) as manager:
         before = manager.token_usage

@@ -110,11 +110,16 @@ class AcpRig:
 
     async def until(self, fits: Callable[[Json], bool]) -> Json:
         """Waits for the first sent message that fits, sent already or later, and returns it."""
+        seen = 0
         async with asyncio.timeout(PATIENCE):
-            while not (found := [message for message in self.sent if fits(message)]):
+            while True:
+                # All since the last look are among as many at the end.
+                for message in self.sent[seen - len(self.wire) :]:
+                    if fits(message):
+                        return message
+                seen = len(self.wire)
                 self._changed.clear()
                 await self._changed.wait()
-        return found[0]
 
     async def initialize(self, capabilities: Json | None = None, settings: Any = None) -> Json:
         meta = {} if settings is None else {"_meta": {"ullage": {"settings": settings}}}

@@ -9,6 +9,7 @@ WORDS is the length of each message.
 import contextlib
 import itertools
 import sys
+from importlib import import_module
 
 from support.logs import message, records
 from ullage.model.errors import ConcurrentAppend, Conflict, StoreUnavailable
@@ -59,6 +60,9 @@ def main(  # noqa: PLR0917  (the words of a command line)
     """Runs the appender. With a word for `patience` it waits for a file that others use for longer than the store
     waits, as eight processes do on a busy machine where there is no write-ahead log."""
     is_patient = bool(patience)
+    if is_address(place):
+        # Else the test would wait after each death of the server.
+        vars(import_module("ullage.store.postgres.server"))["PAUSE"] = 1
     say("starting")
     with _opened(place, is_patient=is_patient) as store:
         _create(store, session_id, is_patient=is_patient)

@@ -7,7 +7,10 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from benches.neovim import PLUGINS, RIGS, environment
+from support import started_program
 
 ROOT = Path(__file__).resolve().parents[2]
 EDITORS = ROOT / "editors"
@@ -15,11 +18,15 @@ EDITORS = ROOT / "editors"
 SERVER = Path(sys.executable).with_name("ullage")
 # The versions that `scripts/rigs/nvim.sh` installs: the oldest that the plugin supports, and the newest.
 NEOVIMS = ("0.11", "0.12")
+# For a test of the plugin with the rest of Ullage: `--all` runs it in the newest alone. In the oldest it runs what
+# Neovim itself can break, the plugin's own tests and the story of its server.
+STORY_NEOVIMS = (pytest.param(NEOVIMS[0], marks=pytest.mark.long), NEOVIMS[1])
 
 
 def neovim_environment(home: Path) -> dict[str, str]:
-    """Returns the environment of the plugin's Lua tests: own folders, this checkout's server, mini.test and lualine."""
-    return environment(home, SERVER)
+    """Returns the environment of the plugin's Lua tests: own folders, a copy of this checkout's server, mini.test and
+    lualine."""
+    return environment(home, started_program.program(home))
 
 
 def has_neovim_plugins() -> bool:

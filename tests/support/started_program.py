@@ -105,8 +105,25 @@ def stand_in(*arguments: str) -> list[str]:
     return copies.command(_address(""), *arguments)
 
 
+def program(folder: Path) -> Path:
+    """Writes the program `ullage`, which does what the installed one does, for those who start it by its path."""
+    if sys.platform != "linux":
+        return Path(sys.executable).with_name("ullage")
+    file = folder / "ullage"
+    interpreter, *arguments = stand_in()
+    # Its process has the name of the program and the arguments in its command line, as the installed one.
+    started = f"sys.argv[1:1] = {arguments[-1:]}\nrunpy.run_path({copies.__file__!r}, run_name='__main__')"
+    file.write_text(f"#!{interpreter} -IS\nimport runpy, sys\n{started}\n")
+    file.chmod(0o755)
+    return file
+
+
 def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(_READ_AT_START) and name != _UTF8}
+    found = {name: value for name, value in environment.items() if name.startswith(_READ_AT_START)}
+    # In UTF-8 mode Python does not ask the locale for an encoding, and this one has no words and formats of its own.
+    if found.pop(_UTF8, "") == "1" and found.get("LC_ALL") == "C.UTF-8":
+        del found["LC_ALL"]
+    return found
 
 
 @cache

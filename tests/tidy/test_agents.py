@@ -50,11 +50,18 @@ def words(tree: ast.Module) -> Iterator[str]:
                 pass
 
 
+def names_in(source: str) -> list[str]:
+    """Returns the words that name an agent."""
+    every_word = [*words(ast.parse(source))]
+    # No name spans lines. One search of all words is a tenth of the work of a search of each.
+    return [word for word in every_word if NAMES.search(word)] if NAMES.search("\n".join(every_word)) else []
+
+
 @every("path", MODULES)
 def test_no_module_outside_agents_names_an_agent(path: Path) -> None:
-    assert [word for word in words(ast.parse(path.read_text())) if NAMES.search(word)] == []
+    assert names_in(path.read_text()) == []
 
 
 def test_a_name_would_be_found() -> None:
-    tree = ast.parse('"""Claude Code."""\nfrom a import codex_log\nx = "claudeCode"\ny = "cursor"')
-    assert [word for word in words(tree) if NAMES.search(word)] == ["codex_log", "claudeCode"]
+    source = '"""Claude Code."""\nfrom a import codex_log\nx = "claudeCode"\ny = "cursor"'
+    assert names_in(source) == ["codex_log", "claudeCode"]

@@ -56,12 +56,14 @@ def test_the_folders_of_a_package_import_each_other_in_one_direction(
 
 
 def test_a_circle_is_found_also_through_an_import_inside_a_function(tmp_path: Path) -> None:
-    folder = tmp_path / "house"
-    folder.mkdir()
-    (folder / "__init__.py").write_text("")
-    (folder / "a.py").write_text("from house import b\n")
-    (folder / "b.py").write_text("def run() -> None:\n    from house.c import x\n")
-    (folder / "c.py").write_text("TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from house.a import y\nx = 1\n")
-    assert circle(imports_by_module(folder)) == []
-    (folder / "c.py").write_text("def x() -> None:\n    import house.a\n")
-    assert set(circle(imports_by_module(folder))) == {"house.a", "house.b", "house.c"}
+    def house(number: int, last: str) -> dict[str, set[str]]:
+        folder = tmp_path / str(number) / "house"
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text("")
+        (folder / "a.py").write_text("from house import b\n")
+        (folder / "b.py").write_text("def run() -> None:\n    from house.c import x\n")
+        (folder / "c.py").write_text(last)
+        return imports_by_module(folder)
+
+    assert circle(house(1, "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from house.a import y\nx = 1\n")) == []
+    assert set(circle(house(2, "def x() -> None:\n    import house.a\n"))) == {"house.a", "house.b", "house.c"}

@@ -4,11 +4,11 @@ import ast
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from structure import imports_of
 from support.tables import every
 
 SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
@@ -32,18 +32,11 @@ def core_modules() -> list[Path]:
     return sorted(path for package in CORE for path in (SOURCE / package).rglob("*.py"))
 
 
-def imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module.split(".")[0]
-
-
 @every("path", core_modules())
 def test_core_module_imports_nothing_impure(path: Path) -> None:
     allowed = {"threading"} if path.relative_to(SOURCE).as_posix() in LOCKS else set[str]()
-    assert not set(imported(path)) & (IMPURE | SDKS) - allowed
+    imported = {name.split(".")[0] for each in imports_of(path) for name in each.names()}
+    assert not imported & (IMPURE | SDKS) - allowed
     text = path.read_text(encoding="utf-8")
     assert not any(f"from ullage.{package} import" in text for package in ("bounds", "host"))
 

@@ -1,10 +1,10 @@
 """Imports go down the ranks that are drawn in server/ARCHITECTURE.md, the one place that says them."""
 
-import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from structure import imports_of
 from support.documents import ROOT, region
 from support.tables import every
 
@@ -24,18 +24,10 @@ MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE)
 
 
 def imported_packages(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = (
-            [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else [node.module or ""]
-            if isinstance(node, ast.ImportFrom)
-            else []
-        )
-        for name in names:
-            parts = name.split(".")
-            if parts[0] == "ullage" and len(parts) > 1:
-                yield parts[1]
+    for name in (name for each in imports_of(path) for name in each.names()):
+        parts = name.split(".")
+        if parts[0] == "ullage" and len(parts) > 1:
+            yield parts[1]
 
 
 def test_the_picture_goes_down_to_rank_0_without_a_gap() -> None:

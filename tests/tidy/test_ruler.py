@@ -4,11 +4,12 @@
 benches' common code they take the table that they print. The product imports nothing of `scripts/`.
 """
 
-import ast
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from structure import imports_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RULER = sorted((ROOT / "scripts" / "benches").glob("state*.py"))
@@ -18,14 +19,12 @@ OF_SCRIPTS = {path.stem for path in (ROOT / "scripts").iterdir() if path.is_dir(
 
 
 def imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
+    for each in imports_of(path):
+        if each.names() == ["benches"]:
             # `from benches import state_shell` imports a module, too.
-            yield from (
-                f"{node.module}.{alias.name}" if node.module == "benches" else node.module for alias in node.names
-            )
+            yield from (f"benches.{alias.name}" for alias in each.node.names)
+        else:
+            yield from each.names()
 
 
 def test_there_is_a_ruler() -> None:

@@ -33,9 +33,8 @@ from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.ledger.said import typed_text
 from ullage.lost.left_out import last_compaction, records_of
 from ullage.model.errors import UnreadableTranscript
-from ullage.model.events import MessageAppended, PromptListed, UsageReported, WindowReported
+from ullage.model.events import MessageAppended, UsageReported, WindowReported
 from ullage.model.message import Role, ToolResultBlock, ToolUseBlock
-from ullage.model.usage import HiddenKind, HiddenPart
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.ports.agent_files import FoundFile
 from ullage.service.sessions import title_of
@@ -118,63 +117,6 @@ def test_a_chat_reads_alike_in_every_two_pieces() -> None:
     expect_every_split_to_read_alike(FORMAT, document)
     expect_a_growing_log_to_only_add_records(FORMAT, replace(document, lines=document.lines))
     assert read_document(document).format == "aider"
-
-
-COUNTER = iter(range(1_000_000))
-
-
-def event(kind: str, agent: str = "", **data: Any) -> dict[str, Any]:
-    number = next(COUNTER)
-    line = {"type": kind, "data": data, "id": f"e{number}", "timestamp": "2026-01-01T00:00:00.000Z"}
-    return line | ({"agentId": agent} if agent else {})
-
-
-def start(**data: Any) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "sessionId": "s",
-        "copilotVersion": "1.0.102",
-        "selectedModel": "m",
-        "context": {"cwd": "/home/dev/shop"},
-    }
-    return event("session.start", **(facts | data))
-
-
-def asked(text: str, agent: str = "") -> dict[str, Any]:
-    return event("user.message", agent, content=text, messageId=f"u-{text}", transformedContent=f"<now/>{text}")
-
-
-def used(call: str, prompt: int, agent: str = "") -> dict[str, Any]:
-    usage = {
-        "inputTokens": prompt,
-        "outputTokens": 5,
-        "cacheReadTokens": 10,
-        "reasoningTokens": 2,
-        "apiCallId": call,
-        "model": "m",
-    }
-    return event("session.usage_record", agent, usage=usage)
-
-
-def answered(text: str, call: str = "", tools: tuple[str, ...] = (), agent: str = "", **data: Any) -> dict[str, Any]:
-    requests = [{"toolCallId": tool, "name": "bash", "arguments": {"command": "ls"}} for tool in tools]
-    facts: dict[str, Any] = {
-        "content": text,
-        "messageId": f"a-{text}",
-        "apiCallId": call,
-        "toolRequests": requests,
-        "model": "m",
-    }
-    return event("assistant.message", agent, **(facts | data))
-
-
-def test_what_it_says_of_its_tools_is_listed_once() -> None:
-    counted = used("c1", 60)
-    counted["data"]["usage"]["toolTokenCount"] = 40
-    again = used("c2", 80)
-    again["data"]["usage"]["toolTokenCount"] = 40
-    events = read_lines(start(), asked("go"), counted, answered("One.", "c1"), again, answered("Two.", "c2")).events
-    listed = [event.parts for event in events if isinstance(event, PromptListed)]
-    assert listed == [(HiddenPart(kind=HiddenKind.TOOLS, tokens=40, estimated=False),)]
 
 
 TIME = "2026-05-01T10:00:00.000Z"

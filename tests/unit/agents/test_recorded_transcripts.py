@@ -1,12 +1,14 @@
 """Every recorded conversation can be read, and each omission has a stated reason."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from support.provider_rules import anthropic_violations, openai_violations
-from support.transcripts import ROOT, conversation, conversation_files, recorded
+from support.tables import every
+from support.transcripts import conversation, conversation_files, recorded
 from ullage.formats.provider import write_anthropic, write_openai
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import CompactionEdit, ContextEdited, MessageAppended, Record, UsageReported
@@ -17,49 +19,36 @@ FILES = conversation_files()
 pytestmark = pytest.mark.skipif(not FILES, reason="no recorded transcripts on this machine (set ULLAGE_TRANSCRIPTS)")
 
 
-@pytest.fixture(scope="module", params=FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def transcript(request: pytest.FixtureRequest) -> ImportedTranscript:
-    """Each recorded conversation, which is read once for all tests."""
-    return recorded(request.param)
-
-
 def messages_of(transcript: ImportedTranscript) -> list[Message]:
     return [event.message for event in transcript.events if isinstance(event, MessageAppended)]
 
 
-def test_no_part_is_skipped_unexplained(transcript: ImportedTranscript) -> None:
+@every("path", FILES or [None])
+def test_no_part_is_skipped_unexplained_and_both_providers_accept_the_conversation_and_its_view(path: Path) -> None:
+    transcript = recorded(path)
     assert [skipped for skipped in transcript.skipped if not skipped.expected] == []
-
-
-def test_message_ids_are_unique(transcript: ImportedTranscript) -> None:
-    ids = [message.id for message in messages_of(transcript)]
+    messages = messages_of(transcript)
+    ids = [message.id for message in messages]
     assert ids
     assert len(set(ids)) == len(ids)
+    assert_each_result_follows_its_call(messages)
+    folded = Transcript()
+    for position, event in enumerate(transcript.events):
+        folded.apply(Record(position=position, timestamp=0, event=event))
+    for asked in (messages, folded.view):
+        assert anthropic_violations(write_anthropic(asked).messages) == []
+        assert openai_violations(write_openai(asked).messages) == []
 
 
-def test_every_tool_result_follows_its_call(transcript: ImportedTranscript) -> None:
+def assert_each_result_follows_its_call(messages: Sequence[Message]) -> None:
     called: Counter[str] = Counter()
-    for message in messages_of(transcript):
+    for message in messages:
         for block in message.content:
             if isinstance(block, ToolUseBlock):
                 called[block.id] += 1
             elif isinstance(block, ToolResultBlock):
                 called[block.tool_use_id] -= 1
                 assert called[block.tool_use_id] >= 0
-
-
-def test_the_conversation_becomes_a_request_both_providers_accept(transcript: ImportedTranscript) -> None:
-    messages = messages_of(transcript)
-    assert anthropic_violations(write_anthropic(messages).messages) == []
-    assert openai_violations(write_openai(messages).messages) == []
-
-
-def test_the_folded_view_becomes_a_request_both_providers_accept(transcript: ImportedTranscript) -> None:
-    folded = Transcript()
-    for position, event in enumerate(transcript.events):
-        folded.apply(Record(position=position, timestamp=0, event=event))
-    assert anthropic_violations(write_anthropic(folded.view).messages) == []
-    assert openai_violations(write_openai(folded.view).messages) == []
 
 
 @pytest.mark.parametrize("session", ["258c7280-ae70-4798-800f-63464d01a85d", "ae4a77f8-aedd-4bc1-888f-c94edc91af04"])

@@ -8,26 +8,25 @@ from pathlib import Path
 import pytest
 
 from support.growing_files import expect_a_growing_log_to_only_add_records, expect_every_split_to_read_alike
-from support.samples import RUN, SAMPLES, SENTENCE, Sample, samples
+from support.samples import RUN, SAMPLES, SENTENCE, samples
+from support.tables import every
 from ullage.agents.transcripts import detect_format
 
 FILES = sorted(SAMPLES.glob("*.txt"))
-
-
-every_sample = pytest.mark.parametrize(
-    "sample",
-    [pytest.param(sample, id=f"{path.stem}: {sample.sentence}") for path in FILES for sample in samples(path)],
-)
+NAMED = {f"{path.stem}: {sample.sentence}": sample for path in FILES for sample in samples(path)}
+every_sample = every("name", NAMED)
 
 
 @every_sample
-def test_a_file_becomes_what_its_sample_says(sample: Sample, request: pytest.FixtureRequest) -> None:
+def test_a_file_becomes_what_its_sample_says(name: str, request: pytest.FixtureRequest) -> None:
+    sample = NAMED[name]
     if not request.config.getoption("--update-golden"):
         assert sample.read == sample.expected
 
 
 @every_sample
-def test_a_file_reads_alike_in_every_two_pieces(sample: Sample) -> None:
+def test_a_file_reads_alike_in_every_two_pieces(name: str) -> None:
+    sample = NAMED[name]
     document = sample.document
     known = detect_format(document)
     if known.reader is None:

@@ -250,7 +250,9 @@ def test_a_store_goes_on_after_its_server_was_restarted() -> None:
         assert len(store.read("s")) == 3
 
 
-def test_a_server_that_is_away_is_logged_once_and_its_return_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_server_that_is_away_is_logged_once_and_its_return_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with running_server("fsync=off") as server, open_postgres(server.new_schema()) as store:
         store.create("s", conversation("one"))
         server.stop("immediate")
@@ -258,6 +260,8 @@ def test_a_server_that_is_away_is_logged_once_and_its_return_once(caplog: pytest
             with pytest.raises(StoreUnavailable):
                 store.append("s", records(message("two"), start=2))
         server.start("listen_addresses=", "fsync=off")
+        # As after the pause.
+        monkeypatch.setattr(server_module, "monotonic", lambda: time.monotonic() + server_module.PAUSE)
         wait_until(lambda: has_appended(store))
     logged = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(logged) == 2

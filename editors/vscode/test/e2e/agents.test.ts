@@ -130,9 +130,6 @@ test('both are in the status bar, each with its figure', { skip: !areThere && 'n
   await vscode.status.click();
   await vscode.conversations.filter({ hasText: /~?\d+% .*Codex · .*compacts at/ }).first().waitFor();
   await vscode.shot('list');
-  // A hover does not open over what was just clicked.
-  await vscode.page.mouse.move(600, 300);
-  await vscode.status.hover();
-  await vscode.page.locator('.monaco-hover', { hasText: 'Show all' }).waitFor();
+  await vscode.hover('Show all');
   await vscode.shot('side by side');
 });

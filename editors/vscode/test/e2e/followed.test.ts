@@ -139,8 +139,7 @@ test('by keys alone another one is chosen, and bar, hover and view tell its figu
   await vscode.context.getByText('Name the flag.').first().waitFor();
   await vscode.context.getByText('24K of 200K').first().waitFor();
   await vscode.shot('chosen by keys');
-  await vscode.status.hover();
-  await vscode.page.locator('.monaco-hover', { hasText: /Codex\S* 12%.*24K of 200K/s }).first().waitFor();
+  await vscode.hover(/Codex\S* 12%.*24K of 200K/s);
   await vscode.page.mouse.move(600, 300);
   await vscode.page.keyboard.press('ArrowUp');
   await vscode.page.keyboard.press('Enter');

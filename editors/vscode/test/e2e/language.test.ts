@@ -74,8 +74,7 @@ for (const words of [GERMAN, CHINESE]) {
       await vscode.run(words.importSample);
       await vscode.reads(/38K\/200K/);
       assert.match(await vscode.statusLabel(), words.tokens);
-      await vscode.status.hover();
-      await vscode.page.locator('.monaco-hover', { hasText: words.tooltip }).first().waitFor();
+      await vscode.hover(words.tooltip);
       await vscode.shot('hover');
     });
 

@@ -75,9 +75,7 @@ describe('a conversation that fills its window', () => {
 
   test('explains its figures on hover', async () => {
     await vscode.clearToasts();
-    await vscode.status.hover();
-    const hover = vscode.page.locator('.monaco-hover', { hasText: 'tool results' });
-    await hover.waitFor();
+    const hover = await vscode.hover('tool results');
     for (const word of ['Add token refresh to the login service', 'claude-sonnet-4-5', '~64% of the window', '38,164 of 60,000 tokens · compacts at 41K (68%)', 'Estimated', 'Compact now', 'Preview', 'Show context'])
       await hover.filter({ hasText: word }).waitFor();
     await vscode.shot('hover', 'hover.png');

@@ -61,8 +61,7 @@ describe('a folder that is not trusted', () => {
     await workbench.runIn('Server…', 'Restart the server');
     await until('the server', () => workbench.serverProcess);
     await workbench.reads(/^Ullage$/);
-    await workbench.status.hover();
-    await workbench.page.locator('.monaco-hover', { hasText: 'Restricted: this folder is not trusted' }).waitFor();
+    await workbench.hover('Restricted: this folder is not trusted');
     await workbench.shot('restricted running');
     assert.equal(existsSync(trace), false);
     passed += 1;
@@ -157,8 +156,7 @@ describe('a machine without a Python', () => {
     await workbench.page.locator('.monaco-dialog-box', { hasText: 'uv python install 3.13' }).waitFor();
     await workbench.shot('ways');
     await workbench.confirm('Install it with uv');
-    await workbench.status.hover();
-    await workbench.page.locator('.monaco-hover', { hasText: /none has been set up yet\. Press for what helps\./ }).waitFor({ timeout: START_PATIENCE });
+    await workbench.hover(/none has been set up yet\. Press for what helps\./, START_PATIENCE);
     await workbench.shot('to be set up');
     passed += 1;
   });

@@ -67,8 +67,7 @@ test('an imported conversation has its figure by the settings of the user, not o
   await vscode.reads(FULL);
   await vscode.isOfKind('warning');
   await vscode.clearToasts();
-  await vscode.status.hover();
-  const hover = vscode.page.locator('.monaco-hover', { hasText: '38,164 of 60,000 tokens' });
+  const hover = await vscode.hover('38,164 of 60,000 tokens');
   await hover.filter({ hasText: 'Restricted: this folder is not trusted' }).waitFor();
   await vscode.shot('hover');
   await vscode.page.mouse.move(600, 300);

@@ -191,6 +191,18 @@ export class Workbench {
     return ((await this.status.textContent()) ?? '').trim();
   }
 
+  /** Hovers over the item until a hover has this text, and returns that hover. One that closes meanwhile is opened again. */
+  async hover(text: string | RegExp, patience = PATIENCE): Promise<Locator> {
+    const hover = this.page.locator('.monaco-hover', { hasText: text }).first();
+    await until(`a hover with ${text}`, async () => {
+      // A hover does not open over what the mouse is on, or has just clicked.
+      await this.page.mouse.move(600, 300);
+      await this.status.hover();
+      return hover.waitFor({ timeout: GLANCE }).then(() => true, ifSlow);
+    }, patience);
+    return hover;
+  }
+
   /** What a screen reader says of the item. It has the figures in full. */
   async statusLabel(): Promise<string> {
     return (await this.status.locator('a').getAttribute('aria-label')) ?? '';
