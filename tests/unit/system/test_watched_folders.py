@@ -137,6 +137,16 @@ def test_a_home_behind_a_link_is_told_of_by_its_own_name(rig: Rig, tmp_path: Pat
     assert rig.watched.covers(rig.log)
 
 
+def test_a_file_that_is_replaced_by_a_link_is_looked_at(rig: Rig, tmp_path: Path) -> None:
+    rig.project.mkdir(parents=True)
+    write(rig.log)
+    rig.begin()
+    assert rig.watched.covers(rig.log)
+    rig.log.rename(tmp_path / rig.log.name)
+    rig.log.symlink_to(tmp_path / rig.log.name)
+    assert not rig.watched.covers(rig.log)
+
+
 def test_folders_with_links_to_others_are_looked_at(rig: Rig, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
