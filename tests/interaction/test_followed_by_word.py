@@ -46,6 +46,11 @@ class Words:
         self._pending = Changes(paths=frozenset(map(str, paths)))
         self._wake()
 
+    def say_anywhere(self) -> None:
+        """Says that a folder has gone."""
+        self._pending = Changes(is_anywhere=True)
+        self._wake()
+
     def say_own(self) -> None:
         """Says that a file next to the store has changed."""
         self._pending = Changes(is_own=True)
@@ -279,6 +284,25 @@ async def test_everything_is_looked_at_after_a_change_of_which_nothing_was_said(
         assert not rig.words.is_trusted
         rig.write("three")
         await rig.until(6)
+
+
+async def test_a_file_is_looked_at_once_the_system_no_longer_tells_of_its_folder(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_follower, "_SETTLES", (0.001, 300.0))
+    rig.write("one")
+    async with rig.following():
+        await rig.until(2)
+        # It has settled, and the next look at it is far away.
+        looks = -1
+        while looks != rig.files.looks:
+            looks = rig.files.looks
+            await asyncio.sleep(0.05)
+        rig.words.distrust()
+        rig.words.say_anywhere()
+        await rig.searched(2)
+        rig.write("two")
+        await rig.until(4)
 
 
 async def test_a_conversation_that_is_over_is_closed_and_one_that_was_open_before_stays_open(
