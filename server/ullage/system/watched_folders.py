@@ -10,6 +10,7 @@ import glob
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -237,6 +238,8 @@ class WatchedFolders:
 
 def _new_observer() -> "BaseObserver":
     """Returns the system's observer. Raises `ImportError` or `OSError` if there is none that needs no looks."""
+    # That it was told twice of a folder, which happens where several are made at once, is nothing for the user.
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
     # 30 ms to import, which only followers need.
     if sys.platform == "linux":
         from watchdog.observers.inotify import InotifyObserver  # noqa: PLC0415

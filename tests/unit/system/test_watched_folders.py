@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -98,6 +99,14 @@ def test_a_folder_that_is_removed_and_made_again_is_watched_again(rig: Rig) -> N
         if changes.is_anywhere:
             rig.watched.arrange()
             write(rig.log)
+
+
+def test_what_the_observer_warns_of_is_not_said_to_the_user(rig: Rig) -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        rig.begin()
+        warnings.warn_explicit("It will be Overwritten.", RuntimeWarning, "x.py", 1, "watchdog.observers.inotify")
+    assert said == []
 
 
 def test_other_files_wake_nobody(rig: Rig) -> None:
