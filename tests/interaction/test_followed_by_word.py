@@ -2,7 +2,8 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+import json
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,14 @@ from weakref import WeakSet
 
 import pytest
 
-from support.claude_log import ClaudeLog
+from support.claude_log import BEGAN, MODEL, ClaudeLog
 from support.follower_ports import follower_ports
 from support.workspace import PATIENCE, build_test_client
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.model.errors import StoreUnavailable
 from ullage.model.events import SessionCreated
 from ullage.model.usage import FollowedRow, LiveSessions
+from ullage.service.conversation.usage import shown_figures
 from ullage.service.follow import agent_follower, followed_file
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.ports.agent_files import Changes, FoundFile, Mark
@@ -42,6 +44,11 @@ class Words:
 
     def say(self, *paths: Path) -> None:
         self._pending = Changes(paths=frozenset(map(str, paths)))
+        self._wake()
+
+    def say_anywhere(self) -> None:
+        """Says that a folder has gone."""
+        self._pending = Changes(is_anywhere=True)
         self._wake()
 
     def say_own(self) -> None:
@@ -201,6 +208,59 @@ async def test_a_file_is_read_when_the_system_says_that_it_has_changed(rig: Rig)
         await rig.until(4)
 
 
+def log_of(*prompts: int) -> bytes:
+    """Returns a log of answers whose prompts had so many tokens."""
+    log = ClaudeLog()
+    for tokens in prompts:
+        log.ask().answer(tokens)
+    return log.data
+
+
+def value_of(*prompts: int) -> bytes:
+    """Returns a conversation of Cline's, which is one JSON value, of answers whose prompts had so many tokens."""
+    messages: list[Mapping[str, object]] = []
+    for number, tokens in enumerate(prompts):
+        content = [{"type": "text", "text": "Go on."}]
+        messages.append({"id": f"u{number}", "role": "user", "content": content, "ts": BEGAN + 2 * number})
+        metrics = {"inputTokens": tokens, "outputTokens": 50, "cacheReadTokens": 0, "cacheWriteTokens": 0}
+        model = {"id": MODEL, "provider": "anthropic"}
+        answer = {"id": f"a{number}", "role": "assistant", "content": content, "ts": BEGAN + 2 * number + 1}
+        messages.append(answer | {"modelInfo": model, "metrics": metrics})
+    value = {"version": 1, "updated_at": "2025-11-22", "sessionId": "s", "messages": messages}
+    return json.dumps(value, indent=1).encode()
+
+
+@pytest.mark.parametrize("written", [log_of, value_of])
+async def test_of_a_file_that_becomes_shorter_the_figure_of_its_end_is_shown_and_nothing_is_lost(
+    rig: Rig, written: Callable[..., bytes]
+) -> None:
+    async def shown(used: int) -> FollowedRow:
+        async with asyncio.timeout(PATIENCE):
+            while (row := await rig.rows.get()).used != used:
+                pass
+        rig.workspace.followed[row.session_id] = row
+        return row
+
+    rig.path.write_bytes(written(10_000, 20_000, 30_000))
+    async with rig.following():
+        whole = await shown(30_050)
+        conversation = rig.workspace.open(whole.session_id)
+        held = conversation.transcript.messages
+        rig.path.write_bytes(written(10_000))
+        rig.words.say(rig.path)
+        cut = await shown(10_050)
+        assert (cut.session_id, cut.used_source) == (whole.session_id, whole.used_source)
+        assert shown_figures(conversation)[0] == 10_050
+        assert conversation.transcript.messages == held
+        rig.path.write_bytes(written(10_000, 20_000, 30_000))
+        rig.words.say(rig.path)
+        assert (await shown(30_050)).session_id == whole.session_id
+        assert len(rig.workspace.ports.store.list()) == 1
+        rig.path.write_bytes(written(10_000, 25_000))
+        rig.words.say(rig.path)
+        await shown(25_050)
+
+
 async def test_a_new_file_is_found_without_a_search_of_all(rig: Rig) -> None:
     async with rig.following():
         await rig.searched(1)
@@ -224,6 +284,25 @@ async def test_everything_is_looked_at_after_a_change_of_which_nothing_was_said(
         assert not rig.words.is_trusted
         rig.write("three")
         await rig.until(6)
+
+
+async def test_a_file_is_looked_at_once_the_system_no_longer_tells_of_its_folder(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_follower, "_SETTLES", (0.001, 300.0))
+    rig.write("one")
+    async with rig.following():
+        await rig.until(2)
+        # It has settled, and the next look at it is far away.
+        looks = -1
+        while looks != rig.files.looks:
+            looks = rig.files.looks
+            await asyncio.sleep(0.05)
+        rig.words.distrust()
+        rig.words.say_anywhere()
+        await rig.searched(2)
+        rig.write("two")
+        await rig.until(4)
 
 
 async def test_a_conversation_that_is_over_is_closed_and_one_that_was_open_before_stays_open(

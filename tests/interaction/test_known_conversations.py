@@ -534,6 +534,30 @@ def test_one_conversation_in_two_files_is_one(home: Home, workspace: Workspace) 
     assert [one.title for one in known(home, workspace).found] == ["Snow"]
 
 
+def test_a_file_with_gemini_clis_own_first_message_alone_does_not_stand_for_the_conversation(
+    home: Home, workspace: Workspace
+) -> None:
+    def written(minute: int, *texts: str) -> bytes:
+        at = f"2026-11-22T01:{minute}:00.000Z"
+        own = {"id": "m", "timestamp": at, "type": "user", "content": [{"text": "<session_context>\nA CLI.\n"}]}
+        lines: list[object] = [{"sessionId": ID, "startTime": at, "kind": "main"}, {"$set": {"messages": [own]}}]
+        for number, text in enumerate(texts):
+            lines.append({"id": f"u{number}", "timestamp": at, "type": "user", "content": [{"text": text}]})
+            tokens = {"input": 1000 * minute, "output": 50, "total": 1000 * minute + 50}
+            answer = {"id": f"a{number}", "timestamp": at, "type": "gemini", "content": "Yes.", "tokens": tokens}
+            lines.append(answer | {"model": "gemini-2.5-flash"})
+        return to_lines(*lines)
+
+    chats = home.path / ".gemini" / "tmp" / "shop" / "chats"
+    chats.mkdir(parents=True)
+    (chats / f"session-2026-11-22T01-43-{ID[:8]}.jsonl").write_bytes(written(43, "Which port?"))
+    resumed = chats / f"session-2026-11-22T01-44-{ID[:8]}.jsonl"
+    resumed.write_bytes(written(44))
+    assert [(one.title, one.used) for one in known(home, workspace).found] == [("Which port?", 43_050)]
+    resumed.write_bytes(written(44, "And the host?"))
+    assert [(one.title, one.used) for one in known(home, workspace).found] == [("And the host?", 44_050)]
+
+
 def test_forks_and_runs_that_were_resumed_in_another_file_are_one_family(home: Home, workspace: Workspace) -> None:
     names = [f"{number}{ID[1:]}" for number in range(5)]
     begun = ClaudeLog(session=ID).ask("Will it rain?").answer(9_000).data

@@ -451,15 +451,16 @@ def families(found: Sequence[KnownConversation]) -> list[list[KnownConversation]
     return [*grouped.values()]
 
 
-def _without_copies(found: Iterable[KnownConversation]) -> Iterator[KnownConversation]:
-    """Yields each conversation once: some agents write another file each time a conversation is resumed, and a file may
-    have several names. The last changed of them is first."""
-    seen: set[tuple[str, str]] = set()
+def _without_copies(found: Iterable[KnownConversation]) -> Iterable[KnownConversation]:
+    """Returns each conversation once: some agents write another file each time a conversation is resumed, and a file
+    may have several names. Of these, it is the last changed in which a user has typed something: Gemini CLI writes its
+    own first message to another file, and then continues the earlier one."""
+    shown: dict[tuple[str, str], KnownConversation] = {}
     for one in found:
         key = one.agent, one.agent_session_id or one.place
-        if key not in seen:
-            seen.add(key)
-            yield one
+        if key not in shown or (one.title and not shown[key].title):
+            shown[key] = one
+    return shown.values()
 
 
 def _basis(rows: CatalogueRows, one: KnownConversation) -> bytes:

@@ -46,7 +46,7 @@ _MOST_BEGINS = 20
 _BEGIN = b'{"'
 _END = re.compile(rb'["\]}\w]\s*\}$')
 # How a file in UTF-32 or UTF-16 begins: with a byte order mark, or without one with a record.
-_WIDE = {
+WIDE = {
     b"\xff\xfe\0\0": "utf-32",
     b"\0\0\xfe\xff": "utf-32",
     b"{\0\0\0": "utf-32-le",
@@ -115,7 +115,7 @@ def parse_document(data: bytes, name: str, run: int | None = None) -> Document:
     `name` and `run` are only stored in the document. Never raises: faults are in the `problem` of the document and of
     its lines.
     """
-    if encoding := _WIDE.get(data[:4]) or _WIDE.get(data[:2]):
+    if encoding := WIDE.get(data[:4]) or WIDE.get(data[:2]):
         # PowerShell 5 writes redirected output so.
         data = data.decode(encoding, "replace").encode()
     data = data.removeprefix(b"\xef\xbb\xbf")

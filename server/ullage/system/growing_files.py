@@ -38,7 +38,7 @@ from ullage.agents.transcripts import (
     references_of,
 )
 from ullage.bounds import LARGEST_VALUE, LONGEST_LINE, MOST_PASSED, open_plain
-from ullage.formats.parsing import BLANK, Document, Line, parse_document, parse_json, parse_lines
+from ullage.formats.parsing import BLANK, WIDE, Document, Line, parse_document, parse_json, parse_lines
 from ullage.formats.transcripts.format import Format
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.model.events import MessageAppended
@@ -117,8 +117,9 @@ def parse_transcript(data: bytes, name: str, run: int | None = None) -> Document
 
 
 def is_read_in_pieces(data: bytes) -> bool:
-    """Returns whether a file that begins with `data` is text, which can be read on where an earlier read ended."""
-    return not data.startswith(_SQLITE) and not is_packed(data)
+    """Returns whether a file that begins with `data` is text in which a line end is one byte, and which can be read on
+    where an earlier read ended."""
+    return not data.startswith((_SQLITE, *WIDE)) and not is_packed(data)
 
 
 def files_beside(path: Path, patterns: Iterable[str]) -> list[Path]:

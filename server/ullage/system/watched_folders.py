@@ -10,6 +10,7 @@ import glob
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -129,7 +130,8 @@ class WatchedFolders:
         self.is_complete = self._is_local and is_all and not self._distrusted
 
     def covers(self, path: Path) -> bool:
-        return not self._distrusted and self._covers(str(path))
+        # A file may be replaced by a link to another folder, of which nothing is told.
+        return not self._distrusted and not path.is_symlink() and self._covers(str(path.parent))
 
     def distrust(self) -> None:
         """Has everything looked at from now on: the system has not told what has happened."""
@@ -224,10 +226,9 @@ class WatchedFolders:
                 if self._fits(path) and name.replace(os.sep, "/") in read_with(path.replace(os.sep, "/")):
                     yield path
 
-    def _is_covered(self, path: str) -> bool:
-        if sys.platform != "linux" or os.path.islink(path):  # noqa: PTH114
+    def _is_covered(self, folder: str) -> bool:
+        if sys.platform != "linux":
             return False
-        folder = os.path.dirname(path)  # noqa: PTH120
         for root in self._watches:
             if folder == root.path or (root.deep and folder.startswith(root.path + os.sep)):
                 # A link on the way leads to a folder that is not watched.
@@ -237,6 +238,8 @@ class WatchedFolders:
 
 def _new_observer() -> "BaseObserver":
     """Returns the system's observer. Raises `ImportError` or `OSError` if there is none that needs no looks."""
+    # That it was told twice of a folder, which happens where several are made at once, is nothing for the user.
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
     # 30 ms to import, which only followers need.
     if sys.platform == "linux":
         from watchdog.observers.inotify import InotifyObserver  # noqa: PLC0415

@@ -184,6 +184,32 @@ def test_a_word_that_the_archive_has_is_not_taken_for_another(sqlite_store: Sqli
     assert ids(sqlite_store, "casting") == ["m0"]
 
 
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("STRASSE", "Die Straße ist gesperrt"),
+        ("straße", "DIE STRASSE IST GESPERRT"),
+        ("Grosse", "Die Größe stimmt"),
+        ("weiss", "die Wand ist weiß"),
+        ("weiß", "DIE WAND IST WEISS"),
+        ("ışık", "IŞIK kapalı"),
+        ("lodz", "pociąg do Łódź"),
+        ("Łódź", "the train to Lodz"),
+        ("Dang", "anh Đặng"),
+        ("IŞIK", "ışık kapalı"),
+        ("dışarı", "kutular DIŞARI taşındı"),
+        ("ığdır", "bugün Iğdır güneşli"),
+        ("Iğdır", "bugün ığdır güneşli"),
+        ("\uff21\uff30\uff29", "the API answers"),
+    ],
+)
+def test_a_word_is_found_in_the_capitals_and_letters_of_its_language(
+    sqlite_store: SqliteStore, query: str, text: str
+) -> None:
+    sqlite_store.create("s", conversation("nothing of it", text, "nor here"))
+    assert [(hit.message_id, hit.fits) for hit in sqlite_store.search(query)] == [("m1", True)]
+
+
 def test_a_word_that_begins_another_is_not_mistyped(sqlite_store: SqliteStore) -> None:
     sqlite_store.create("s", conversation("annotations are kept", "a rotation of keys, an anotat"))
     assert ids(sqlite_store, "annotat") == ["m0"]

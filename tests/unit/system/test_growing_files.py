@@ -90,6 +90,17 @@ def test_a_file_that_has_not_only_grown_is_read_as_a_whole(tmp_path: Path, after
     assert numbers_of(growth) == [json.loads(line)["number"] for line in after.splitlines()]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_file_with_two_bytes_for_a_character_is_read_again_as_a_whole(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(lines(1, 2).decode(), encoding)
+    growth = FILES.read_on(path, None)
+    assert numbers_of(growth) == [1, 2]
+    assert isinstance(growth, Replaced)
+    path.write_text(lines(1, 2, 3).decode(), encoding)
+    assert numbers_of(FILES.read_on(path, growth.mark)) == [1, 2, 3]
+
+
 def test_a_file_moved_into_its_place_is_read_on_if_it_begins_with_what_was_read(tmp_path: Path) -> None:
     path, other = tmp_path / "log.jsonl", tmp_path / "other.jsonl"
     path.write_bytes(lines(1, 2))

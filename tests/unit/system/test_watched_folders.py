@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -100,6 +101,14 @@ def test_a_folder_that_is_removed_and_made_again_is_watched_again(rig: Rig) -> N
             write(rig.log)
 
 
+def test_what_the_observer_warns_of_is_not_said_to_the_user(rig: Rig) -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        rig.begin()
+        warnings.warn_explicit("It will be Overwritten.", RuntimeWarning, "x.py", 1, "watchdog.observers.inotify")
+    assert said == []
+
+
 def test_other_files_wake_nobody(rig: Rig) -> None:
     rig.project.mkdir(parents=True)
     rig.begin()
@@ -135,6 +144,16 @@ def test_a_home_behind_a_link_is_told_of_by_its_own_name(rig: Rig, tmp_path: Pat
     write(kept / "projects" / "-shop" / rig.log.name)
     rig.until(rig.log)
     assert rig.watched.covers(rig.log)
+
+
+def test_a_file_that_is_replaced_by_a_link_is_looked_at(rig: Rig, tmp_path: Path) -> None:
+    rig.project.mkdir(parents=True)
+    write(rig.log)
+    rig.begin()
+    assert rig.watched.covers(rig.log)
+    rig.log.rename(tmp_path / rig.log.name)
+    rig.log.symlink_to(tmp_path / rig.log.name)
+    assert not rig.watched.covers(rig.log)
 
 
 def test_folders_with_links_to_others_are_looked_at(rig: Rig, tmp_path: Path) -> None:

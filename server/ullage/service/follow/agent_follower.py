@@ -500,9 +500,9 @@ class AgentFollower:
         self._drop_deleted()
         await asyncio.to_thread(self._ports.watching.arrange)
         self._add(await asyncio.to_thread(self._ports.find, self._since))
-        if self._ports.watching.is_complete:
-            for followed in self._followed.values():
-                followed.due = min(followed.due, asyncio.get_running_loop().time())
+        # Where the system told of a file, it may no longer do so: a folder may have become a link to another one.
+        for followed in self._followed.values():
+            followed.due = min(followed.due, asyncio.get_running_loop().time())
         self._learn_windows()
         await self._know_processes()
 

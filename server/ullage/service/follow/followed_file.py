@@ -28,6 +28,7 @@ from ullage.model.events import (
     ContextEdited,
     EditReverted,
     Event,
+    MessageAppended,
     SessionRenamed,
 )
 from ullage.model.usage import UsageSource
@@ -183,6 +184,8 @@ class FollowedFile:
         self._read = self._saved = 0
         self._pieces = Pieces.SMALL_FIRST
         self._is_behind, self._is_proxied = False, False
+        # Whether the session has messages that the file no longer has: an agent whose user goes back may take them out.
+        self._is_shorter = False
         self._title = ""
         # Whether the file was last read by an earlier process.
         self._is_resumed = False
@@ -205,6 +208,7 @@ class FollowedFile:
             return False
         # What is added to the file shows only a reader that has read all of it.
         self.conversation, self._mark, self._is_resumed = conversation, Mark(stat=read.stat), True
+        self._read = read.messages
         return True
 
     def as_read(self) -> ReadFile | None:
@@ -212,7 +216,7 @@ class FollowedFile:
         conversation, mark, path = self.conversation, self._mark, self._found.path
         if conversation is None or mark is None or not mark.stat or not conversation.is_open:
             return None
-        if self._is_behind or self._is_proxied or self._found.run is not None:
+        if self._is_behind or self._is_proxied or self._is_shorter or self._found.run is not None:
             return None
         ends = self._files.ends(path)
         if not ends or self._files.has_changed(path, mark):
@@ -314,7 +318,7 @@ class FollowedFile:
             await self._kept.keep(ReadOn(reading=reading, conversation=conversation, mark=mark, title=self._title))
 
     async def look_ahead(self) -> Conversation | None:
-        """Returns the conversation as it is if the file ends here, or None if its session has all of it. Nothing is
+        """Returns the conversation as it is if the file ends here, or None if its session has exactly that. Nothing is
         stored. While the session has only a part of the file, the end of the file says the figures: then only these are
         right, the conversation has no id, and None is returned if the file doesn't say them. Raises `InputError` if the
         file can't be read, and `StoreError`."""
@@ -322,22 +326,25 @@ class FollowedFile:
             known = self._open.format if self._open else ""
             return await _figures_at_end(self._workspace, self._files, self._found, known)
         reading, conversation = self._open, self.conversation
-        if reading is None or conversation is None or self._is_proxied or not conversation.is_open:
+        if conversation is None or self._is_proxied or not conversation.is_open:
             return None
-        ended = await asyncio.to_thread(reading.ended)
-        if ended is None:
+        ended = await asyncio.to_thread(reading.ended) if reading else None
+        read = ended.builder.messages if ended else self._read
+        self._is_shorter = read < conversation.transcript.messages
+        rest = self._missing(conversation, ended.builder.drain()) if ended else ()
+        if rest is None or self._is_shorter:
+            # What the session was given as complete has continued, or was taken out of the file.
+            return await self._project_whole()
+        return await imagine_import(conversation, rest, ended.builder.first_model) if ended and rest else None
+
+    async def _project_whole(self) -> Conversation | None:
+        """Returns the conversation that the file has now, without storing anything."""
+        path, origin_id = self._found.path, self._found.origin_id
+        growth = await asyncio.to_thread(self._files.read_on, path, None, origin_id, pieces=Pieces.NONE)
+        if not isinstance(growth, Replaced):
             return None
-        rest = self._missing(conversation, ended.builder.drain())
-        if rest is None:
-            # What the session was given as complete has continued.
-            growth = await asyncio.to_thread(
-                self._files.read_on, self._found.path, None, self._found.origin_id, pieces=Pieces.NONE
-            )
-            if not isinstance(growth, Replaced):
-                return None
-            transcript = format_named(reading.format).read(_named(growth.document, self._found))
-            return await project_transcript(self._workspace, transcript)
-        return await imagine_import(conversation, rest, ended.builder.first_model) if rest else None
+        document = _named(growth.document, self._found)
+        return await project_transcript(self._workspace, detect_format(document).read(document))
 
     async def _look_at_whole(self) -> Seen:
         """Reads the file from its beginning to its end at once."""
@@ -501,6 +508,8 @@ class FollowedFile:
         if self._open and self._open.builder.messages:
             self._drain(self._open)
             self._take_as_read(self._open, self.conversation)
+        elif self._open is None:
+            self._read = sum(isinstance(event, MessageAppended) for event in transcript.events)
         return self.conversation is not before or added > 0 or renamed
 
     def _proxied(self, origin_id: str) -> Conversation | None:

@@ -178,7 +178,11 @@ class LiveRows:
         row = row_of(ahead or conversation)
         if ahead is not None and not ahead.id:
             facts = conversation.transcript
-            row = replace(row, session_id=conversation.id, title=facts.title, cwd=facts.cwd, messages=None)
+            # The end of the file is newer than what was taken out of it.
+            at = max(row.updated_at, facts.newest_timestamp)
+            row = replace(
+                row, session_id=conversation.id, title=facts.title, cwd=facts.cwd, messages=None, updated_at=at
+            )
         if not row.agent:
             row = of_agent(row, found.agent)
         row = replace(

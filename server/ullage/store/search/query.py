@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from string import ascii_lowercase
+from unicodedata import normalize
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -427,6 +428,27 @@ def forms_of(word: str) -> Iterator[str]:
             yield word[:-1]
         elif word[-1] not in "aeiouwxy" and word[-2] in "aeiou":
             yield word + word[-1]
+    yield from (form for form in dict.fromkeys((normalize("NFKC", word), *_other_letters(word))) if form != word)
+
+
+# Letters that are written for others: Turkish has an `i` without a dot, and capitals become small letters by the rules
+# of English; German has an `ß`, for which Switzerland, capitals and many keyboards have `ss`; a stroke is no accent
+# that `fold` could leave out.
+_LETTERS = (("ı", "i"), ("ß", "ss"), ("ł", "l"), ("ø", "o"), ("đ", "d"))
+
+
+def _other_letters(word: str) -> Iterator[str]:
+    """Yields the stems that a word may have in other letters, or if it begins with a capital, from its own stem."""
+    # The stem of a word in `ss` has lost one.
+    if word.endswith("s"):
+        yield f"{word[:-1]}ß"
+    if word.endswith("ß"):
+        yield f"{word[:-1]}s"
+    for pair in _LETTERS:
+        for one, other in (pair, pair[::-1]):
+            yield word.replace(one, other)
+            if word.startswith(one):
+                yield other + word[len(one) :]
 
 
 def _may_be_mistyped(word: str) -> bool:
