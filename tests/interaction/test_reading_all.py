@@ -1,19 +1,23 @@
 """What the store lacks of the conversations on a machine is read into it, the last changed at first."""
 
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
 
+from support.agent_databases import USER, opencode, opencode_session, put, said
 from support.claude_log import ClaudeLog
 from support.foreign import to_lines
 from support.homes import Home, put_all, put_claude, put_codex
 from support.workspace import build_test_client
+from ullage.app import catalogue
 from ullage.app.catalogue import KnownConversations, ReadingAll, read_in_background
 from ullage.model.usage import FollowedRow, LiveSessions, UsageSource
 from ullage.service.conversation.workspace import Workspace
 from ullage.store.search.query import written_forms
 from ullage.store.sqlite.catalogue import FollowedNow
+from ullage.watch.file_parts import has_all
 
 IDS = [f"{number}a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9" for number in range(4)]
 
@@ -39,6 +43,30 @@ def reading(home: Home, workspace: Workspace) -> ReadingAll:
 def titles(workspace: Workspace) -> set[str]:
     store = workspace.ports.store
     return {store.info(one.session_id).title for one in store.imported()}
+
+
+async def test_words_are_looked_for_once_in_a_database_of_many_conversations(
+    home: Home, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = home.path / ".local" / "share" / "opencode" / "opencode.db"
+    database.parent.mkdir(parents=True)
+    for name in ("one", "two", "three"):
+        put(database, [opencode_session(name)])
+        for table, columns in opencode(f"m-{name}", USER, said(f"Which port of {name}?")):
+            put(database, [(table, columns | {"session_id": name})])
+    searched: list[Path] = []
+
+    def noted(path: Path, groups: Iterable[Sequence[bytes]]) -> bool:
+        searched.append(path)
+        return has_all(path, groups)
+
+    monkeypatch.setattr(catalogue, "has_all", noted)
+    everything = reading(home, workspace)
+    searched.clear()
+    found = [session_id async for session_id in everything.read([["port"]]) if session_id]
+    assert titles(workspace) >= {"Which port of one?", "Which port of two?", "Which port of three?"}
+    assert len(found) == everything.total
+    assert searched.count(database) == 1
 
 
 async def test_what_a_list_has_estimated_is_counted_in_the_background(home: Home, workspace: Workspace) -> None:

@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -276,6 +276,7 @@ class KnownConversations:
             if (
                 not (is_long and continues)
                 and one.used_source is UsageSource.REPORTED
+                and candidate.row is None
                 and not has_all(Path(one.path), (candidate.sessions.marks,))
             ):
                 closer[one.place] = replace(one, is_sure=True)
@@ -708,9 +709,11 @@ class ReadingAll:
         # The longest word is the rarest, mostly. Another spelling is found when all has been read.
         spelt = [_in_files(forms) for forms in sorted(words, key=lambda forms: -max(map(len, forms)))]
         others: list[FoundFile] = []
+        # A database has thousands of conversations in one file.
+        has_words = cache(partial(_has_words, spelt=spelt))
         try:
             for file in self._missing:
-                if not spelt or await asyncio.to_thread(_has_words, file.path, spelt):
+                if not spelt or await asyncio.to_thread(has_words, file.path):
                     yield await self._read(file)
                 else:
                     others.append(file)
