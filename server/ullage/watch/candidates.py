@@ -102,7 +102,8 @@ class Candidate(Struct, frozen=True, kw_only=True):
     """A file that may contain a conversation, found by an agent's glob pattern, or one row of a database.
 
     `updated_at` is Unix milliseconds, `size` the size of the file in bytes. For a row, `run` is its number, counted
-    from 1, and `row` is its record; otherwise both are None. `stat` differs whenever the file, or the row, has changed.
+    from 1, `row` is its record, and `row_id` the agent's id of the conversation. `stat` differs whenever the file, or
+    the row, has changed.
     """
 
     agent: Agent
@@ -113,6 +114,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     stat: tuple[int, int, int]
     run: int | None = None
     row: JsonObject | None = None
+    row_id: str = ""
 
     @property
     def name(self) -> str:
@@ -122,8 +124,9 @@ class Candidate(Struct, frozen=True, kw_only=True):
     @property
     def origin_id(self) -> str:
         """The agent's own id of the conversation, as far as the row or the path says it."""
-        known = self.sessions.facts_of(self.name, () if self.row is None else [self.row])
-        return known.session_id or origin_in(self.name)
+        if self.row is not None:
+            return self.row_id
+        return self.sessions.facts_of(self.name, ()).session_id or origin_in(self.name)
 
 
 def find_candidates(
@@ -242,8 +245,14 @@ def _rows(candidate: Candidate) -> Iterator[Candidate]:
     for number, line in enumerate(lines, start=1):
         facts = candidate.sessions.facts_of(candidate.name, [line.value or {}, *beside])
         updated_at = facts.updated_at or candidate.updated_at
-        found = replace(candidate, row=line.value, updated_at=updated_at, stat=(0, updated_at, candidate.stat[2]))
-        rows[facts.session_id or number] = found
+        own = candidate.sessions.facts_of(candidate.name, [line.value or {}]) if beside else facts
+        rows[facts.session_id or number] = replace(
+            candidate,
+            row=line.value,
+            row_id=own.session_id or origin_in(candidate.name),
+            updated_at=updated_at,
+            stat=(0, updated_at, candidate.stat[2]),
+        )
     for number, (session_id, found) in enumerate(rows.items(), start=1):
         if isinstance(session_id, str):
             yield replace(found, run=number)
