@@ -75,6 +75,26 @@ async def test_a_run_that_was_resumed_in_another_file_takes_the_place_of_the_ear
     assert rows.shown() == {FIRST: (), OTHER: ()}
 
 
+async def test_a_resumed_conversation_of_gemini_cli_keeps_its_row_until_something_is_typed() -> None:
+    def written(minute: int, *texts: str) -> bytes:
+        at = f"2025-11-22T10:{minute}:00.000Z"
+        own = {"id": "m", "timestamp": at, "type": "user", "content": [{"text": "<session_context>\nA CLI.\n"}]}
+        lines: list[object] = [{"sessionId": FIRST, "startTime": at, "kind": "main"}, {"$set": {"messages": [own]}}]
+        for number, text in enumerate(texts):
+            lines.append({"id": f"u{number}", "timestamp": at, "type": "user", "content": [{"text": text}]})
+            answer = {"id": f"a{number}", "timestamp": at, "type": "gemini", "content": "Yes."}
+            tokens = {"input": 1000 * minute, "output": 50, "total": 1000 * minute + 50}
+            lines.append(answer | {"tokens": tokens, "model": "gemini-2.5-flash"})
+        return to_lines(*lines)
+
+    rows = Rows()
+    await rows.take("earlier", written(10, "Which port?"), BEGAN)
+    await rows.take("resumed", written(11), BEGAN)
+    assert [row.used for row in rows.live.snapshot(0, 1).sessions] == [10_050]
+    await rows.take("resumed", written(12, "And the host?"), BEGAN)
+    assert [row.used for row in rows.live.snapshot(0, 1).sessions] == [12_050]
+
+
 async def test_a_list_and_a_server_leave_out_what_a_row_names_as_its_fork() -> None:
     first, other = FOLLOWED[:2]
     fork = replace(first, session_id="s_fork", agent_session_id=FORK, forks=(first.agent_session_id,))

@@ -289,13 +289,24 @@ class LiveRows:
         if found.is_side:
             return None
         family = sorted((self._rows[one] for one in self._family_of(found)), key=lambda one: -one.updated_at)
-        shown = [one for one in family if one.live] or family[:1]
+        shown = _once(one for one in family if one.live) or family[:1]
         if row not in shown:
             return None
         if row is not shown[0]:
             return row
         forks = {one.agent_session_id for one in family} | {self._forked_from.get(one.session_id, "") for one in shown}
         return replace(row, forks=tuple(sorted(forks - {one.agent_session_id for one in shown} - {""})))
+
+
+def _once(rows: Iterable[FollowedRow]) -> list[FollowedRow]:
+    """Returns each of a family's conversations once, by its agent's id. When Gemini CLI resumes one, it writes its own
+    first message to another file, and continues the earlier one: a file with one message stands for no other."""
+    once: dict[str, FollowedRow] = {}
+    for row in rows:
+        name = row.agent_session_id or row.session_id
+        if name not in once or once[name].messages == 1 < (row.messages or 0):
+            once[name] = row
+    return [*once.values()]
 
 
 log = logging.getLogger(__name__)
