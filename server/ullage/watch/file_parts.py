@@ -27,8 +27,8 @@ _WHOLE = 4 << 20
 # long instructions. A picture that a tool returned is one record of some megabytes.
 _BEGIN = 128 << 10
 _ENDS = (4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20)
-# Bytes in which a text is searched at once.
-_STEP = 256 << 10
+# Bytes in which a text is searched at once, and those before and after it in which its record is.
+_STEP, _AROUND = 256 << 10, 1 << 20
 # Bytes of either end in which a conversation may be named, and the names of one of which each such record has.
 _NAMED, _NAMES = 16 << 10, (b'itle":', b'"summary":')
 # One of these is in a record of what a user typed.
@@ -198,9 +198,9 @@ class FileEnds:
         return None
 
     def _record_at(self, place: int) -> Line | None:
-        """Returns the record that has this byte of the file, or None if it has none in 4 MiB around it."""
-        at = max(0, place - _ENDS[-1])
-        data = self._read(at, 2 * _ENDS[-1])
+        """Returns the record that has this byte of the file, or None if it has none in 1 MiB around it."""
+        at = max(0, place - _AROUND)
+        data = self._read(at, 2 * _AROUND)
         end = data.find(b"\n", place - at)
         line = data[data.rfind(b"\n", 0, place - at) + 1 : end if end >= 0 else None]
         return next((one for one in _lines(line, len(self.first) + 1) if one.value is not None), None)
