@@ -227,6 +227,8 @@ class KnownConversations:
         # The others do not wait for a large file, of which all may have to be read.
         candidates = sorted(everything, key=lambda one: (one.row is None and one.size > _MOST, -one.updated_at))
         self.forgotten = len(forgotten)
+        # Of a database's size each conversation has a share.
+        self._in_file = Counter(one.path for one in candidates)
         for candidate in candidates:
             name = candidate.path if candidate.row is None else kept_path(candidate.path, candidate.origin_id)
             one = known.get(name)
@@ -262,11 +264,9 @@ class KnownConversations:
         agents said of the user's rate limits. After `most` bytes, figures are left as they are, with their sources.
         `runs` says whether a conversation continues, by default whether it has changed not long ago."""
         closer: dict[str, KnownConversation] = {}
-        # Of a database each conversation counts its share.
-        of_file = Counter(one.path for one in self._candidates.values())
         for one in shown:
             candidate = self._candidates[one.place]
-            size = candidate.size // of_file[candidate.path]
+            size = candidate.size // self._in_file[candidate.path]
             continues = runs(one) if runs else is_recent(changed_at(one), int(time.time() * 1000))
             if one.is_sure or one.reason or size > most:
                 continue
