@@ -156,7 +156,7 @@ class Reading:
     def take(self, field: str, name: str, value: bool | float | None, written: str = "") -> None:
         """Notes that the setting `name` gives the field this value. None and numbers below 0 are no values. `written`
         is the setting as the user knows it, if its value is not the field's."""
-        if value is None or (not isinstance(value, bool) and (not isfinite(value) or value < 0)):
+        if value is None or value < 0:
             return
         self._values[field] = value
         self._names[field] = written or f"{name}={_written(value)}"
@@ -184,13 +184,15 @@ class Reading:
 
 
 def number(value: object) -> float | None:
-    """Returns a setting's value as a number; a text may contain one. Returns None for anything else."""
+    """Returns a setting's value as a number; a text may contain one. Returns None for anything else, and for infinity
+    and what is no number, which TOML and YAML have."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        return float(value)
-    except ValueError:
+        read = float(value)
+    except (ValueError, OverflowError):
         return None
+    return read if isfinite(read) else None
 
 
 def switch(value: object) -> bool | None:

@@ -72,7 +72,7 @@ def test_claude_codes_settings_files_override_the_environment() -> None:
     assert said.name("automatic") == "autoCompactEnabled=false"
 
 
-@pytest.mark.parametrize("window", [float("inf"), float("nan")])
+@pytest.mark.parametrize("window", [float("inf"), float("nan"), 10**400])
 def test_a_window_of_codexs_settings_that_is_no_number_is_ignored(window: float) -> None:
     assert given("Codex", {"model_context_window": window}).model_window is None
 

@@ -17,7 +17,6 @@ becomes LF and a byte order mark goes.
 
 import tomllib
 from collections.abc import Collection, Sequence
-from math import isfinite
 
 from msgspec.structs import replace
 
@@ -123,8 +122,7 @@ def _read(reading: Reading) -> None:
 
 
 def _take_window(reading: Reading, name: str, tokens: float | None) -> None:
-    # TOML has infinity and what is no number.
-    if tokens and isfinite(tokens):
+    if tokens:
         reading.take("model_window", name, _used(int(tokens)), f"{name}={tokens:g}")
 
 
