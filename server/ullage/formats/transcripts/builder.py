@@ -381,10 +381,10 @@ class TranscriptBuilder:
         """Appends a compaction: the program replaced all messages so far, except system prompts, by `summary`.
 
         `leading` and `kept` are ids of messages that stayed, before and after the summary; one that is named twice
-        stayed where it is named first. `before` is the context's
-        size in tokens before the compaction, by default that of the last report. `cause` is why it was made; None means
-        that the agent did it by itself, for its threshold if a request was due. `timestamp` is Unix milliseconds.
-        Returns the compaction's id: the given one, made unique, or a new one.
+        stayed where it is named first. `before` is the context's size in tokens before the compaction, by default that
+        of the last report. `cause` is why it was made; None means that the agent did it by itself, for its threshold if
+        a request was due. `timestamp` is Unix milliseconds. Returns the compaction's id: the given one, made unique, or
+        a new one.
         """
         self._note_origin()
         self._compactions += 1

@@ -447,5 +447,5 @@ def read_result(output: Any) -> tuple[ResultPart, ...]:
 def _read_generated(item: JsonObject) -> list[TextBlock | ImageBlock]:
     """Converts a call by which the provider made a picture: its JSON without the picture, and the picture."""
     facts = {key: value for key, value in item.items() if key != "result"}
-    picture = as_text(item.get("result"))
-    return [text_block(facts), *([ImageBlock(data=picture)] if picture else [])]
+    made = as_text(item.get("result"))
+    return [text_block(facts), *([ImageBlock(data=made)] if made else [])]
