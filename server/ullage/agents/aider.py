@@ -16,7 +16,7 @@ from ullage.agents.agent import Agent, Facts, Sessions, first_line
 from ullage.agents.machine import Machine
 from ullage.formats.parsing import Document, Line, as_timestamp, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.format import Listing, Records, choose, incremental
+from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental
 from ullage.model.json_values import JsonObject, as_text
 from ullage.model.message import Role, TextBlock
 from ullage.model.usage import Usage
@@ -72,7 +72,7 @@ def _records(document: Document) -> Records:
     starts = [at for at, line in enumerate(document.lines) if _begins(line)]
     parts = [document.lines[at:end] for at, end in pairwise([*starts, len(document.lines)])]
     found = [
-        Listing(
+        ListedConversation(
             id=part[0].text.removeprefix("# "),
             updated=number,
             messages=sum(line.text.startswith("####") for line in part),

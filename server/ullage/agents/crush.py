@@ -44,7 +44,15 @@ from ullage.formats.transcripts.chat import (
     text_block,
     thoughts,
 )
-from ullage.formats.transcripts.format import Listing, Records, choose, incremental, parsed, records_of, rows_of
+from ullage.formats.transcripts.format import (
+    ListedConversation,
+    Records,
+    choose,
+    incremental,
+    parsed,
+    records_of,
+    rows_of,
+)
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Block, ResourceBlock, Role, TextBlock, ToolResultBlock, join_texts
 
@@ -97,7 +105,7 @@ def _records(document: Document) -> Records:
     sessions, messages = rows_of(document, "sessions"), rows_of(document, "messages")
     sizes = Counter(as_text(row.get("session_id")) for row in messages)
     found = [
-        Listing(
+        ListedConversation(
             id=as_text(row.get("id")),
             title=as_text(row.get("title")),
             updated=as_count(row.get("updated_at")),

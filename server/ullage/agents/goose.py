@@ -20,7 +20,15 @@ from ullage.agents.own_context import Exists, OwnContext, OwnPrompt, OwnSettings
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, usage_in
 from ullage.formats.transcripts.chat import call_block, picture, read_parts, result_block, text_block
-from ullage.formats.transcripts.format import Listing, Records, choose, incremental, parsed, records_of, rows_of
+from ullage.formats.transcripts.format import (
+    ListedConversation,
+    Records,
+    choose,
+    incremental,
+    parsed,
+    records_of,
+    rows_of,
+)
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Block, ResourceBlock, ResultPart, Role, TextBlock, ThinkingBlock, join_texts
 
@@ -80,7 +88,7 @@ def _records(document: Document) -> Records:
     sessions, rows = rows_of(document, "sessions"), rows_of(document, "messages")
     sizes = Counter(as_text(row.get("session_id")) for row in rows)
     found = [
-        Listing(
+        ListedConversation(
             id=as_text(row.get("id")),
             title=_title(row),
             updated=as_timestamp(row.get("updated_at")),

@@ -25,7 +25,7 @@ from ullage.agents.own_context import OwnContext, OwnSettings, Reading, Rule, Se
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, usage_beside
 from ullage.formats.transcripts.chat import call_block, read_functions, read_image_url, result_block, text_block
-from ullage.formats.transcripts.format import Listing, Records, choose, file_named, incremental
+from ullage.formats.transcripts.format import ListedConversation, Records, choose, file_named, incremental
 from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Block, Role, TextBlock, ThinkingBlock, ToolResultBlock
@@ -69,7 +69,10 @@ def _records(document: Document) -> Records:
     wire, others = document, ()
     wires = () if document.lines else _wires(document)
     if wires:
-        found = [Listing(id=_agent(wire), messages=len(wire.lines), is_child=_agent(wire) != "main") for wire in wires]
+        found = [
+            ListedConversation(id=_agent(wire), messages=len(wire.lines), is_child=_agent(wire) != "main")
+            for wire in wires
+        ]
         chosen, others = choose(found, document)
         wire = wires[chosen]
     state = file_named(document, "state.json")

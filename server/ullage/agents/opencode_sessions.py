@@ -25,7 +25,15 @@ from msgspec.structs import replace
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, usage_beside
 from ullage.formats.transcripts.chat import call_block, read_image_url, read_parts, result_block, thoughts
-from ullage.formats.transcripts.format import Listing, Records, choose, incremental, parsed, records_of, rows_of
+from ullage.formats.transcripts.format import (
+    ListedConversation,
+    Records,
+    choose,
+    incremental,
+    parsed,
+    records_of,
+    rows_of,
+)
 from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Block, ResourceBlock, ResultPart, Role, TextBlock, ToolResultBlock
@@ -65,7 +73,7 @@ def records(document: Document) -> Records:
     else:
         store = _from_files((document, *document.companions))
     found = [
-        Listing(
+        ListedConversation(
             id=session_id,
             title=as_text(session.get("title")),
             updated=as_count(as_object(session.get("time")).get("updated")),

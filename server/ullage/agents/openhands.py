@@ -17,7 +17,7 @@ from ullage.agents.agent import Agent, Facts, Sessions, beside, common_facts, fi
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_in
 from ullage.formats.transcripts.chat import call_block, read_parts, read_thinking, result_block
-from ullage.formats.transcripts.format import Listing, Records, choose, incremental, records_of
+from ullage.formats.transcripts.format import ListedConversation, Records, choose, incremental, records_of
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Block, ImageBlock, ResultPart, Role, TextBlock, ToolDefinition, ToolResultBlock
 
@@ -59,7 +59,7 @@ def _records(document: Document) -> Records:
             files.setdefault(_folder(file), []).append(file)
     folders = list(files)
     found = [
-        Listing(
+        ListedConversation(
             id=folder,
             updated=max(as_timestamp(as_object(file.value).get("timestamp")) for file in own),
             messages=len(own),

@@ -512,7 +512,7 @@ def _class(name: str) -> type[object]:
     return cast("type[object]", found)
 
 
-class Listing(Struct, frozen=True, kw_only=True):
+class ListedConversation(Struct, frozen=True, kw_only=True):
     """One conversation of a document that holds several, as the document lists it. `updated` is Unix milliseconds or
     any other number that grows with time. `messages` is their number. `is_child` is true for a sub-agent's
     conversation."""
@@ -524,7 +524,7 @@ class Listing(Struct, frozen=True, kw_only=True):
     is_child: bool = False
 
 
-def choose(found: Sequence[Listing], document: Document) -> tuple[int, tuple[SkippedLine, ...]]:
+def choose(found: Sequence[ListedConversation], document: Document) -> tuple[int, tuple[SkippedLine, ...]]:
     """Returns the index in `found` of the conversation to read, and an entry for each of the others as skipped.
 
     If the document names none by `origin_id` or `run`, it is the newest: conversations with messages before empty ones,
