@@ -32,7 +32,7 @@ from ullage.cli.statusline.files import keep
 from ullage.formats.parsing import Document, Line
 from ullage.host.side_files import CATALOGUE, beside
 from ullage.model.errors import UnknownFormat, UnreadableTranscript
-from ullage.model.events import CompactionCause, ContextEdited
+from ullage.model.events import CompactionCause, ContextEdited, UsageReported
 from ullage.model.settings import Notices
 from ullage.model.usage import FollowedRow, LiveSessions, RateLimit, UsageSource
 from ullage.policy.evidence import Compacted
@@ -162,6 +162,75 @@ async def test_the_figure_that_a_file_beside_the_conversations_own_says_is_the_n
         await followed.read_all()
         assert followed.conversation is not None
         assert [one.used for one in known(home, workspace).found] == [followed.conversation.used] == [tokens + 7]
+
+
+class DroidFiles:
+    """A log of Droid, and the file beside it with the usage of its last request."""
+
+    def __init__(self, home: Home) -> None:
+        self._home, self._lines = home, to_lines({"type": "session_start", "id": "s", "cwd": PROJECT})
+        self.path = home.path / ".factory" / "sessions" / "p" / "s.jsonl"
+
+    def use(self, tokens: int) -> None:
+        used = {"inputTokens": 12, "cacheReadTokens": tokens - 53, "outputTokens": 41}
+        settings = {"model": "claude-opus-4-5", "tokenUsage": {"inputTokens": 9 * tokens}, "lastCallTokenUsage": used}
+        self._home.put(".factory/sessions/p/s.settings.json", json.dumps(settings))
+
+    def say(self, role: str, text: str) -> None:
+        message = {"role": role, "content": [{"type": "text", "text": text}]}
+        self._lines += to_lines({"type": "message", "id": f"m{len(self._lines)}", "message": message})
+        self._home.put(".factory/sessions/p/s.jsonl", self._lines)
+
+
+async def test_the_usage_beside_droids_log_is_that_of_the_answer_before_or_after_which_it_is_written(
+    home: Home, workspace: Workspace
+) -> None:
+    droid, words = DroidFiles(home), "Rain, snow and hail. " * 400
+    followed = FollowedFile(workspace, GrowingFiles(), FoundFile(path=droid.path, agent="Droid"))
+
+    async def figures() -> tuple[int, int, UsageSource]:
+        """Returns the figure of who follows the file, of a list, and what the latter is."""
+        await followed.read_all()
+        (row,), conversation = known(home, workspace).found, await followed.look_ahead() or followed.conversation
+        assert conversation is not None and row.used is not None and row.used_source is not None
+        return conversation.used, row.used, row.used_source
+
+    droid.say("user", "How is the weather?")
+    droid.say("assistant", "I look.")
+    estimated, _, source = await figures()
+    assert (estimated < 100, source) == (True, UsageSource.ESTIMATED)
+    droid.use(20_000)
+    assert await figures() == (20_000, 20_000, UsageSource.REPORTED)
+    droid.say("user", words)
+    now, listed, source = await figures()
+    assert (now > 21_000, listed > 21_000, source) == (True, True, UsageSource.ESTIMATED)
+    # A usage that is there before its answer is not that of the answer before.
+    droid.use(22_500)
+    assert (await figures())[0] == now
+    droid.say("assistant", "It is wet.")
+    assert await figures() == (22_500, 22_500, UsageSource.REPORTED)
+    droid.say("user", words)
+    droid.say("assistant", "Still.")
+    assert (await figures())[0] > 24_000
+    droid.use(25_000)
+    assert await figures() == (25_000, 25_000, UsageSource.REPORTED)
+    assert followed.conversation is not None
+    events = [record.event for record in workspace.ports.store.read(followed.conversation.id)]
+    assert [one.usage.total for one in events if isinstance(one, UsageReported)] == [20_000, 22_500, 25_000]
+    assert followed.conversation.projection.bill.amount == 0
+
+
+async def test_the_usage_beside_a_long_log_of_droid_is_that_of_its_end(home: Home, workspace: Workspace) -> None:
+    droid = DroidFiles(home)
+    droid.use(30_000)
+    for number in range(40):
+        droid.say("user", f"And {number}?")
+        droid.say("assistant", "Yes.")
+    followed = FollowedFile(workspace, GrowingFiles(2_000), FoundFile(path=droid.path, agent="Droid"))
+    await followed.read_all()
+    assert followed.conversation is not None
+    assert (followed.conversation.used, followed.conversation.transcript.model) == (30_000, "claude-opus-4-5")
+    assert [one.used for one in known(home, workspace).found] == [30_000]
 
 
 def test_what_takes_longer_than_a_user_waits_is_read_by_the_next_list(home: Home, workspace: Workspace) -> None:

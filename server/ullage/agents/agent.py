@@ -276,6 +276,8 @@ class Agent(Struct, frozen=True, kw_only=True):
       by the file's path alone. The path has forward slashes.
     - `kept_beside`: returns further files that belong to the conversation, as patterns of the same kind. They aren't
       read, but the archive keeps them.
+    - `reports_beside`: whether a companion of a log has the usage of its last request, and so is read again whenever it
+      changes.
     - `references`: returns the files that a transcript's content refers to, as patterns of the same kind. The
       document's name is its path.
     - `sessions`: where it keeps its conversations; None if unknown.
@@ -302,6 +304,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     formats: tuple[Format, ...] = ()
     companions: Callable[[str], tuple[str, ...]] = lambda _: ()
     kept_beside: Callable[[str], tuple[str, ...]] = lambda _: ()
+    reports_beside: bool = False
     references: Callable[[Document], tuple[str, ...]] = lambda _: ()
     sessions: Sessions | None = None
     processes: Processes | None = None

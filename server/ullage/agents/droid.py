@@ -1,12 +1,14 @@
 """What Ullage knows about Factory's Droid: where its sessions are, and how they are read.
 
 A session (`~/.factory/sessions/*/ID.jsonl`) has one `{type, id, timestamp}` per line. The content of a `message` is in
-the shape of Anthropic's API. The model is named in `ID.settings.json`; the usage there is the sum of a session, so it
-says nothing about the context.
+the shape of Anthropic's API. The model is named in `ID.settings.json`, which is written again after each request, some
+milliseconds before or after the answer. `lastCallTokenUsage` there is the usage of that request, without the tokens
+that were written to the provider's cache; `tokenUsage` is the sum of the session.
 
-It compacts when a prompt is larger than a limit: that of the model or of all models in the settings, else 250,000
-tokens, and at most the model's largest prompt (read in its program, version 0.225.2). What that is for models with
-smaller windows depends on how they think, so without a setting their threshold is not known.
+It compacts when the sum of these counts of the last request is larger than a limit: that of the model or of all
+models in the settings, else 250,000 tokens, and at most the model's largest prompt (read in its program, version
+0.225.2). What that is for models with smaller windows depends on how they think, so without a setting their threshold
+is not known.
 
 What `droid exec --output-format stream-json` prints is read, too: one `{type, timestamp}` per line. The last line,
 `completion`, repeats the final answer. Its usage is the sum of the run's requests.
@@ -21,11 +23,12 @@ from ullage.agents.agent import Agent, Facts, Sessions, common_facts, first_prom
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import OwnContext, OwnSettings, Reading, Rule, Setup, Threshold, switched_off, version_of
 from ullage.agents.record_reader import PieceRecordReader, RecordReader
-from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, convert_usage, usage_beside
 from ullage.formats.transcripts.chat import read_arguments, read_blocks, text_block
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role, TextBlock
+from ullage.model.usage import Usage
 
 # In a folder per project; in early versions without such a folder.
 _PATTERNS = in_folder("", ".factory/sessions", "*/*.jsonl", "*.jsonl")
@@ -90,7 +93,8 @@ SETTINGS = OwnSettings(
 
 NAME = "droid"
 _OWN_LINES = {"todo_state", "agent_turn_outcome", "session_end"}
-_SETTINGS = "settings"
+_SETTINGS, _USED = "settings", "used"
+_COUNTS = ("inputTokens", "outputTokens", "cacheReadTokens", "")
 
 
 def _matches(document: Document) -> bool:
@@ -102,20 +106,44 @@ def _companions(path: str) -> tuple[str, ...]:
 
 
 def _records(document: Document) -> Records:
-    settings = tuple(
-        Line(number=1, value={"type": _SETTINGS} | as_object(companion.value)) for companion in document.companions
+    """Returns the settings, and the lines, of which the last answer follows the usage of the last request."""
+    settings = [as_object(companion.value) for companion in document.companions]
+    used = [as_object(one.get("lastCallTokenUsage")) for one in settings]
+    answers = [at for at, line in enumerate(document.lines) if _role(line.value or {}) == "assistant"]
+    last = answers[-1] if answers else 0
+    return Records(
+        lines=(
+            *(Line(number=1, value={"type": _SETTINGS, "model": one.get("model")}) for one in settings),
+            *document.lines[:last],
+            *(Line(number=1, value={"type": _USED} | one) for one in used),
+            *document.lines[last:],
+        )
     )
-    return Records(lines=(*settings, *document.lines))
+
+
+def _role(value: JsonObject) -> str:
+    return as_text(as_object(value.get("message")).get("role"))
 
 
 class DroidReader(RecordReader):
-    """Reads the lines of one session of Droid. Each line is complete, so no event is held back."""
+    """Reads the lines of one session of Droid. Each line is complete. A usage may be written a moment before its
+    answer: it is that of the next line if this is an answer, else that of the last answer, if that has none yet."""
 
     def _begin(self) -> None:
         self._said: list[str] = []
+        # The last answer if its usage is not known yet, else "".
+        self._answer = ""
+        self._used: Usage = Usage()
+        self._reported: Usage = self._used
 
     def _read(self, value: JsonObject, number: int) -> None:
         kind = as_text(value.get("type"))
+        if kind == _USED:
+            used = usage_beside(value, *_COUNTS)
+            self._used = used if used.prompt else self._used
+            return
+        if _role(value) != "assistant":
+            self._report()
         if kind == "message":
             self._take_message(value, number)
         elif kind == "compaction_state":
@@ -148,6 +176,17 @@ class DroidReader(RecordReader):
         content = read_blocks(message.get("content"))
         added = self._builder.add(role, content, as_text(value.get("id")), as_timestamp(value.get("timestamp")))
         self._said.append(added)
+        if answer:
+            self._answer = added
+            self._report()
+
+    def _report(self) -> None:
+        if self._answer and self._used != self._reported:
+            # Of what was paid the agent keeps only the sum of all requests.
+            self._builder.report(self._used, self._answer, is_copied=True)
+            self._answer, self._reported = "", self._used
+
+    _flush = _report
 
     def _take_compaction(self, value: JsonObject) -> None:
         """Adds a compaction of the first `removedCount` messages, or of all if the line has no such count."""
@@ -234,6 +273,7 @@ AGENT = Agent(
     name="Droid",
     formats=(FORMAT, STREAM_FORMAT),
     companions=_companions,
+    reports_beside=True,
     sessions=Sessions(patterns=_PATTERNS, title_of=_title_of, facts=_facts_of),
     own_context=OwnContext(threshold=_threshold),
     own_settings=SETTINGS,

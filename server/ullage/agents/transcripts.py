@@ -46,12 +46,12 @@ def companions_of(path: str) -> tuple[str, ...]:
 @lru_cache(10_000)
 def read_with(path: str) -> tuple[str, ...]:
     """Returns the paths of the files that are read again with the transcript file at `path` whenever one of them
-    changes: those of fixed names that belong to a file that is not of records. To records, which are only added, such
-    files say facts alone. All paths have forward slashes."""
-    if path.endswith(RECORDS):
-        return ()
+    changes: those of fixed names that belong to it. To records, which are only added, such files say facts alone,
+    unless they have the reports (`Agent.reports_beside`). All paths have forward slashes."""
     folder, _, _ = path.rpartition("/")
-    return tuple(f"{folder}/{name}" for name in companions_of(path) if not {"*", "?", "["} & set(name))
+    agents = [agent for agent in AGENTS if agent.reports_beside or not path.endswith(RECORDS)]
+    names = (name for agent in agents for name in agent.companions(path))
+    return tuple(f"{folder}/{name}" for name in names if not {"*", "?", "["} & set(name))
 
 
 def kept_beside(path: str) -> tuple[str, ...]:

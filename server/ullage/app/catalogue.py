@@ -72,7 +72,7 @@ from ullage.store.sqlite.catalogue import (
     forgotten_key,
 )
 from ullage.store.store_place import StorePlace, is_there, local_path
-from ullage.system.growing_files import GrowingFiles, read_database, read_transcript_file
+from ullage.system.growing_files import GrowingFiles, read_database, read_transcript_file, with_reports
 from ullage.system.shared_files import FileLease, replace_file
 from ullage.watch.candidates import (
     Candidate,
@@ -575,7 +575,7 @@ def _documents(candidate: Candidate, ends: FileEnds | None, *, counts: bool) -> 
         yield whole_document(candidate), None
         return
     for part in ends.parts() if ends else ():
-        document = Document(name=candidate.path, lines=(*part.first, *part.last))
+        document = with_reports(path, Document(name=candidate.path, lines=(*part.first, *part.last)))
         # A fork may begin in another file.
         is_whole = part.is_whole and not candidate.agent.references(document)
         gap = len(document.lines) if part.is_whole else len(part.first)

@@ -238,8 +238,8 @@ class UsageReported(_Event, frozen=True, kw_only=True, tag="usage_reported"):
     """The provider's token counts of the request that was answered by the message `message_id`. `timestamp` is Unix
     milliseconds; 0 means the record's own time. If the answer was made in several passes, `usage` is that of the pass
     that filled the window, and `passes` are all of them, which are paid for. An answer that was cut off is paid for,
-    too, and has no `usage`. `is_copied` says that another conversation made the request, and paid for it: this one
-    begins with its messages."""
+    too, and has no `usage`. `is_copied` says that it is not charged: another conversation made the request and paid for
+    it, and this one begins with its messages, or the agent does not say what was paid."""
 
     usage: Usage
     message_id: str

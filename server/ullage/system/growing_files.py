@@ -72,6 +72,12 @@ def with_companions(path: Path, document: Document) -> Document:
     return replace(document, companions=companions) if companions else document
 
 
+def with_reports(path: Path, document: Document) -> Document:
+    """Returns the end of a file of records with the companions that have reports (`Agent.reports_beside`). Raises
+    `InvalidRequest` if one is damaged, and `OSError`."""
+    return with_companions(path, document) if read_with(path.as_posix()) else document
+
+
 def parse_file(path: Path, run: int | None = None) -> Document:
     """Returns the contents of a transcript file alone. Raises `InvalidRequest` for a damaged one, and `OSError`."""
     if is_database(path):
@@ -410,6 +416,8 @@ class GrowingFiles:
             if mark and stat == mark.stat:
                 return None
             appended = _appended(path, mark, stat, self._piece) if mark and mark.offset >= 0 else None
+            if appended and not appended.more:
+                return replace(appended, companions=with_reports(path, Document(name=str(path))).companions)
             rows = mark.rows if mark else None
             return appended or _anew(path, stat, origin_id, self._size_of(pieces), rows)
         except FileNotFoundError:
@@ -471,7 +479,8 @@ class GrowingFiles:
                 _, _, tail = file.read(most).partition(b"\n")
         except OSError:
             return None
-        return Document(name=str(path), lines=(*parse_lines(first), *parse_lines(_whole_lines(tail), 2, is_text=False)))
+        lines = (*parse_lines(first), *parse_lines(_whole_lines(tail), 2, is_text=False))
+        return with_reports(path, Document(name=str(path), lines=lines))
 
 
 def _stat(path: Path) -> tuple[int, ...]:
@@ -479,9 +488,8 @@ def _stat(path: Path) -> tuple[int, ...]:
     name = str(path)
     own = os.stat(name)  # noqa: PTH116
     found = own.st_size, own.st_ino, own.st_mtime_ns
-    if name.endswith(RECORDS):
-        return found
-    for other in (name + _WRITE_AHEAD, *read_with(name.replace(os.sep, "/"))):
+    ahead = () if name.endswith(RECORDS) else (name + _WRITE_AHEAD,)
+    for other in (*ahead, *read_with(name.replace(os.sep, "/"))):
         with suppress(OSError):
             beside = os.stat(other)  # noqa: PTH116
             found += beside.st_size, beside.st_mtime_ns
@@ -537,7 +545,9 @@ def _anew(
         document = with_companions(path, parse_transcript(data, str(path)))
         return Replaced(document=document, mark=Mark(stat=stat))
     data = data if more or piece.last else _whole_lines(data)
-    document = with_companions(path, parse_transcript(data, str(path)))
+    document = parse_transcript(data, str(path))
+    # What a file beside it reports is said of its end.
+    document = document if more and read_with(path.as_posix()) else with_companions(path, document)
     is_text = bool(document.lines) and document.lines[0].value is None
     mark = _moved(Mark(offset=0, head=head, is_text=is_text), data, () if more else stat, piece)
     return Replaced(document=document, mark=mark, more=more)

@@ -189,9 +189,12 @@ class OpenReading:
             return False
         return not (begins and any(map(begins, lines)))
 
-    def take(self, records: Sequence[Line]) -> None:
-        for record in records:
-            self._reader.take(record)
+    def take(self, lines: Sequence[Line], companions: tuple[Document, ...] = ()) -> None:
+        """Takes the next lines, and what files beside them say now."""
+        if companions and self._known.records:
+            lines = self._known.records(Document(name="", lines=tuple(lines), companions=companions)).lines
+        for line in lines:
+            self._reader.take(line)
 
     def take_last(self, document: Document) -> bool:
         """Takes what is new in a database's document that has the record of the conversation itself and those of its

@@ -255,9 +255,9 @@ class FollowedFile:
                 self._mark = self._open = None
                 self._pieces, self._is_behind = Pieces.SMALL_FIRST, False
                 return Seen(missing=True)
-            case Appended(lines=lines, mark=mark, more=more) if self._open and self._open.goes_on_with(lines):
+            case Appended(lines=lines, mark=mark, more=more) as added if self._open and self._open.goes_on_with(lines):
                 self._mark, self._is_behind = mark, more
-                self._open.take(lines)
+                self._open.take(lines, added.companions)
                 changed = await self._record(self._open)
             case Appended():
                 # The file's conversation can't be continued line by line, or these lines begin another one.
@@ -415,6 +415,7 @@ class FollowedFile:
             return False
         rest = before_open_results(conversation.transcript.view[-1:], rest)
         await continue_import(conversation, rest, ended.builder.first_model, with_snapshot=self._keeps(reading, rest))
+        self._held = None
         return (reading.may_take_back and self._take_back(ended.builder.branches.rewinds)) or bool(rest)
 
     def _take_back(self, rewinds: Set[str]) -> bool:

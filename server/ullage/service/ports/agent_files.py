@@ -47,11 +47,13 @@ class Mark(Struct, frozen=True, kw_only=True):
 
 
 class Appended(Struct, frozen=True, kw_only=True):
-    """The file has grown by these whole lines, maybe none. `more` says that the next call returns further ones."""
+    """The file has grown by these whole lines, maybe none. `more` says that the next call returns further ones.
+    `companions` are, if there are no more, the files beside it that have reports (`Agent.reports_beside`)."""
 
     lines: tuple[Line, ...]
     mark: Mark
     more: bool = False
+    companions: tuple[Document, ...] = ()
 
 
 class Replaced(Struct, frozen=True, kw_only=True):
