@@ -13,6 +13,7 @@ import pytest
 from support import started_program
 from support.claude_log import ClaudeLog
 from support.command_line import Ended, ullage_bytes
+from support.foreign import to_lines
 from support.homes import Home, put_claude, put_codex
 from support.panes import wait_until
 
@@ -308,3 +309,16 @@ def test_an_agent_that_runs_and_has_no_answer_yet_is_not_said_to_be_none(place: 
     place.home.put(f".claude/projects/weather/{IDS[1]}.jsonl", b'{"cwd": "%s"}\n' % bytes(place.project))
     run_now(place, IDS[1])
     assert "Compacts next    not known before a model has answered" in place.run().out.decode()
+
+
+def test_a_model_without_a_known_window_that_has_answered_is_not_said_to_have_not(place: Place) -> None:
+    said = [{"message": {"role": role, "content": "Wet."}} for role in ("user", "assistant")]
+    lines = [
+        {"type": "session_start", "id": "s", "cwd": str(place.project)},
+        *({"type": "message"} | one for one in said),
+    ]
+    settings = {"model": "of-our-own", "lastCallTokenUsage": {"inputTokens": 9_000}}
+    log = place.home.put(".factory/sessions/p/s.jsonl", to_lines(*lines))
+    os.utime(place.home.put(".factory/sessions/p/s.settings.json", msgspec.json.encode(settings)))
+    os.utime(log)
+    assert "Compacts next    not known: its model's window is unknown" in place.run().out.decode()

@@ -206,7 +206,9 @@ def _answers(here: Here, names: ShortIds, now: int, screen: Screen, store: Path)
         return
     running = [row for row in rows if row.live and row.used is not None and (row.compacts_at or row.window)]
     nearest = max(running, key=lambda row: (row.used or 0) / (row.compacts_at or row.window or 1), default=None)
-    none = "not known before a model has answered" if any(row.live for row in rows) else "none: no agent runs now"
+    used, none = [row.used for row in rows if row.live], "none: no agent runs now"
+    if used:
+        none = "not known: its model's window is unknown" if any(used) else "not known before a model has answered"
     yield from _labelled(screen, "Compacts next", _due(nearest, here, now, names) if nearest else none)
     newest = max(rows, key=lambda row: row.updated_at)
     with working("Reading the last compaction"):
