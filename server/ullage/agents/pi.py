@@ -113,6 +113,9 @@ class PiReader(RecordReader):
             parent = self._last
         before = self._builder.tip
         self._read_entry(entry, number, parent)
+        # What is paid besides answers: for summaries, and for keeping the provider's cache warm.
+        paid = usage_beside(as_object(entry.get("usage")), *_COUNTS)
+        self._builder.charge(paid, as_text(entry.get("id")), as_timestamp(entry.get("timestamp")))
         tip = self._builder.tip
         added = tip if tip != before and entry.get("type") not in _EDITS else ""
         self._last = as_text(entry.get("id")) or f"#{self._count}"

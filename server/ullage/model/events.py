@@ -237,9 +237,10 @@ class MessageAppended(_Event, frozen=True, kw_only=True, tag="message_appended")
 class UsageReported(_Event, frozen=True, kw_only=True, tag="usage_reported"):
     """The provider's token counts of the request that was answered by the message `message_id`. `timestamp` is Unix
     milliseconds; 0 means the record's own time. If the answer was made in several passes, `usage` is that of the pass
-    that filled the window, and `passes` are all of them, which are paid for. An answer that was cut off is paid for,
-    too, and has no `usage`. `is_copied` says that it is not charged: another conversation made the request and paid for
-    it, and this one begins with its messages, or the agent does not say what was paid."""
+    that filled the window, and `passes` are all of them, which are paid for. What is paid for and fills nothing has no
+    `usage`: an answer that was cut off, and a request that leaves no message. `is_copied` says that it is not charged:
+    another conversation made the request and paid for it, and this one begins with its messages, or the agent does not
+    say what was paid."""
 
     usage: Usage
     message_id: str

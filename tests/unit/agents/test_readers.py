@@ -156,6 +156,19 @@ def test_a_compaction_with_an_empty_summary_kept_nothing() -> None:
     assert found and (found.is_readable, found.has_summary) == (True, False)
 
 
+def test_what_pi_paid_for_summaries_and_a_warm_cache_is_charged_and_fills_nothing() -> None:
+    paid = {"input": 10, "output": 5, "cacheRead": 400, "cacheWrite": 7}
+    transcript = read_lines(
+        *BRANCHED,
+        entry("usage", "w1", "a3", model="m", usage=paid),
+        entry("compaction", "c1", "w1", summary="So far.", firstKeptEntryId="a3", tokensBefore=9, usage=paid),
+    )
+    reports = {one.message_id: one for one in transcript.events if isinstance(one, UsageReported)}
+    for name in ("w1", "c1"):
+        (each,) = reports[name].passes
+        assert (reports[name].usage.total, each.usage.total, each.usage.cache_read_input_tokens) == (0, 422, 400)
+
+
 def test_what_the_user_did_not_type_is_not_the_users_words() -> None:
     command = {"role": "bashExecution", "command": "make", "output": "bang", "exitCode": 0}
     transcript = read_lines(

@@ -300,8 +300,8 @@ class TranscriptBuilder:
             self._events.append(report)
 
     def charge(self, usage: Usage, answer_id: str, timestamp: int) -> None:
-        """Appends what is paid for an answer that was cut off. What the context holds is not known by it. A usage of 0
-        tokens is ignored."""
+        """Appends what is paid for an answer that was cut off, or for a request that leaves no message. What the
+        context holds is not known by it. A usage of 0 tokens is ignored."""
         if usage.total:
             paid = (Pass(usage=usage),)
             self._events.append(UsageReported(usage=Usage(), message_id=answer_id, timestamp=timestamp, passes=paid))
