@@ -92,5 +92,7 @@ async def test_claude_code_sends_a_compacted_session_message_by_message(tmp_path
         written = [json.loads(line) for line in Path(made["path"]).read_text(encoding="utf-8").splitlines()]
     assert made["used"] - made["hidden"] <= 3_000 < made["before"] - made["hidden"]
     assert sent[: len(sent) - 1] == said(line["message"] for line in written if "message" in line)[: len(sent) - 1]
-    assert "Never change legacy.py." in sent[0][1]
+    assert sent[0][1].startswith("[Compaction 1: 65 earlier messages are archived.")
+    # What the user asked for stays a message of its own.
+    assert sent[1] == ("user", "Read every part. Never change legacy.py.")
     assert sent[-1] == ("user", PROMPT)

@@ -200,7 +200,8 @@ async def test_each_request_after_a_compaction_of_opencode_has_what_the_summary_
         again = await agent.ask("And the last one?")
         assert places(again) == [2]
         assert again[2]["content"][-1]["text"] == brief
-        assert any('"ullage_search"' in request for request in model.asked)
+        # It puts the name of the server before that of the tool.
+        assert any('"ullage_ullage_search"' in request for request in model.asked)
         assert {row["event"] for row in agent.arrivals()} <= {
             "PreCompact",
             "SessionStart compact",
