@@ -15,7 +15,7 @@ from benches.report import Report
 
 # Each bench, its module and, if that is not `run`, its function. Most modules have the name of their bench.
 _NAMED = (
-    *("accuracy", "clock", "editors", "follow", "proxy", "quality"),
+    *("accuracy", "clock", "editors", "follow", "proxy"),
     *("secrets", "soak", "speed", "state", "store", "trigger"),
 )
 BENCHES = {name: name for name in _NAMED} | {
