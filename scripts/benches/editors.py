@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benches import neovim
 from benches.report import Aim, Report, at_most, median, percentile
+from support import neovim
 
 ROOT = Path(__file__).resolve().parents[2]
 # The oldest version that the plugin supports, and the newest.

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benches.neovim import RIGS
 from fresh_systems.installations import SYSTEMS, WAYS, Tried, Way, files_of, install
 from fresh_systems.machine import Broken, make_base, missing
 from releasing.project import ROOT
+from support.neovim import RIGS
 
 _SAMPLE = ROOT / "server" / "ullage" / "cli" / "data" / "sample.jsonl"
 _NEWCOMER = ROOT / "editors" / "nvim" / "tests" / "newcomer.lua"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from benches.neovim import RIGS
 from fresh_systems.installations import SYSTEMS, WAYS, install
 from fresh_systems.machine import make_base, missing
 from support.documents import ROOT
+from support.neovim import RIGS
 from support.systems import needs_linux
 
 SAMPLE = ROOT / "server" / "ullage" / "cli" / "data" / "sample.jsonl"
