@@ -17,15 +17,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from attacks.agents import hostile_agents
 from attacks.appending import crowd, full_disk, kills
 from attacks.attack import Ground, show_faults
 from attacks.disks import no_shared_memory, read_only_disk, small_disk
-from attacks.doors import evil_provider, hostile_folder, wrong_frames
+from attacks.doors import wrong_frames
 from attacks.names import hostile_names
-from attacks.serving import server_kills, soak
+from attacks.serving import server_kills
 from attacks.settings import hostile_settings, killed_wire, two_writers
-from attacks.stores import clock_jumps, damaged_store, gone_store, no_locks
+from attacks.stores import damaged_store
 from attacks.versions import backups, versions
 
 ATTACKS = {
@@ -36,21 +35,14 @@ ATTACKS = {
     "small-disk": small_disk,
     "read-only-disk": read_only_disk,
     "damaged-store": damaged_store,
-    "gone-store": gone_store,
-    "no-locks": no_locks,
     "no-shared-memory": no_shared_memory,
-    "clock-jumps": clock_jumps,
     "wrong-frames": wrong_frames,
-    "evil-provider": evil_provider,
-    "hostile-folder": hostile_folder,
     "hostile-names": hostile_names,
-    "hostile-agents": hostile_agents,
     "hostile-settings": hostile_settings,
     "killed-wire": killed_wire,
     "two-writers": two_writers,
     "backups": backups,
     "versions": versions,
-    "soak": soak,
 }
 # Bytes of memory for this process and each of its children, so that an attack which succeeds harms no machine.
 _MEMORY = 4_000_000_000

@@ -33,6 +33,8 @@ from support.session_log import boundary, summary
 MINUTES, _EVERY, HOURS = 20.0, 2.0, 8.0
 # Megabytes by which a process may grow in eight hours. Each holds 60 to 200.
 MOST = 150.0
+# Open files by which it may grow from half of the time on.
+MORE_FILES = 4
 _CONVERSATIONS, _TURNS, _COMPACTED = 12, 60, 20
 # Seconds between two steps of a kind of work: a busy user's, many times over.
 _PAUSE = 0.05
@@ -57,6 +59,9 @@ def run(_: Sequence[Path], minutes: float = MINUTES, picture: Path | None = None
         picture.write_text(draw(curves), encoding="utf-8")
     rows = [_row(name, samples, done) for name, samples in curves.items()]
     aims = [at_most(f"{row['process']}: growth in {HOURS:.0f} h, MB", row["growth_8h_mb"], MOST) for row in rows]
+    aims += [
+        at_most(f"{row['process']}: more open files", row["files"] - row["half_files"], MORE_FILES) for row in rows
+    ]
     return Report(bench="soak", rows=rows, aims=aims)
 
 
@@ -70,7 +75,8 @@ def _row(name: str, samples: Sequence[Sample], done: dict[str, int]) -> dict[str
         "half_mb": half[0].memory,
         "end_mb": half[-1].memory,
         "growth_8h_mb": slope(half) * HOURS * 3_600,
-        "files": f"{half[0].files} → {half[-1].files}",
+        "half_files": half[0].files,
+        "files": half[-1].files,
     }
 
 
