@@ -17,15 +17,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from attacks.appending import crowd, full_disk, kills
 from attacks.attack import Ground, show_faults
 from attacks.disks import no_shared_memory, read_only_disk, small_disk
 from attacks.doors import wrong_frames
 from attacks.names import hostile_names
 from attacks.serving import server_kills
 from attacks.settings import hostile_settings, killed_wire, two_writers
-from attacks.stores import damaged_store
-from attacks.versions import backups, versions
+from attacks.stores import backups, crowd, damaged_store, full_disk, kills, versions
 
 ATTACKS = {
     "kills": kills,

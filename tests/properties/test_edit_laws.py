@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lawcheck.cases import Case
-from lawcheck.laws import Verdict, judge
-from lawcheck.runs import run
-from lawcheck.situation import Situation, random_situation
+from attacks.laws import Case, Situation, Verdict, judge, random_situation, run
 from support.build import STAMP, append, assistant, counted, log, results, system, thinking, user, uses, words
 from support.provider_rules import anthropic_violations, openai_violations
 from support.random_histories import random_history

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attacks.doors import DOORS, LONGEST, NOT_JSON, NOTHING, TOO_LONG, fuzz, owed
 from attacks.frames import ACP_METHODS, FrameMaker
-from attacks.fuzzing import NOT_JSON, NOTHING, TOO_LONG, fuzz, owed
-from attacks.open_doors import DOORS, LONGEST
 from support.lsp_client import frame
 from support.proxy_rig import running
 from ullage.jsonrpc.envelope import BadFrame, FrameParser, LineSplitter, LineTooLong

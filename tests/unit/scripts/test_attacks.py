@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("resource", reason="Windows has no limits of processes")
 
 from attacks.__main__ import ATTACKS
-from attacks.appending import full_disk
 from attacks.attack import Ground
 from attacks.disks import no_shared_memory, read_only_disk, small_disk
+from attacks.stores import full_disk
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reliability.md"
 
