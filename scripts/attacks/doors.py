@@ -1,35 +1,24 @@
 """The two doors in this process, and what each answers to wrong frames.
 
-Each door has a store of its own: a caller passes bodies in and gets messages out. `./scripts/fuzz` sends 100,000 wrong
-frames to each door and prints a table of the answers: each must get a right answer, and an earlier session stays as it
-was. Exit status 1 if a frame got a wrong answer. The frames are named in the output; the same seed and `--only` send
-one again. Which answers are right is decided by Python's own JSON reader, not by the door's. In some cases both readers
-are right although they differ: for numbers beyond a double, and for text that is not UTF-8 in a part that the door
-skips. Then several answers are right.
+Each door has a store of its own: a caller passes bodies in and gets messages out. Each frame must get a right answer,
+and an earlier session stays as it was. Which answers are right is decided by Python's own JSON reader, not by the
+door's. In some cases both readers are right although they differ: for numbers beyond a double, and for text that is not
+UTF-8 in a part that the door skips. Then several answers are right.
 """
 
-import argparse
 import asyncio
 import json
-import logging
 import random
-import sys
-import tempfile
-import time
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import msgspec
 from msgspec import Struct
-from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
 
-from attacks.attack import Ground, Outcome, show_faults
+from attacks.attack import Ground, Outcome
 from attacks.frames import ACP_METHODS, LSP_METHODS, Frame, FrameMaker
 from ullage.api.protocol import CODES
 from ullage.app.acp_agent import make_agent
@@ -215,7 +204,7 @@ REFUSALS = frozenset({PARSE, REQUEST, METHOD, PARAMS, -32800, -32000, -32001, -3
 # After this many frames, broken framing and then valid requests are sent. The next frames name a new session, since the
 # last one may be closed, deleted or configured out of use.
 _PROBE_EVERY = 100
-# The most faults that are listed. The run ends after them.
+# After so many faults a run ends.
 _MOST_FAULTS = 20
 _TALK = [("user", "Fix src/login.py"), ("assistant", "I read src/login.py and fixed it."), ("user", "Thanks")]
 
@@ -303,43 +292,34 @@ def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
-class Fuzzed(Struct, kw_only=True):
-    """The count of answers by kind of frame (`nothing`, `result`, or an error's code), and the faults."""
-
-    answers: Counter[tuple[str, str]]
-    faults: list[str]
-
-
-async def fuzz(door: Door, seed: int, numbers: range, told: Callable[[], object] = int) -> Fuzzed:
-    """Sends the frames of these numbers, then closes the door. `told` is called after each frame."""
+async def fuzz(door: Door, seed: int, numbers: range) -> list[str]:
+    """Sends the frames of these numbers, then closes the door. Returns the faults."""
     try:
-        return await _fuzz(door, seed, numbers, told)
+        return await _fuzz(door, seed, numbers)
     finally:
         await door.close()
 
 
-async def _fuzz(door: Door, seed: int, numbers: range, told: Callable[[], object]) -> Fuzzed:
+async def _fuzz(door: Door, seed: int, numbers: range) -> list[str]:
     await door.ask("initialize", **door.opening)
     session_id = await _talk(door)
     before = await _state(door, session_id)
     maker = FrameMaker(seed, door.methods, door.prefix, await _talk(door), LONGEST)
-    outcome = Fuzzed(answers=Counter(), faults=[])
+    faults: list[str] = []
     for number in numbers:
         frame = maker.make(number)
         answers = await door.exchange(frame.body)
-        outcome.answers[frame.kind, _shown(answers)] += 1
         if fault := _fault(door, frame, answers):
-            outcome.faults.append(f"frame {number}, {frame.kind}: {fault}; it was {frame.body[:300]!r}")
+            faults.append(f"frame {number}, {frame.kind}: {fault}; it was {frame.body[:300]!r}")
         if number % _PROBE_EVERY == 0:
             await door.disturb(random.Random(f"{seed}/{number}"))
             await _state(door, session_id)
             maker.session_id = await _talk(door)
-        if not door.is_alive or len(outcome.faults) >= _MOST_FAULTS:
+        if not door.is_alive or len(faults) >= _MOST_FAULTS:
             break
-        told()
     if await _state(door, session_id) != before:
-        outcome.faults.append(f"the session is not what it was: {before!r}")
-    return outcome
+        faults.append(f"the session is not what it was: {before!r}")
+    return faults
 
 
 async def _talk(door: Door) -> str:
@@ -354,12 +334,6 @@ async def _state(door: Door, session_id: str) -> Any:
     messages = await door.ask(f"{door.prefix}context/messages", sessionId=session_id, scope="transcript")
     usage = await door.ask(f"{door.prefix}context/get", sessionId=session_id)
     return messages["entries"], messages["total"], usage["used"]
-
-
-def _shown(answers: list[dict[str, Any]]) -> str:
-    if len(answers) != 1:
-        return "nothing" if not answers else f"{len(answers)} answers"
-    return str(answers[0]["error"]["code"]) if "error" in answers[0] else "result"
 
 
 def _fault(door: Door, frame: Frame, answers: list[dict[str, Any]]) -> str:
@@ -382,56 +356,11 @@ def _fault_in(answer: dict[str, Any], wanted: Owed) -> str:
     return "" if code in wanted.codes else f"the error is {answer['error']}, not one of {sorted(wanted.codes)}"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/fuzz", description=__doc__)
-    parser.add_argument("--frames", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--door", choices=list(DOORS), help="one door alone")
-    parser.add_argument("--only", type=int, help="the one frame of that number")
-    given = parser.parse_args()
-    # Every frame is wrong, and each would be logged.
-    logging.disable(logging.WARNING)
-    numbers = range(given.frames) if given.only is None else range(given.only, given.only + 1)
-    faults = 0
-    for door in [given.door] if given.door else DOORS:
-        began = time.monotonic()
-        outcome = _run(door, given.seed, numbers)
-        _show(
-            door, outcome, f"{len(numbers):,} frames of seed {given.seed} at {door}, {time.monotonic() - began:,.0f} s"
-        )
-        faults += len(outcome.faults)
-    return 1 if faults else 0
-
-
-def _run(door: str, seed: int, numbers: range) -> Fuzzed:
-    console = Console(stderr=True)
-    bar = Progress(console=console, disable=not console.is_terminal)
-    with tempfile.TemporaryDirectory() as folder, bar:
-        task = bar.add_task(door, total=len(numbers))
-        opened = DOORS[door](Path(folder) / "sessions.db")
-        return asyncio.run(fuzz(opened, seed, numbers, lambda: bar.advance(task)))
-
-
-def _show(door: str, outcome: Fuzzed, title: str) -> None:
-    console = Console(width=None if sys.stdout.isatty() else 170)
-    shown = sorted({answer for _, answer in outcome.answers})
-    table = Table("frames", *shown, title=title)
-    for kind in sorted({kind for kind, _ in outcome.answers}):
-        table.add_row(kind, *(f"{outcome.answers[kind, answer]:,}" for answer in shown))
-    console.print(table)
-    show_faults(console, outcome.faults, f"{door}: every frame got what it was owed")
-
-
 def wrong_frames(ground: Ground) -> Outcome:
-    """Guards against frames that get no answer or a wrong one, or change a session: random frames at both doors.
-    `./scripts/fuzz` sends more of them."""
-    count, seed = ground.times(300, 20_000), ground.chance.randrange(10_000)
-    faults: list[str] = []
-    for door, opened in DOORS.items():
-        outcome = asyncio.run(fuzz(opened(ground.folder / f"{door}.db"), seed, range(count)))
-        faults += [f"{door}: {fault}" for fault in outcome.faults]
-    return Outcome(tried=count * len(DOORS), survived="every frame got what it was owed", faults=tuple(faults))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    """Guards against frames that get no answer or a wrong one, or change a session: random frames at both doors."""
+    numbers, faults = ground.numbers(300, 100_000), list[str]()
+    for name, door in DOORS.items():
+        found = asyncio.run(fuzz(door(ground.folder / f"{name}.db"), ground.seed, numbers))
+        faults += [f"{name}: {fault}" for fault in found]
+    tried = len(numbers) * len(DOORS)
+    return Outcome(tried=tried, survived="every frame got what it was owed", faults=tuple(faults))

@@ -1,15 +1,8 @@
 """Checks every kind of edit on random histories: whatever makes room keeps its limit, both providers' rules, tool
-pairs, pins and the newest words of the user, and is undone exactly. `./scripts/laws` takes 100,000 histories and prints
-a table of the results.
+pairs, pins and the newest words of the user, and is undone exactly."""
 
-Exit status 1 if a law was broken. The histories are named in the output; the same seed and `--only` run one again.
-"""
-
-import argparse
 import asyncio
 import random
-import sys
-import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -20,10 +13,8 @@ from multiprocessing import get_context
 
 from msgspec import Struct
 from msgspec.structs import replace
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 
+from attacks.attack import Ground, Outcome
 from support.build import append, log, user
 from support.provider_rules import anthropic_violations, openai_violations
 from support.random_histories import random_history, random_pins
@@ -488,88 +479,28 @@ _REMEMBERED = 20
 FAULTS = (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError, UllageError, ValueError)
 
 
-class Tally(Struct, kw_only=True):
-    """How often each case had each verdict, and the first histories that broke a law, with the broken laws."""
-
-    verdicts: Counter[tuple[str, Verdict]]
-    broken: list[str]
-    histories: int = 0
-
-    @property
-    def is_lawful(self) -> bool:
-        """Whether no law was broken."""
-        return not self.broken
-
-    def add(self, other: "Tally") -> None:
-        """Adds the counts of another part of the run."""
-        self.verdicts += other.verdicts
-        self.broken = (self.broken + other.broken)[:_REMEMBERED]
-        self.histories += other.histories
-
-
-def run(seed: int, start: int, histories: int) -> Tally:
-    """Runs the histories `start` to `start + histories` of a seed."""
-    tally = Tally(verdicts=Counter(), broken=[])
-    for number in range(start, start + histories):
+def run(seed: int, numbers: range) -> list[tuple[str, Verdict, str]]:
+    """Returns for each history and case its verdicts: the case, a verdict, and what was raised."""
+    found: list[tuple[str, Verdict, str]] = []
+    for number in numbers:
         situation = random_situation(seed, number)
         for case in CASES:
+            name = f"history {number}, {case.name}"
             try:
-                verdicts = judge(situation, case)
+                found += [(name, verdict, "") for verdict in judge(situation, case)]
             except FAULTS:
-                verdicts = {Verdict.RAISED}
-                tally.broken.append(traceback.format_exc(limit=-3))
-            tally.verdicts.update((case.name, verdict) for verdict in verdicts)
-            tally.broken += (f"history {number}, {case.name}: {verdict}" for verdict in verdicts - LAWFUL)
-        tally.histories += 1
-    return tally
+                found.append((name, Verdict.RAISED, traceback.format_exc(limit=-3)))
+    return found
 
 
-def run_all(seed: int, histories: int, jobs: int) -> Iterator[Tally]:
-    """Yields the parts of the whole run as they finish."""
-    with get_context("spawn").Pool(jobs) as pool:
-        starts = range(0, histories, _BATCH)
-        yield from pool.imap_unordered(partial(_batch, seed, histories), starts)
-
-
-def _batch(seed: int, histories: int, start: int) -> Tally:
-    return run(seed, start, min(_BATCH, histories - start))
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/laws", description=__doc__)
-    parser.add_argument("--histories", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", type=int, help="the one history of that number")
-    given = parser.parse_args()
-    began = time.monotonic()
-    tally = Tally(verdicts=Counter(), broken=[])
-    if given.only is not None:
-        tally.add(run(given.seed, given.only, 1))
-    else:
-        parts = run_all(given.seed, given.histories, given.jobs)
-        console = Console(stderr=True)
-        for part in track(parts, total=-(-given.histories // 250), console=console, disable=not console.is_terminal):
-            tally.add(part)
-    show(tally, given.seed, time.monotonic() - began)
-    return 0 if tally.is_lawful else 1
-
-
-def show(tally: Tally, seed: int, seconds: float) -> None:
-    console = Console(width=None if sys.stdout.isatty() else 170)
-    table = Table(title=f"{tally.histories:,} histories of seed {seed}, {len(CASES)} ways each, {seconds:,.0f} s")
-    table.add_column("what goes")
-    for verdict in Verdict:
-        table.add_column(verdict.value, justify="right")
-    for case in CASES:
-        table.add_row(case.name, *(f"{tally.verdicts[case.name, verdict]:,}" for verdict in Verdict))
-    console.print(table)
-    for line in tally.broken:
-        console.print(f"BROKEN  {line}", highlight=False, markup=False)
-    console.print(
-        "no law broken" if tally.is_lawful else f"broken; see one again: ./scripts/laws --seed {seed} --only N"
-    )
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def edit_laws(ground: Ground) -> Outcome:
+    """Guards against an edit that breaks a law on random histories: each way of making room on each of them."""
+    numbers = ground.numbers(500, 100_000)
+    parts = [numbers[at : at + _BATCH] for at in range(0, len(numbers), _BATCH)]
+    counts, faults = Counter[Verdict](), list[str]()
+    with get_context("spawn").Pool(2) as pool:
+        for found in pool.imap_unordered(partial(run, ground.seed), parts):
+            counts.update(verdict for _, verdict, _ in found)
+            faults += [f"{name}: {verdict} {why}" for name, verdict, why in found if verdict not in LAWFUL]
+    survived = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in sorted(LAWFUL))
+    return Outcome(tried=len(numbers) * len(CASES), survived=survived, faults=tuple(faults[:_REMEMBERED]))

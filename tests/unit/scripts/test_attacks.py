@@ -16,7 +16,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "reliability.md"
 
 
 def ground(folder: Path) -> Ground:
-    return Ground(folder=folder, chance=random.Random(1), is_long=False)
+    return Ground(folder=folder, chance=random.Random(1))
 
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
