@@ -24,9 +24,8 @@ from msgspec import Struct
 
 from benches.report import Report, at_most
 from benches.secret_forms import samples
-from gen_secret_shapes import rule_list
+from gen_secret_shapes import rule_list, sample
 from generators import ROOT
-from generators.secret_rules import sample
 from ullage.redaction.clean import clean, redact
 
 _SAMPLES = 2

@@ -10,8 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from releasing.channels import build_plugin
 from releasing.listings import TEMPLATES, agent_entry, fill_in, write_listings
-from releasing.neovim_plugin import build_plugin
 from releasing.project import read_project
 from support.documents import ROOT
 from support.neovim import RIGS
