@@ -37,7 +37,6 @@ _OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "sample": ("state", {"type": int, "help": "measure so many compactions, spread over all"}),
     "detail": ("state", {"action": "store_true", "help": "print each verdict with the line it is judged by"}),
     "minutes": ("soak", {"type": float, "help": "how long to work, 20 unless given"}),
-    "picture": ("soak", {"type": Path, "help": "draw the curves into this file (SVG)"}),
 }
 
 

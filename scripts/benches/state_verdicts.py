@@ -103,9 +103,6 @@ def place(page: Page, line: Line, sort: str) -> str:
     return APART
 
 
-Statement = tuple[str, Line]
-
-
 def verdict(
     kind: Kind, item: str, meant: str, said: Sequence[tuple[str, Line, str]], *, extra: bool = False
 ) -> Verdict:
