@@ -32,7 +32,6 @@ _OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "search-published",
         {"nargs": 2, "metavar": ("URL", "MODEL"), "help": "order what the words find by the embeddings of this server"},
     ),
-    "long": ("store", {"action": "store_true", "dest": "is_long", "help": "search among a million messages, too"}),
     "files": ("state", {"type": Path, "help": "measure the recordings in this folder"}),
     "sample": ("state", {"type": int, "help": "measure so many compactions, spread over all"}),
     "detail": ("state", {"action": "store_true", "help": "print each verdict with the line it is judged by"}),
@@ -51,12 +50,11 @@ def main() -> int:
     words = vars(parser.parse_intermixed_args())
     name, paths = words["name"], words["paths"]
     options: dict[str, Any] = {}
-    for option, (bench, given) in _OPTIONS.items():
-        key = given.get("dest", option)
-        if words[key]:
+    for option, (bench, _) in _OPTIONS.items():
+        if words[option]:
             if bench != name:
                 parser.error(f"--{option} goes with {bench}")
-            options[key] = words[key]
+            options[option] = words[option]
     if folder := options.pop("files", None):
         paths = [*paths, folder]
     module, _, function = BENCHES[name].partition(":")

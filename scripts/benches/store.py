@@ -3,8 +3,6 @@
 Each figure has a floor of the same run: a bare insert, SQLite, or the same work on a session of 100 messages. What must
 not grow with a session in SQLite, or with a context, is held by tests, which count its steps
 (`tests/unit/store/test_store_log.py`, `tests/interaction/test_pages_of_a_context.py`).
-With `--long` there is also a search among a million messages (`search.py`), which takes about ten minutes and four GB
-of disk.
 """
 
 import sys
@@ -39,9 +37,9 @@ _INSERT = (
 )
 
 
-def run(paths: Sequence[Path], *, is_long: bool = False) -> Report:
+def run(paths: Sequence[Path]) -> Report:
     """Returns a row for each kind of work."""
-    return report_of("store", _in_postgres(paths, is_long=is_long))
+    return report_of("store", _in_postgres(paths))
 
 
 def _append_to(store: TableStore, size: int, number: int) -> None:
@@ -51,14 +49,14 @@ def _append_to(store: TableStore, size: int, number: int) -> None:
 # In PostgreSQL
 
 
-def _in_postgres(paths: Sequence[Path], *, is_long: bool) -> Iterator[Part]:
+def _in_postgres(paths: Sequence[Path]) -> Iterator[Part]:
     """Yields the parts; none if there is no PostgreSQL on this machine."""
     if sys.platform == "win32" or programs() is None:
         sys.stderr.write("bench store: PostgreSQL is not installed, so its store is not measured\n")
         return
     with running_server("fsync=on") as server:
         yield from (part(server) for part in (_insert, _appends_to_long_sessions, _open, _at_once, _bytes))
-        yield list(search.in_postgres(server, paths, is_long=is_long)), []
+        yield [search.in_postgres(server, paths)], []
 
 
 def _insert(server: PostgresServer) -> Part:
