@@ -17,10 +17,12 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from generators import ROOT, as_json, lua, settle
+from generators import ROOT, as_json, settle
+from generators.agent_folders import in_lua
 from generators.manifest import with_generated, with_texts, with_version
 from generators.plugins import plugin_files
 from generators.typescript import typescript
+from generators.wire import optional_members
 from ullage import __version__
 from ullage.acp.agent import KEY_METHOD, LOGIN_METHOD, PROTOCOL_VERSION, introduce
 from ullage.acp.connection import Client
@@ -259,8 +261,8 @@ OUTPUTS: Mapping[Path, Callable[[], str]] = {
     NLS: lambda: with_texts(NLS.read_text()),
     LOCK: lambda: with_version(LOCK.read_text(), ""),
     REGISTRY: lambda: with_version(REGISTRY.read_text(), 0),
-    NVIM / "tests" / "types.gen.lua": lua.types,
-    NVIM / "lua" / "ullage" / "following" / "agent_folders.lua": lua.agent_folders,
+    NVIM / "tests" / "optional.gen.json": lambda: as_json(optional_members()),
+    NVIM / "lua" / "ullage" / "following" / "agent_folders.lua": in_lua,
     **{ROOT / path: text for path, text in plugin_files().items()},
 }
 
