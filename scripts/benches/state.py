@@ -24,6 +24,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from math import fsum
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -201,7 +202,8 @@ def tail_and_lines(events: Sequence[Event], room: int) -> str:
     every = (line for event in events for line in rendered(event).splitlines())
     of_line = {line: names(line) for line in every if line not in seen and len(line) <= _MOST_OF_LINE}
     often = Counter(name for found in of_line.values() for name in found)
-    ranked = sorted(of_line, key=lambda line: -sum(1 / often[name] for name in of_line[line]))
+    # Exact sums: a set of names has another order in each process.
+    ranked = sorted(of_line, key=lambda line: -fsum(1 / often[name] for name in of_line[line]))
     left = room - len(newest) - 2
     chosen: set[str] = set()
     for line in ranked:
