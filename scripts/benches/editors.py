@@ -35,7 +35,7 @@ def run(_: Sequence[Path]) -> Report:
         {"what": one.what, "runs": len(one.values), "p50": median(one.values), "p90": percentile(one.values, 0.9)}
         for one in figures
     ]
-    aims = [at_most(f"{one.what}, p50", median(one.values), one.most) for one in figures if one.most is not None]
+    aims = [at_most(one.what, median(one.values), one.most) for one in figures if one.most is not None]
     return Report(bench="editors", rows=rows, aims=aims)
 
 
