@@ -17,10 +17,12 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from generators import ROOT, lua, settle
-from generators.manifest import with_settings, with_texts, with_tools, with_version
+from generators import ROOT, as_json, settle
+from generators.agent_folders import in_lua
+from generators.manifest import with_generated, with_texts, with_version
 from generators.plugins import plugin_files
 from generators.typescript import typescript
+from generators.wire import optional_members
 from ullage import __version__
 from ullage.acp.agent import KEY_METHOD, LOGIN_METHOD, PROTOCOL_VERSION, introduce
 from ullage.acp.connection import Client
@@ -66,11 +68,6 @@ WORDS: Mapping[str, type[StrEnum]] = {
     "`trigger`": EditTrigger,
     "`severity`": Severity,
 }
-
-
-def as_json(document: Mapping[str, Any]) -> str:
-    """Returns a document in the form in which it is committed."""
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def readme() -> str:
@@ -260,13 +257,12 @@ OUTPUTS: Mapping[Path, Callable[[], str]] = {
     PROTOCOL / "settings.schema.json": lambda: as_json(settings_schema()),
     README: readme,
     VSCODE / "src" / "protocol.gen.ts": typescript,
-    MANIFEST: lambda: with_version(with_tools(with_settings(MANIFEST)), __version__),
-    NLS: lambda: with_texts(NLS),
-    # npm writes the package's own version twice: at the top, and in the list of packages.
-    LOCK: lambda: with_version(LOCK.read_text(), __version__, places=2),
-    REGISTRY: lambda: with_version(REGISTRY.read_text(), __version__, places=2),
-    NVIM / "tests" / "types.gen.lua": lua.types,
-    NVIM / "lua" / "ullage" / "following" / "agent_folders.lua": lua.agent_folders,
+    MANIFEST: lambda: with_generated(MANIFEST.read_text()),
+    NLS: lambda: with_texts(NLS.read_text()),
+    LOCK: lambda: with_version(LOCK.read_text(), ""),
+    REGISTRY: lambda: with_version(REGISTRY.read_text(), 0),
+    NVIM / "tests" / "optional.gen.json": lambda: as_json(optional_members()),
+    NVIM / "lua" / "ullage" / "following" / "agent_folders.lua": in_lua,
     **{ROOT / path: text for path, text in plugin_files().items()},
 }
 

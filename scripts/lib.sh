@@ -78,7 +78,7 @@ make_venv() {
   "$found" -m venv "$venv"
 }
 
-# prepare [group]: installs the package itself (editable) and the named dependency group ("dev", "bench", "lock"), each
+# prepare [group]: installs the package itself (editable) and the named dependency group ("dev", "docs", "lock"), each
 # at the version that scripts/lock pinned.
 prepare() {
   local group=${1:-} stamp want

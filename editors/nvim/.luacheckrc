@@ -3,5 +3,4 @@ self = false
 max_line_length = 150
 read_globals = { 'vim' }
 globals = { 'vim.g', 'vim.o', 'vim.bo', 'vim.wo', 'vim.opt', 'vim.env', 'vim.lsp', 'vim.ui', 'vim.notify', 'vim.treesitter' }
-exclude_files = { 'tests/types.gen.lua' }
 files['tests'] = { globals = { 'MiniTest' }, read_globals = { 'MiniTest' } }

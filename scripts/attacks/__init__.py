@@ -1,1 +1,1 @@
-"""Attacks on stores, doors, providers and folders, each bounded in time, memory and number."""
+"""Attacks on stores, doors, settings and folders, each bounded in time, memory and number."""

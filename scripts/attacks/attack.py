@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
-from rich.console import Console
 
 # Seconds that a program may take. Most take one or two.
 PATIENCE = 300
@@ -17,15 +16,22 @@ _LEFT_OUT = ("ULLAGE", "CLAUDE", "CODEX", "GEMINI", "QWEN", "XDG", "PYTHON")
 
 
 class Ground(Struct, frozen=True, kw_only=True):
-    """Where an attack takes place: an empty folder, a generator of chance, and whether it may take long."""
+    """Where an attack takes place: an empty folder, a generator of chance made of the seed, whether it may take long,
+    and of an attack with numbered tries the only one that is wanted."""
 
     folder: Path
     chance: random.Random
-    is_long: bool
+    is_long: bool = False
+    seed: int = 1
+    only: int | None = None
 
     def times(self, short: int, long: int) -> int:
         """Returns how often to try."""
         return long if self.is_long else short
+
+    def numbers(self, short: int, long: int) -> range:
+        """Returns the numbers of the tries."""
+        return range(self.times(short, long)) if self.only is None else range(self.only, self.only + 1)
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -34,13 +40,6 @@ class Outcome(Struct, frozen=True, kw_only=True):
     tried: int
     survived: str
     faults: tuple[str, ...] = ()
-
-
-def show_faults(console: Console, faults: Sequence[str], without: str) -> None:
-    """Prints each fault, and that there are some; `without` if there are none."""
-    for fault in faults:
-        console.print(f"FAULT  {fault}", highlight=False, markup=False)
-    console.print("there are faults" if faults else without)
 
 
 def environment(home: Path) -> dict[str, str]:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from attacks.appending import append_at_once, check, kill_appenders
 from attacks.attack import Ground, Outcome
+from attacks.stores import append_at_once, check, kill_appenders
 from support.appender import append_batch, ids_of
 from support.fuse_folder import mounted
 from support.logs import records

@@ -1,25 +1,20 @@
-"""Whole servers: killed at random instants while they work on one store, and kept busy for minutes."""
+"""Whole servers: killed at random instants while they work on one store."""
 
 import asyncio
 from collections import Counter
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 from attacks.attack import Ground, Outcome
-from benches.soak import MODEL, live_once, measured
 from support.lsp_client import PATIENCE, LspClient, RpcFailure, start_server
 from support.program import OUR_CLIENT, language_server, serve_command
 
+_MODEL = "gpt-4o"
 # Of the rounds, the share in which a server is killed while it starts.
 _AT_START = 0.2
 # Seconds within which a server is killed, from its start or its first acknowledgement: it starts in one, and each of
 # its requests takes a few hundredths.
 _LATEST = 1.5
-# Seconds that a soak takes, and the number of times that it looks at the server's memory and files.
-_SOAK, _LONG_SOAK, _LOOKS = 20.0, 600.0, 20
-# Growth after the first quarter of a soak that is no leak: caches that fill, and the allocator's own.
-_MORE_MEMORY, _MORE_FILES = 1.5, 4
 
 
 def server_kills(ground: Ground) -> Outcome:
@@ -33,7 +28,7 @@ async def _kill_servers(ground: Ground, times: int) -> Outcome:
     said: dict[str, str] = {}
     faults: list[str] = []
     async with language_server(store) as client:
-        session_id = (await client.request("ullage/session/new", {"model": MODEL}))["sessionId"]
+        session_id = (await client.request("ullage/session/new", {"model": _MODEL}))["sessionId"]
     for number in range(times // 2):
         await asyncio.gather(*(_work(ground, store, session_id, f"{number}{side}", said) for side in "ab"))
         if number % 10 == 9 or number == times // 2 - 1:
@@ -86,27 +81,3 @@ async def _compare(store: Path, session_id: str, said: dict[str, str]) -> list[s
     doubled = [one for one, count in times.items() if count > 1]
     found = (("lost", lost), ("changed", changed), ("there twice", doubled))
     return [f"{len(ids)} messages are {what}, such as {ids[0]}" for what, ids in found if ids]
-
-
-def soak(ground: Ground) -> Outcome:
-    """Guards against memory and open files that grow for as long as a server works: sessions are made, filled,
-    compacted, searched, closed and deleted. Needs Linux's `/proc`."""
-    if not Path("/proc/self/fd").exists():
-        return Outcome(tried=0, survived="skipped: there is no /proc")
-    return asyncio.run(_soak(ground.folder / "sessions.db", _LONG_SOAK if ground.is_long else _SOAK))
-
-
-async def _soak(store: Path, seconds: float) -> Outcome:
-    async with language_server(store) as client:
-        work = {"": partial(live_once, client)}
-        curves, done = await measured(work, {"": client.process.pid}, seconds, every=seconds / _LOOKS)
-    # What a server takes at first depends on what it has loaded by then.
-    looks = curves[""]
-    early, last = looks[len(looks) // 4], looks[-1]
-    faults: list[str] = []
-    if last.memory > _MORE_MEMORY * early.memory:
-        faults.append(f"the memory has grown from {early.memory:.0f} to {last.memory:.0f} MB")
-    if last.files > early.files + _MORE_FILES:
-        faults.append(f"the open files have grown from {early.files} to {last.files}")
-    grown = f"{100 * last.memory / early.memory - 100:+.0f} % memory, {last.files - early.files:+} files"
-    return Outcome(tried=done[""], survived=f"sessions in {seconds:.0f} s: {grown}", faults=tuple(faults))

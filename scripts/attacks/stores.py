@@ -1,16 +1,144 @@
-"""Stores with random damage, stores whose file vanishes while it is open or has no locks, and clocks that jump."""
+"""Stores: processes that append while they are killed, while others append, and while the disk is full; random damage;
+several versions of Ullage on one machine; and copies of a store that is in use."""
 
+import json
+import random
+import resource
 import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from unittest.mock import patch
 
-from attacks.attack import Ground, Outcome, last_line, python
-from support.appender import append_batch
-from support.logs import message, records
-from ullage.model.errors import StoreUnavailable
+from attacks.attack import PATIENCE, Ground, Outcome, last_line, python
+from support.appender import append_batch, ids_of
+from support.logs import records
+from ullage.agents.table import AGENTS
+from ullage.app.agent_wiring import OwnCommand, Receipt, WiredFile, added_to
+from ullage.cli.commands.doctor import silent_hooks
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.store import open_store
+from ullage.store.sqlite.database import VERSION, copy_before
+
+# Appending
+
+_TESTS = Path(__file__).resolve().parents[2] / "tests"
+_SESSION = "s"
+# Seconds that a process which was killed, or has a fixed number of appends, may take to end.
+_PATIENCE = 600
+# Bytes at which the disk is full.
+_DISK = 3_000_000
+
+
+def kills(ground: Ground) -> Outcome:
+    """Guards against a message that was acknowledged and is lost after SIGKILL at any instant. Two processes append to
+    one session and are killed after a random number of appends."""
+    return kill_appenders(ground.folder / "sessions.db", ground.times(20, 1_000), ground.chance)
+
+
+def kill_appenders(store: Path, times: int, chance: random.Random) -> Outcome:
+    """Kills so many processes that append to one session, two at a time."""
+    acknowledged: list[str] = []
+    faults: list[str] = []
+    for number in range(times // 2):
+        children = [start_appender(store, f"child{number}{side}") for side in "ab"]
+        for child in children:
+            assert child.stdout
+            acknowledged += [child.stdout.readline().strip() for _ in range(chance.randint(1, 8))]
+        for child in children:
+            child.send_signal(signal.SIGKILL)
+        for child in children:
+            acknowledged += (child.stdout.read() if child.stdout else "").split()
+            child.wait(_PATIENCE)
+        faults += check(store, [])
+    acknowledged = [name for name in acknowledged if name not in ("", "starting")]
+    faults += check(store, acknowledged)
+    return Outcome(
+        tried=times,
+        survived=f"{len(acknowledged):,} acknowledged appends, each there once",
+        faults=tuple(faults),
+    )
+
+
+def crowd(ground: Ground) -> Outcome:
+    """Guards against lost and doubled appends of eight processes that append to one session at once."""
+    return append_at_once(ground.folder / "sessions.db", ground.times(15, 500))
+
+
+def append_at_once(store: Path, count: int, *, is_patient: bool = False) -> Outcome:
+    """Has eight processes append to one session at once, each so often. Patient ones wait for the store as long as it
+    takes."""
+    patience = ("", "patient") if is_patient else ()
+    children = [start_appender(store, f"child{number}", str(count), *patience) for number in range(8)]
+    said = [child.communicate(timeout=_PATIENCE)[0].split() for child in children]
+    acknowledged = [name for names in said for name in names if name != "starting"]
+    faults = check(store, acknowledged)
+    if len(acknowledged) != 8 * count:
+        faults.append(f"{8 * count - len(acknowledged)} appends were refused")
+    return Outcome(tried=8 * count, survived=f"{len(acknowledged):,} appends, each there once", faults=tuple(faults))
+
+
+def full_disk(ground: Ground) -> Outcome:
+    """Guards against an append that is acknowledged and not stored when the disk is full, and against words that do not
+    say so. A limit on the size of files plays the disk."""
+    store, times = ground.folder / "sessions.db", ground.times(3, 50)
+    acknowledged: list[str] = []
+    faults: list[str] = []
+    for number in range(times):
+        child = start_appender(store, f"child{number}", limit=_fill_disk)
+        out, errors = child.communicate(timeout=_PATIENCE)
+        acknowledged += [name for name in out.split() if name != "starting"]
+        if "StoreUnavailable" not in errors:
+            faults.append(f"the process ended with {errors.splitlines()[-1:]}")
+    faults += check(store, acknowledged)
+    return Outcome(
+        tried=times, survived=f"{len(acknowledged):,} acknowledged appends, each there once", faults=tuple(faults)
+    )
+
+
+def _fill_disk() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_DISK, _DISK))
+
+
+def start_appender(
+    store: Path, name: str, *more: str, limit: Callable[[], None] | None = None
+) -> "subprocess.Popen[str]":
+    """Starts a process that appends to the store, see `support/appender.py`."""
+    command = [sys.executable, "-m", "support.appender", str(store), _SESSION, name, *more]
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE if limit else subprocess.DEVNULL,
+        text=True,
+        cwd=_TESTS,
+        preexec_fn=limit,  # noqa: PLW1509  (this process has no threads)
+    )
+
+
+def check(path: Path, acknowledged: list[str]) -> list[str]:
+    """Returns what is wrong with the store: damage, and acknowledged appends that are not there whole and once."""
+    if not path.exists():
+        return []
+    with sqlite3.connect(path) as database:
+        (said,) = database.execute("PRAGMA integrity_check").fetchone()
+    database.close()
+    with open_store(path) as store:
+        log = store.read(_SESSION) if store.list() else ()
+    ids = Counter(record.event.message.id for record in log if isinstance(record.event, MessageAppended))
+    wanted = [one for name in acknowledged for one in ids_of(name)]
+    lost = [one for one in wanted if not ids[one]]
+    doubled = [one for one, times in ids.items() if times > 1]
+    return [
+        *([] if said == "ok" else [f"the store is damaged: {said}"]),
+        *([f"{len(lost)} messages are lost, such as {lost[0]}"] if lost else []),
+        *([f"{len(doubled)} messages are there twice, such as {doubled[0]}"] if doubled else []),
+    ]
+
+
+# Damage
 
 _SESSIONS = 12
 # Reads and searches everything. Prints `read` with the number of messages, or `told` with the error's class.
@@ -26,9 +154,6 @@ try:
 except UllageError as error:
     print("told", type(error).__name__)
 """
-_SESSION = "s"
-# Milliseconds by which a clock jumps: 300 years.
-_JUMP = 300 * 365 * 24 * 3_600_000
 
 
 def damaged_store(ground: Ground) -> Outcome:
@@ -70,71 +195,111 @@ def _damage(path: Path, ground: Ground) -> None:
     path.write_bytes(data)
 
 
-def gone_store(ground: Ground) -> Outcome:
-    """Guards against appends that are acknowledged after the store's file, its write-ahead log or the log's index was
-    deleted, moved or replaced, as tools do that keep folders in step."""
-    faults: list[str] = []
-    times = ground.times(15, 300)
-    for number in range(times):
-        folder = ground.folder / f"gone{number}"
-        change = ground.chance.choice(("deleted", "moved", "replaced", "-wal", "-shm", "-wal -shm"))
-        with open_store(folder / "sessions.db") as store:
-            store.create(_SESSION, records(SessionCreated()))
-            for batch in range(ground.chance.randrange(4)):
-                append_batch(store, _SESSION, f"m{batch}")
-            _take_away(folder, change)
-            try:
-                append_batch(store, _SESSION, "late")
-            except StoreUnavailable:
-                continue
-            faults.append(f"an append was acknowledged after this was done: {change}")
-    return Outcome(tried=times, survived=f"{times - len(faults)} refused in words", faults=tuple(faults))
+# Versions and copies
+
+_ROOT = Path(__file__).resolve().parents[2]
+_OLDEST = 4
+# Appends of a process that is ended before, and the words of each message.
+_MANY, _WORDS = "1000000", "50"
+_WRITER = """
+import sys
+from pathlib import Path
+sys.path.append(sys.argv[2])
+from support.appender import append_batch
+from support.logs import records
+from ullage.model.events import SessionCreated
+from ullage.store import open_store
+with open_store(Path(sys.argv[1])) as store:
+    store.create("s", records(SessionCreated()))
+    for number in range(20):
+        append_batch(store, "s", f"m{number}")
+"""
 
 
-def no_locks(ground: Ground) -> Outcome:
-    """Guards against a store on a file system without locks, where several processes would damage it unnoticed."""
-    opened = sqlite3.connect
+def versions(ground: Ground) -> Outcome:
+    """Guards against a store that a newer Ullage can't read or changes silently, an older one that fails without words
+    on the store of a newer one, and hooks of an older one that go silent unnoticed. The older ones are the last commits
+    with each version of the store."""
+    faults, tried = list[str](), 0
+    for version in range(_OLDEST, VERSION):
+        older = _checkout(ground.folder, version)
+        if older is None:
+            continue
+        tried += 1
+        store = ground.folder / f"version{version}.db"
+        wrote = python(_WRITER, str(store), str(older.parent / "tests"), path=older)
+        if wrote.returncode:
+            faults.append(f"version {version} wrote nothing: {last_line(wrote)}")
+            continue
+        before = python(READER, str(store), path=older).stdout.split()
+        with open_store(store) as opened:
+            now = ["read", str(len(opened.read(_SESSION)))]
+            append_batch(opened, _SESSION, "newer")
+        if before != now:
+            faults.append(f"version {version}: {before} records became {now}")
+        if not copy_before(store, version).exists():
+            faults.append(f"version {version}: no copy from before the upgrade")
+        after = python(READER, str(store), path=older)
+        if after.stdout.split()[:1] != ["told"]:
+            faults.append(f"version {version} on a newer store: {(after.stdout + after.stderr).splitlines()[-1:]}")
+        if "older than this one" not in silent_hooks(_wired(older, ground.folder), store):
+            faults.append(f"version {version}: doctor does not name its hooks")
+    if not tried:
+        return Outcome(tried=0, survived="skipped: there is no history with older versions")
+    survived = f"{tried} versions: read by the newer, refused in words by the older, hooks named"
+    return Outcome(tried=tried, survived=survived, faults=tuple(faults))
 
-    def without_locks(path: Path, timeout: float, check_same_thread: bool, isolation_level: None) -> sqlite3.Connection:
-        address = f"file:{path}?vfs=unix-none"
-        return opened(
-            address, uri=True, timeout=timeout, check_same_thread=check_same_thread, isolation_level=isolation_level
-        )
 
-    faults: list[str] = []
-    with patch.object(sqlite3, "connect", without_locks):
-        try:
-            open_store(ground.folder / "sessions.db").close()
-            faults.append("it was opened")
-        except StoreUnavailable as error:
-            if "no locks" not in str(error):
-                faults.append(f"it was refused for another reason: {error}")
-    return Outcome(tried=1, survived="" if faults else "refused in words", faults=tuple(faults))
+def _checkout(folder: Path, version: int) -> Path | None:
+    """Returns the server's folder of the last commit whose store had this version, None if git does not have it."""
+    git = ["git", "-C", str(_ROOT)]
+    # The tables were in a file of their own before.
+    places = ("*migrations.py", "*sqlite/database.py")
+    log = [*git, "log", "--reverse", "--format=%H", f"-S_V{version + 1}", "--", *places]
+    first, *_ = [*subprocess.run(log, capture_output=True, text=True, check=False).stdout.split(), ""]
+    place = folder / f"older{version}"
+    place.mkdir()
+    packed = subprocess.run([*git, "archive", f"{first}^", "server", "tests"], capture_output=True, check=False)
+    if packed.returncode:
+        return None
+    subprocess.run(["tar", "-x", "-C", str(place)], input=packed.stdout, check=True)
+    return place / "server"
 
 
-def clock_jumps(ground: Ground) -> Outcome:
-    """Guards against an order of messages that follows the clock: each message's time is up to 300 years off."""
-    times = ground.times(200, 5_000)
-    with open_store(ground.folder / "sessions.db") as store:
-        store.create(_SESSION, records(SessionCreated()))
+def _wired(server: Path, folder: Path) -> Receipt:
+    """Returns the receipt of settings whose hooks run an older version."""
+    program = folder / f"{server.parent.name}.sh"
+    program.write_text(f'#!/bin/sh\nPYTHONPATH={server} exec {sys.executable} -m ullage "$@"\n', "utf-8")
+    program.chmod(0o755)
+    wiring = next(agent.wiring for agent in AGENTS if agent.wiring and agent.wiring.word == "claude-code")
+    added = added_to(wiring.files[0], wiring.word, OwnCommand(words=(str(program),)), "")
+    return Receipt(agent="Claude Code", files=(WiredFile(path="settings.json", added=added, before=None, after=b""),))
+
+
+def backups(ground: Ground) -> Outcome:
+    """Guards against a copy that lacks what was acknowledged before it began, or is damaged, when `ullage store copy`
+    is run while two processes append."""
+    store, faults, times, kept = ground.folder / "sessions.db", list[str](), ground.times(5, 60), 0
+    with open_store(store) as opened:
+        opened.create(_SESSION, records(SessionCreated()))
+    children = [start_appender(store, f"child{side}", _MANY, _WORDS) for side in "ab"]
+    try:
         for number in range(times):
-            at = max(0, 1_700_000_000_000 + ground.chance.randrange(-_JUMP, _JUMP))
-            store.append(_SESSION, records(message(f"m{number}"), start=number + 1, timestamp=at))
-        log = store.read(_SESSION)
-    ids = [record.event.message.id for record in log if isinstance(record.event, MessageAppended)]
-    faults = [] if ids == [f"m{number}" for number in range(times)] else ["the messages have another order"]
-    return Outcome(tried=times, survived=f"{len(ids):,} messages in their order", faults=tuple(faults))
-
-
-def _take_away(folder: Path, change: str) -> None:
-    if change.startswith("-"):
-        for end in change.split():
-            (folder / f"sessions.db{end}").unlink()
-        return
-    for file in [*folder.iterdir()]:
-        if change == "deleted":
-            file.unlink()
-        else:
-            file.rename(file.with_name(f"moved-{file.name}"))
-    if change == "replaced":
-        open_store(folder / "sessions.db").close()
+            said = list[str]()
+            for child in children:
+                assert child.stdout
+                said += [child.stdout.readline().strip() for _ in range(10)]
+            target = ground.folder / f"copy{number}.db"
+            command = [sys.executable, "-m", "ullage", "store", "copy", str(store), str(target), "--json"]
+            ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+            if ran.returncode or not json.loads(ran.stdout)["sha256"]:
+                faults.append(f"the copy failed: {last_line(ran)}")
+                continue
+            said = [name for name in said if name != "starting"]
+            faults += check(target, said)
+            kept += len(said)
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
+    return Outcome(tried=times, survived=f"{kept:,} appends from just before, each in its copy", faults=tuple(faults))

@@ -15,8 +15,8 @@ from benches.report import Report
 
 # Each bench, its module and, if that is not `run`, its function. Most modules have the name of their bench.
 _NAMED = (
-    *("accuracy", "archive", "clock", "editors", "follow", "items", "proxy", "quality"),
-    *("rivals", "secrets", "soak", "speed", "state", "store", "trigger"),
+    *("accuracy", "clock", "editors", "follow", "proxy"),
+    *("secrets", "soak", "speed", "state", "store", "trigger"),
 )
 BENCHES = {name: name for name in _NAMED} | {
     "search-large": "search:large",
@@ -32,12 +32,10 @@ _OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "search-published",
         {"nargs": 2, "metavar": ("URL", "MODEL"), "help": "order what the words find by the embeddings of this server"},
     ),
-    "long": ("store", {"action": "store_true", "dest": "is_long", "help": "search among a million messages, too"}),
     "files": ("state", {"type": Path, "help": "measure the recordings in this folder"}),
     "sample": ("state", {"type": int, "help": "measure so many compactions, spread over all"}),
     "detail": ("state", {"action": "store_true", "help": "print each verdict with the line it is judged by"}),
     "minutes": ("soak", {"type": float, "help": "how long to work, 20 unless given"}),
-    "picture": ("soak", {"type": Path, "help": "draw the curves into this file (SVG)"}),
 }
 
 
@@ -52,12 +50,11 @@ def main() -> int:
     words = vars(parser.parse_intermixed_args())
     name, paths = words["name"], words["paths"]
     options: dict[str, Any] = {}
-    for option, (bench, given) in _OPTIONS.items():
-        key = given.get("dest", option)
-        if words[key]:
+    for option, (bench, _) in _OPTIONS.items():
+        if words[option]:
             if bench != name:
                 parser.error(f"--{option} goes with {bench}")
-            options[key] = words[key]
+            options[option] = words[option]
     if folder := options.pop("files", None):
         paths = [*paths, folder]
     module, _, function = BENCHES[name].partition(":")

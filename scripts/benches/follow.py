@@ -35,8 +35,6 @@ _COMPACTED, _LARGE_MEMORY = 100, 300
 _KINDS, _BEGINS, _TIMES, _SILENCE = ("turn", "call", "answers", "result"), 2, 6, 2.5
 # Seconds before the follower is taken as idle, and for which its processor time is measured then.
 _REST, _IDLE = 5.0, 20.0
-# Seconds for a large file, whose every message is counted.
-_LARGE_PATIENCE = 600.0
 
 
 def run(_: Sequence[Path]) -> Report:

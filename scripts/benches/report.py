@@ -116,11 +116,6 @@ def recorded(paths: Sequence[Path]) -> list[tuple[Path, ImportedTranscript]]:
     return found
 
 
-def transcript_files(paths: Sequence[Path]) -> list[Path]:
-    """Returns the files of `recorded`."""
-    return [path for path, _ in recorded(paths)]
-
-
 def read_file(path: Path) -> ImportedTranscript:
     """Reads a transcript with the files that belong to it."""
     return read_document(read_transcript_file(path))

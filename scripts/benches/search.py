@@ -10,9 +10,7 @@ unless files are named, because the sets are not part of Ullage.
 
 A large store has the first characters of recorded messages, each conversation many times as a session of its own, so
 that every word is as common as it would be in a store of this size. A question is three rare words of a message in a
-sentence. The index's size is that of its tables, without the file's free pages. In PostgreSQL (`store`) the messages
-after the first ones are the same again, as rows that the database copies, because making their words would take hours:
-each rare word is in as many messages as there are copies, which is more work than in an archive of its own.
+sentence. The index's size is that of its tables, without the file's free pages.
 """
 
 import asyncio
@@ -42,7 +40,7 @@ from ullage.service.archive.search import search
 from ullage.service.ports.models import SearchWait
 from ullage.store import open_store
 from ullage.store.postgres.postgres_store import PostgresStore, open_postgres
-from ullage.store.postgres.text_index import TextIndex, read_expression
+from ullage.store.postgres.text_index import read_expression
 from ullage.store.search.word_index import message_text, stem
 from ullage.store.table_store import TableStore
 
@@ -50,9 +48,9 @@ MESSAGES = 100_000
 # Characters of a message that are kept: most have fewer, and the longest would be most of the store.
 _CHARS = 1_500
 _SIZE_AIM, _P50_AIM_MS = 0.5, 30.0
-# Questions in SQLite and in PostgreSQL, and in the latter the messages, and those with `--long` with their copies.
+# Questions in SQLite and in PostgreSQL, and in the latter the messages.
 _QUESTIONS, _FEW_QUESTIONS = 150, 60
-SHORT, LONG, LONG_COPIES = 5_000, 20_000, (5, 50)
+IN_POSTGRES = 5_000
 _SENTENCE = "where did {} and {} come up before, and what was {}?"
 _WORD = re.compile(r"[A-Za-z]{4,}")
 
@@ -245,64 +243,21 @@ def _table_size(connection: sqlite3.Connection, table: str) -> int:
 
 # In PostgreSQL
 
-# Ids are those that the store would have given: of records in the order of writing, and of further chunks after them.
-_COPY = (
-    "DROP INDEX words_of_rows",
-    "INSERT INTO sessions (session_id, created_at, title, cwd, model, indexed_position, owner) "
-    "SELECT session_id || '-' || k, created_at, title, cwd, model, indexed_position, owner "
-    "FROM generate_series({first}, {last}) k, sessions WHERE session_id !~ '-' ORDER BY k, rowid",
-    "INSERT INTO records (record_id, session_id, position, timestamp, event, messages, message_id, payload, owner) "
-    "OVERRIDING SYSTEM VALUE SELECT record_id + k * {records}, session_id || '-' || k, position, timestamp, event, "
-    "messages, message_id, payload, owner "
-    "FROM generate_series({first}, {last}) k, records WHERE record_id <= {records} ORDER BY k, record_id",
-    "INSERT INTO message_words (row_id, size, tokens, owner, session_id) "
-    "SELECT row_id + k * CASE WHEN row_id < {further} THEN {records} ELSE {chunks} END, size, tokens, owner, "
-    "session_id || '-' || k FROM generate_series({first}, {last}) k, message_words "
-    "WHERE session_id !~ '-' ORDER BY k, row_id",
-    "INSERT INTO message_chunks (first_row, record_id, chunks, owner) "
-    "SELECT first_row + k * {chunks}, record_id + k * {records}, chunks, owner "
-    "FROM generate_series({first}, {last}) k, message_chunks WHERE record_id <= {records} ORDER BY k, first_row",
-    "UPDATE message_vocabulary SET rows = rows / {first} * ({last} + 1)",
-    "SELECT setval(pg_get_serial_sequence('records', 'record_id'), {records} * ({last} + 1))",
-    "SELECT setval('further_rows', greatest({further}, {further} - 1 + {chunks} * ({last} + 1)), {chunks} > 0)",
-    "CREATE INDEX words_of_rows ON message_words USING gin (tokens)",
-)
 
-
-def in_postgres(server: PostgresServer, paths: Sequence[Path], *, is_long: bool) -> Iterator[Row]:
-    """Yields a row for each number of messages."""
+def in_postgres(server: PostgresServer, paths: Sequence[Path]) -> Row:
+    """Returns a row for the search among some thousand messages."""
     recordings = _recordings(paths)
-    questions = [text for _, text in questions_of(recordings, _FEW_QUESTIONS)]
-    for messages, copies in ((SHORT, (1,)), *([(LONG, LONG_COPIES)] if is_long else [])):
-        address = server.new_schema()
-        schema = address.rpartition("%3D")[2]
-        with open_postgres(address) as store, psycopg.connect(server.address(schema), autocommit=True) as bare:
-            sum(fill(store, recordings, messages))
-            while store.index_some():
-                pass
-            for written, wanted in zip((1, *copies), copies, strict=False):
-                copy_rows(bare, written, wanted)
-                bare.execute("VACUUM ANALYZE")
-                yield _searched(store, bare, questions, messages * wanted)
+    address = server.new_schema()
+    schema = address.rpartition("%3D")[2]
+    with open_postgres(address) as store, psycopg.connect(server.address(schema), autocommit=True) as bare:
+        sum(fill(store, recordings, IN_POSTGRES))
+        while store.index_some():
+            pass
+        bare.execute("VACUUM ANALYZE")
+        return _searched(store, bare, [text for _, text in questions_of(recordings, _FEW_QUESTIONS)])
 
 
-def copy_rows(bare: psycopg.Connection[Any], written: int, wanted: int) -> None:
-    """Copies a store's rows until they are there `wanted` times, of which `written` are there. The connection must see
-    all rows, and ids of sessions must have no `-` but for the copies'."""
-    if wanted <= written:
-        return
-    rows = bare.execute(
-        "SELECT (SELECT max(record_id) FROM records) / %s, coalesce(sum(chunks), 0) / %s FROM message_chunks",
-        (written, written),
-    ).fetchone()
-    assert rows is not None
-    values = {"first": written, "last": wanted - 1, "records": rows[0], "chunks": int(rows[1])}
-    with bare.transaction():
-        for statement in _COPY:
-            bare.execute(statement.format(further=TextIndex.further, **values).encode())
-
-
-def _searched(store: PostgresStore, bare: psycopg.Connection[Any], questions: Sequence[str], messages: int) -> Row:
+def _searched(store: PostgresStore, bare: psycopg.Connection[Any], questions: Sequence[str]) -> Row:
     """The floor is one bare query for the same words, ranked by PostgreSQL itself."""
 
     def rank(number: int) -> object:
@@ -314,7 +269,7 @@ def _searched(store: PostgresStore, bare: psycopg.Connection[Any], questions: Se
         ).fetchall()
 
     floor, ours = in_turns(len(questions), rank, lambda number: store.find_passages(questions[number]))
-    row: Row = {"search among messages, floor: ranked by ts_rank": f"{messages:,}"}
+    row: Row = {"search among messages, floor: ranked by ts_rank": f"{IN_POSTGRES:,}"}
     for share in (0.5, 0.95):
         mine, theirs, name = percentile(ours, share), percentile(floor, share), f"p{100 * share:.0f}"
         row |= {f"{name} floor_ms": 1000 * theirs, f"{name} ours_ms": 1000 * mine, f"{name} ratio": mine / theirs}

@@ -1,4 +1,4 @@
-"""Measures how many secrets survive redaction, how many lines without one are redacted, and what redaction takes.
+"""Measures how many secrets survive redaction, and how many lines without one are redacted.
 
 The secrets are random texts that the rules of scanners describe: gitleaks' list, which scripts/gen_secret_shapes.py
 gets, and trufflehog's detectors if a checkout of it is named (a folder with `pkg/detectors`). Each is put into twelve
@@ -18,16 +18,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from msgspec import Struct
 
 from benches.report import Report, at_most
 from benches.secret_forms import samples
-from gen_secret_shapes import rule_list
+from gen_secret_shapes import rule_list, sample
 from generators import ROOT
-from generators.secret_rules import sample
 from ullage.redaction.clean import clean, redact
 
 _SAMPLES = 2
@@ -55,8 +53,6 @@ _GO_PATTERN = re.compile(
 _TEXTS = {".py", ".pyi", ".ts", ".js", ".lua", ".md", ".json", ".toml", ".txt", ".yaml", ".yml", ".lock", ".log", ".go",
           ".rs", ".c", ".h", ".java", ".sh", ".cfg", ".ini", ".html", ".css", ".sql"}  # fmt: skip
 _MOST_LINES, _MOST_SHOWN, _LARGEST_FILE = 300_000, 40, 2_000_000
-# Characters of a text that is measured for its time, and how often it is repeated.
-_HOSTILE = 1_000_000
 
 
 class Secret(Struct, frozen=True):
@@ -69,24 +65,22 @@ class Secret(Struct, frozen=True):
 
 
 def run(paths: Sequence[Path]) -> Report:
-    """Returns rows of surviving secrets, of redacted lines and of seconds per million characters."""
+    """Returns rows of surviving secrets and of redacted lines."""
     scanners = [path for path in paths if (path / "pkg" / "detectors").is_dir()]
     folders = [path for path in paths if path not in scanners] or _own_folders()
     secrets = [*_gitleaks(), *(secret for folder in scanners for secret in _trufflehog(folder))]
     survivors = _surviving(secrets)
     lines, changed = _redacted_lines(folders)
     forms = _surviving_forms()
-    times = _times()
     share = len(changed) / max(1, lines)
     shown = [{"redacted without need": line[:160]} for line in changed[:_MOST_SHOWN]]
     aims = [
         at_most("share of lines without secrets that are redacted", share, 0.0001),
         at_most("share of secrets in the forms of logs that survive", forms[0]["survive %"] / 100, 0.03),
-        *(at_most(f"times as long for twice the text: {row['text']}", row["growth"], 2.8) for row in times),
     ]
     return Report(
         bench="secrets",
-        rows=[*survivors, *forms, {"lines": lines, "redacted": len(changed)}, *times, *shown],
+        rows=[*survivors, *forms, {"lines": lines, "redacted": len(changed)}, *shown],
         aims=aims,
     )
 
@@ -184,30 +178,3 @@ def _lines(path: Path) -> Iterator[str]:
 
 def _own_folders() -> list[Path]:
     return [ROOT / "server", ROOT / "editors", ROOT / "scripts", *sorted((ROOT / ".venv" / "lib").glob("*"))]
-
-
-def _times() -> list[dict[str, Any]]:
-    """Measures `redact` on texts that are hard for a pattern, at two lengths."""
-    chance = random.Random(1)
-    base64 = "".join(chance.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", k=76))
-    texts = {
-        "lines of base64, and the words PRIVATE KEY": f"{base64}\n",
-        "short words of base64, and the words PRIVATE KEY": f"{base64[:21]} ",
-        "-----BEGIN PRIVATE KEY----- ": "-----BEGIN PRIVATE KEY----- ",
-        "PuTTY-User-Key-File-2": "PuTTY-User-Key-File-2 ",
-        **{word: word for word in ("sig", "_auth", "authorization:", "password ", "key=", "://a", "cookie: a=")},
-        **{word: word for word in ("curl ", "bearer ", "echo a", "://a:b", "sk-", "eyJaaaaaaaa.", "a" * 60, "A1b")},
-    }
-    rows: list[dict[str, Any]] = []
-    for name, piece in texts.items():
-        seconds = [_seconds(piece, size) for size in (_HOSTILE // 2, _HOSTILE)]
-        growth = seconds[1] / max(seconds[0], 0.1)
-        rows.append({"text": name.strip()[:60], "s per 1,000,000 characters": seconds[1], "growth": growth})
-    return rows
-
-
-def _seconds(piece: str, size: int) -> float:
-    text = "PRIVATE KEY " + piece * (size // len(piece))
-    began = perf_counter()
-    redact(text)
-    return perf_counter() - began

@@ -1,10 +1,11 @@
 """Measures what contexts say of the state of work at the compactions that agents made: `./scripts/bench state`.
 
 *State truth* is the share of what is true at a cut (`state_truth`) that a page says rightly, less what it says wrongly
-(`state_verdicts`). Truth is folded from agents' files by code that shares nothing with Ullage, which is run from
-outside (`state_arms`). At each compaction the arms are: what the agent kept; that with Ullage's brief, and with quoted
-lines of the brief's size; Ullage's own context, the first message with the newest ones, and the newest ones with
-quoted lines, each in the agent's size. Four characters are a token.
+(`state_verdicts`, `state_work`). Truth is folded from agents' files by code that shares nothing with Ullage, which is
+run from outside: `ullage lost --brief` and `ullage compact`, on the part of the file that was written at the cut. At
+each compaction the arms are: what the agent kept; that with Ullage's brief, and with quoted lines of the brief's size;
+Ullage's own context, the first message with the newest ones, and the newest ones with quoted lines, each in the agent's
+size. All sizes are characters; four count as a token, for every arm alike.
 
 Controls that say nothing must score nothing: the pages of `agent + brief` and of `ullage` with their words in any
 order, names alone, and an empty page. The bench fails if one scores. It shows, too, what those pages say with
@@ -15,23 +16,227 @@ verdict with the line that it was judged by.
 """
 
 import os
+import random
+import re
+import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from math import fsum
 from pathlib import Path
 from statistics import median
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
-from benches import state_arms as arms
 from benches.report import TRANSCRIPTS, Aim, Report, Row, at_most
-from benches.state_agents import read_recording
-from benches.state_checks import judge_checks
-from benches.state_page import Page, read_page
-from benches.state_said import cover, judge_said
+from benches.state_page import Page, names, read_page
+from benches.state_records import (
+    CALL,
+    COMPACTED,
+    RESULT,
+    SAID,
+    TYPED,
+    Event,
+    Recording,
+    as_list,
+    read_recording,
+    rendered,
+)
 from benches.state_truth import Truth, fold
-from benches.state_verdicts import ABSENT, RIGHT, WRONG, Kind, Verdict
-from benches.state_work import judge_work
+from benches.state_verdicts import ABSENT, RIGHT, WRONG, Kind, Verdict, cover, judge_said
+from benches.state_work import judge_checks, judge_work
+
+CHARS = 4
+AGENT, BRIEFED, LINED, OURS = "agent", "agent + brief", "agent + lines", "ullage"
+FIRST_TAIL, TAIL_LINES = "first + tail", "tail + lines"
+ARMS = (AGENT, BRIEFED, LINED, OURS, FIRST_TAIL, TAIL_LINES)
+SHUFFLED_LINES, SHUFFLED_WORDS, NAMES, EMPTY = "shuffled lines", "shuffled words", "bare names", "empty page"
+# Under so many tokens Ullage has no room for a summary: then only what the agent kept is measured, with the brief.
+FEWEST_TOKENS = 300
+_TIMEOUT_S = 120
+# Ullage counts in its own tokens: how often it is asked to come close to the room, and how close is close enough.
+_TRIES, _ENOUGH, _AIMED = 3, 0.93, 0.98
+_MOST_OF_LINE = 400
+_SAMPLE_SHARE, _NEWEST_SHARE = 0.25, 0.5
+
+
+class Cut(Struct, frozen=True, kw_only=True):
+    """A compaction of an agent: the events before it, the summary, and its number in the recording."""
+
+    recording: Recording
+    at: int
+
+    @property
+    def before(self) -> tuple[Event, ...]:
+        return self.recording.events[: self.at]
+
+    @property
+    def compaction(self) -> Event:
+        return self.recording.events[self.at]
+
+    @property
+    def name(self) -> str:
+        return f"{self.recording.path.parent.name}/{self.recording.path.stem[:12]}@{self.compaction.line}"
+
+
+def cuts(recording: Recording) -> list[Cut]:
+    """Returns the compactions that left a text."""
+    found = [Cut(recording=recording, at=at) for at, event in enumerate(recording.events) if event.kind == COMPACTED]
+    return [cut for cut in found if (cut.compaction.text + cut.compaction.kept).strip() and cut.before]
+
+
+def pages(cut: Cut) -> dict[str, str]:
+    """Returns the page of each arm; arms that need more room than the agent took are left out."""
+    kept = "\n\n".join(text for text in (cut.compaction.text, cut.compaction.kept) if text.strip())
+    brief = run_brief(cut)
+    room = len(kept)
+    found = {AGENT: kept, BRIEFED: f"{kept}\n\n{brief}" if brief else kept}
+    if room < FEWEST_TOKENS * CHARS:
+        return found
+    return found | {
+        LINED: f"{kept}\n\n{tail_and_lines(cut.before, len(brief))}",
+        OURS: run_compact(cut, room),
+        FIRST_TAIL: first_and_tail(cut.before, room),
+        TAIL_LINES: tail_and_lines(cut.before, room),
+    }
+
+
+# Ullage, from outside
+
+
+def run_brief(cut: Cut) -> str:
+    """Returns what `ullage lost --brief` writes after the compaction."""
+    return str(_ullage(cut, cut.compaction.line + 1, ["lost", "--brief"]).get("text", "")).strip()
+
+
+def run_compact(cut: Cut, room: int) -> str:
+    """Returns the context that `ullage compact` makes of the conversation before the compaction, in this room."""
+    tokens, best = room // CHARS, ""
+    for _ in range(_TRIES):
+        text = _context(_ullage(cut, _before_boundary(cut), ["compact", "--model", "gpt-4o", "--budget", str(tokens)]))
+        if len(best) < len(text) <= room:
+            best = text
+        if not text or _ENOUGH * room <= len(text) <= room:
+            break
+        tokens = int(_AIMED * tokens * room / len(text))
+    return best
+
+
+def _before_boundary(cut: Cut) -> int:
+    """Returns how many records are before the compaction: Claude Code writes a boundary ahead of the summary."""
+    lines = cut.recording.path.read_bytes().splitlines()
+    at = cut.compaction.line
+    for number in range(max(0, at - 3), at):
+        if b'"compact_boundary"' in lines[number][:4000]:
+            return number
+    return at
+
+
+def _ullage(cut: Cut, records: int, arguments: Sequence[str]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / cut.recording.path.name
+        with cut.recording.path.open("rb") as whole:
+            path.write_bytes(b"".join(line for _, line in zip(range(records), whole, strict=False)))
+        command = [sys.executable, "-m", "ullage", arguments[0], str(path), *arguments[1:], "--json"]
+        homes = {f"XDG_{name}_HOME": f"{folder}/{name.lower()}" for name in ("DATA", "CONFIG", "STATE", "CACHE")}
+        known = {**os.environ, "HOME": folder, **homes}
+        done = subprocess.run(command, capture_output=True, timeout=_TIMEOUT_S, env=known, check=False)
+    try:
+        return msgspec.json.decode(done.stdout, type=dict[str, Any])
+    except msgspec.DecodeError:
+        print(f"ullage {arguments[0]} of {cut.name}: {done.stderr.decode(errors='replace')[-300:]}", file=sys.stderr)
+        return {}
+
+
+def _context(compacted: dict[str, Any]) -> str:
+    found: list[str] = []
+    for message in as_list(compacted.get("messages")):
+        speaker = "User" if message.get("role") == "user" else "Agent"
+        content = message.get("content")
+        for block in [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content):
+            text = str(block.get("text") or "")
+            match block.get("type"):
+                case "text":
+                    found.append(text if text.startswith("[Compaction") else f"{speaker}: {text}")
+                case "tool_use":
+                    found.append(f"Call {block.get('name')}: {msgspec.json.encode(block.get('input')).decode()}")
+                case "tool_result":
+                    parts = block.get("content")
+                    texts = [parts] if isinstance(parts, str) else [str(one.get("text", "")) for one in as_list(parts)]
+                    found.append("Result: " + "\n".join(texts))
+                case _:
+                    pass
+    return "\n\n".join(found)
+
+
+# Baselines
+
+
+def tail(events: Sequence[Event], room: int) -> str:
+    """Returns the newest events that fit in this many characters."""
+    found: list[str] = []
+    used = 0
+    for event in reversed([event for event in events if event.kind in (TYPED, SAID, CALL, RESULT)]):
+        text = rendered(event)
+        if used + len(text) > room:
+            break
+        found.append(text)
+        used += len(text) + 2
+    return "\n\n".join(reversed(found))
+
+
+def first_and_tail(events: Sequence[Event], room: int) -> str:
+    """Returns the first message, at most a third of the room, and the newest events."""
+    first = next((f"User: {event.text}" for event in events if event.kind == TYPED), "")[: room // 3]
+    return f"{first}\n\n{tail(events, room - len(first) - 2)}"
+
+
+def tail_and_lines(events: Sequence[Event], room: int) -> str:
+    """Returns the newest events, and in a quarter of the room lines from before them, those with the rarest names."""
+    newest = tail(events, int(room * (1 - _SAMPLE_SHARE)))
+    seen = set(newest.splitlines())
+    every = (line for event in events for line in rendered(event).splitlines())
+    of_line = {line: names(line) for line in every if line not in seen and len(line) <= _MOST_OF_LINE}
+    often = Counter(name for found in of_line.values() for name in found)
+    # Exact sums: a set of names has another order in each process.
+    ranked = sorted(of_line, key=lambda line: -fsum(1 / often[name] for name in of_line[line]))
+    left = room - len(newest) - 2
+    chosen: set[str] = set()
+    for line in ranked:
+        if len(line) + 3 <= left:
+            chosen.add(line)
+            left -= len(line) + 3
+    quoted = "\n".join(f"> {line}" for line in of_line if line in chosen)
+    return f"{quoted}\n\n{newest}"
+
+
+# Controls
+
+
+def controls(page: str, truth: Truth, seed: int) -> dict[str, str]:
+    """Returns pages that say nothing: a page's lines and words in any order, the names alone, and none."""
+    chance = random.Random(seed)
+    lines = page.splitlines()
+    chance.shuffle(lines)
+    every = page.split()
+    chance.shuffle(every)
+    rest = iter(every)
+    shuffled = "\n".join(re.sub(r"\S+", lambda _: next(rest, ""), line) for line in page.splitlines())
+    return {SHUFFLED_LINES: "\n".join(lines), SHUFFLED_WORDS: shuffled, NAMES: "\n".join(_bare(truth)), EMPTY: ""}
+
+
+def _bare(truth: Truth) -> Iterable[str]:
+    yield from (file.path for file in truth.files)
+    yield from (name for file in truth.files for name in sorted(file.edited))
+    yield from (task.subject for task in truth.tasks)
+    yield from (run.command for run in truth.runs)
+    yield from (commit.sha for commit in truth.commits)
+    yield from (name for problem in truth.problems for name in sorted(problem.signs | problem.mend))
+
 
 # A word or two may say something by luck ("yes"); under so many points of a hundred a control says nothing.
 _NOTHING = 5.0
@@ -39,8 +244,8 @@ _NOTHING = 5.0
 _WORKERS, _SHUFFLES = 2, 3
 # Written as fixtures, with texts left out.
 _FIXTURES = "agent_fixtures"
-_CONTROLS = (arms.SHUFFLED_WORDS, arms.NAMES, arms.EMPTY)
-_SHUFFLED = (arms.SHUFFLED_LINES, arms.SHUFFLED_WORDS)
+_CONTROLS = (SHUFFLED_WORDS, NAMES, EMPTY)
+_SHUFFLED = (SHUFFLED_LINES, SHUFFLED_WORDS)
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -57,7 +262,7 @@ class Measured(Struct, frozen=True, kw_only=True):
 
 
 def run(paths: Sequence[Path], *, sample: int | None = None, detail: bool = False) -> Report:
-    found = [cut for path in _files(paths) if (recording := read_recording(path)) for cut in arms.cuts(recording)]
+    found = [cut for path in _files(paths) if (recording := read_recording(path)) for cut in cuts(recording)]
     if sample and sample < len(found):
         found = [found[at * len(found) // sample] for at in range(sample)]
     with ProcessPoolExecutor(_WORKERS) as pool:
@@ -66,7 +271,7 @@ def run(paths: Sequence[Path], *, sample: int | None = None, detail: bool = Fals
         for each in measured:
             _show(each)
     # Arms are compared at the same cuts: those with room for each.
-    roomy = {each.cut for each in measured if each.arm == arms.OURS}
+    roomy = {each.cut for each in measured if each.arm == OURS}
     compared = [each for each in measured if each.cut in roomy]
     rows = [*_rows(compared), *_kind_rows(compared), *_agent_rows(measured)]
     return Report(bench="state", rows=rows, aims=[*_aims(compared)])
@@ -78,18 +283,18 @@ def _files(paths: Sequence[Path]) -> list[Path]:
     return sorted(file for file in found if paths or _FIXTURES not in file.parts)
 
 
-def _measure(cut: arms.Cut) -> list[Measured]:
+def _measure(cut: Cut) -> list[Measured]:
     truth = fold(cut.before, cut.recording.folder)
-    made = arms.pages(cut)
-    brief = len(made[arms.BRIEFED]) - len(made[arms.AGENT])
+    made = pages(cut)
+    brief = len(made[BRIEFED]) - len(made[AGENT])
     found: list[Measured] = []
     every = [*made.items()]
-    for arm in (arms.BRIEFED, arms.OURS):
+    for arm in (BRIEFED, OURS):
         for seed in range(_SHUFFLES) if made.get(arm) else ():
-            for name, text in arms.controls(made[arm], truth, seed).items():
+            for name, text in controls(made[arm], truth, seed).items():
                 if name in _SHUFFLED:
                     every.append((f"{arm}: {name}", text))
-                elif (arm, seed) == (arms.OURS, 0):
+                elif (arm, seed) == (OURS, 0):
                     every.append((name, text))
     for arm, text in every:
         page = read_page(text)
@@ -115,9 +320,9 @@ def judge(page: Page, truth: Truth) -> list[Verdict]:
 
 
 def _arms(measured: Sequence[Measured]) -> list[str]:
-    shuffled = [f"{arm}: {name}" for arm in (arms.BRIEFED, arms.OURS) for name in _SHUFFLED]
+    shuffled = [f"{arm}: {name}" for arm in (BRIEFED, OURS) for name in _SHUFFLED]
     present = {each.arm for each in measured}
-    return [arm for arm in (*arms.ARMS, *shuffled, arms.NAMES, arms.EMPTY) if arm in present]
+    return [arm for arm in (*ARMS, *shuffled, NAMES, EMPTY) if arm in present]
 
 
 def score(verdicts: Sequence[Verdict]) -> float | None:
@@ -143,13 +348,13 @@ def _rows(measured: Sequence[Measured]) -> Iterator[Row]:
         yield {
             "arm": arm,
             "cuts": len({each.cut for each in own}),
-            "tokens": round(median(each.chars for each in own) / arms.CHARS),
+            "tokens": round(median(each.chars for each in own) / CHARS),
             "state truth": score(verdicts),
             "mean of kinds": sum(by_kind) / len(by_kind) if by_kind else None,
             **_ends(verdicts),
             "user's words": _percent([share for each in own for share in each.shares]),
             "short whole": _percent([stands for each in own for stands in each.whole]),
-            "brief chars": round(median(each.brief_chars for each in own)) if arm == arms.BRIEFED else None,
+            "brief chars": round(median(each.brief_chars for each in own)) if arm == BRIEFED else None,
         }
 
 
@@ -163,7 +368,7 @@ def _kind_rows(measured: Sequence[Measured]) -> Iterator[Row]:
 
 def _agent_rows(measured: Sequence[Measured]) -> Iterator[Row]:
     for agent in sorted({each.agent for each in measured}):
-        for arm in (arms.AGENT, arms.BRIEFED):
+        for arm in (AGENT, BRIEFED):
             own = [each for each in measured if (each.agent, each.arm) == (agent, arm)]
             verdicts = [verdict for each in own for verdict in each.verdicts]
             yield {

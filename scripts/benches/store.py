@@ -1,14 +1,11 @@
-"""Measures the store in PostgreSQL, on a server of its own with `fsync`, and a page of a long context.
+"""Measures the store in PostgreSQL, on a server of its own with `fsync`.
 
 Each figure has a floor of the same run: a bare insert, SQLite, or the same work on a session of 100 messages. What must
-not grow with a session in SQLite is held by a test, which counts its steps (`tests/unit/store/test_store_log.py`).
-With `--long` there is also a search among a million messages (`search.py`), which takes about ten minutes and four GB
-of disk.
+not grow with a session in SQLite, or with a context, is held by tests, which count its steps
+(`tests/unit/store/test_store_log.py`, `tests/interaction/test_pages_of_a_context.py`).
 """
 
-import asyncio
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,18 +17,13 @@ from benches import search
 from benches.report import Part, Report, compared, in_turns, median, report_of, seconds
 from support.logs import message, records
 from support.postgres_server import PostgresServer, programs, running_server
-from support.workspace import build_test_client
 from ullage.model.events import SessionCreated
-from ullage.service.conversation.conversation import Conversation, view_page
 from ullage.store import open_store
 from ullage.store.postgres.postgres_store import open_postgres
 from ullage.store.table_store import TableStore
 from ullage.store.tables.session_table import encode_event
 
 SMALL = 100
-# Of a context, whose messages are counted as they come.
-LONG_CONTEXT = 10_000
-ROUNDS, PAGE = 400, 20
 # In PostgreSQL: the rounds, messages of long sessions, and sessions at once with the appends of each.
 _FEWER_ROUNDS, _LONG, _LONGEST = 200, 10_000, 100_000
 _SESSIONS, _APPENDS = 200, 10
@@ -45,46 +37,26 @@ _INSERT = (
 )
 
 
-def run(paths: Sequence[Path], *, is_long: bool = False) -> Report:
+def run(paths: Sequence[Path]) -> Report:
     """Returns a row for each kind of work."""
-    return report_of("store", [asyncio.run(_context_page()), *_in_postgres(paths, is_long=is_long)])
+    return report_of("store", _in_postgres(paths))
 
 
 def _append_to(store: TableStore, size: int, number: int) -> None:
     store.append("s", records(message(f"n{number}", _TEXT), start=size + 1 + number))
 
 
-async def _context_page() -> Part:
-    conversations = [await _context(SMALL), await _context(LONG_CONTEXT)]
-    times: list[list[float]] = [[], []]
-    for _ in range(ROUNDS):
-        for conversation, into in zip(conversations, times, strict=True):
-            began = time.perf_counter()
-            await view_page(conversation, PAGE, PAGE)
-            into.append(time.perf_counter() - began)
-    name = f"a page of a context of {LONG_CONTEXT:,} messages, floor: of {SMALL}"
-    return compared(name, median(times[0]), median(times[1]), _GROWTH_AIM)
-
-
-async def _context(messages: int) -> Conversation:
-    client = build_test_client()
-    created = await client.call("session/new", model="unknown-model")
-    for start in range(0, messages, 500):
-        await client.say(created["sessionId"], *(f"{at}: {_TEXT}" for at in range(start, min(start + 500, messages))))
-    return client.workspace.open(created["sessionId"])
-
-
 # In PostgreSQL
 
 
-def _in_postgres(paths: Sequence[Path], *, is_long: bool) -> Iterator[Part]:
+def _in_postgres(paths: Sequence[Path]) -> Iterator[Part]:
     """Yields the parts; none if there is no PostgreSQL on this machine."""
     if sys.platform == "win32" or programs() is None:
         sys.stderr.write("bench store: PostgreSQL is not installed, so its store is not measured\n")
         return
     with running_server("fsync=on") as server:
         yield from (part(server) for part in (_insert, _appends_to_long_sessions, _open, _at_once, _bytes))
-        yield list(search.in_postgres(server, paths, is_long=is_long)), []
+        yield [search.in_postgres(server, paths)], []
 
 
 def _insert(server: PostgresServer) -> Part:

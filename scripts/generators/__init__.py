@@ -1,10 +1,17 @@
 """Generates files from the server's code. Each module has functions that return a file's whole text."""
 
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def as_json(document: Mapping[str, Any]) -> str:
+    """Returns a document in the form in which it is committed."""
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def settle(files: Mapping[Path, str], script: str, *, check: bool) -> int:

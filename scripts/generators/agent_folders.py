@@ -28,6 +28,15 @@ def agent_folders() -> Mapping[str, list[str]]:
     return {system: sorted(_places(system)) for system in ("linux", "darwin", "win32")}
 
 
+def in_lua() -> str:
+    """Returns these folders as the module that Neovim's plugin reads."""
+    lines = list[str]()
+    for system, places in agent_folders().items():
+        lines += [f"  {system} = {{", *(f"    '{place}'," for place in places), "  },"]
+    head = "-- Generated from the server's structs by scripts/gen_protocol.py. Do not edit."
+    return "\n".join((head, "---@type table<string, string[]>", "return {", *lines, "}", ""))
+
+
 def _places(system: str) -> set[str]:
     variables: tuple[Mapping[str, str], ...] = ({}, Names())
     machines = (Machine(system=system, home="~", variables=named) for named in variables)

@@ -6,12 +6,11 @@ parts are generated, too, the others are written there by hand.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from textwrap import indent
 from typing import Any, cast
 
+from generators import as_json
+from ullage import __version__
 from ullage.api.methods import settings_schema
 from ullage.mcp.tool_table import TOOLS
 
@@ -100,17 +99,21 @@ _DISPLAYED: Mapping[str, str] = {
 }
 
 
-def with_settings(manifest: Path) -> str:
-    """Returns the manifest's text with the current settings."""
-    text = manifest.read_text(encoding="utf-8")
-    settings = configuration()
-    text = _with_value(text, "configuration", settings, manifest)
-    return _with_value(text, "restrictedConfigurations", restricted(settings), manifest)
+def with_generated(manifest: str) -> str:
+    """Returns the manifest's text with the current settings, tools for language models and version."""
+    whole, settings = json.loads(manifest), configuration()
+    whole["version"] = __version__
+    whole["contributes"]["configuration"] = settings
+    whole["contributes"]["languageModelTools"] = language_model_tools()
+    whole["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = restricted(settings)
+    return as_json(whole)
 
 
-def with_tools(text: str) -> str:
-    """Returns a manifest's text with the tools for language models: those of the MCP server."""
-    return _with_value(text, "languageModelTools", language_model_tools(), Path("package.json"))
+def with_version(text: str, package: str | int) -> str:
+    """Returns a file's text with the current version at its top, and in its list of packages."""
+    whole = json.loads(text)
+    whole["version"] = whole["packages"][package]["version"] = __version__
+    return as_json(whole)
 
 
 def language_model_tools() -> list[Mapping[str, Any]]:
@@ -132,15 +135,6 @@ def language_model_tools() -> list[Mapping[str, Any]]:
     ]
 
 
-def with_version(text: str, version: str, places: int = 1) -> str:
-    """Returns a manifest's text with this version in the first `places` fields `version`, those of the package
-    itself. Raises `SystemExit` if there are fewer."""
-    replaced, found = re.subn(r'^( *"version": *)"[^"]*"', rf'\g<1>"{version}"', text, count=places, flags=re.MULTILINE)
-    if found != places:
-        raise SystemExit(f"the extension's manifest needs {places} versions; it has {found}")
-    return replaced
-
-
 def configuration() -> list[Mapping[str, Any]]:
     """Returns `contributes.configuration`: the settings that are listed, in two groups."""
     return [_group("Ullage", _LISTED), _group("%settings.advanced%", _ADVANCED)]
@@ -152,11 +146,10 @@ def _group(title: str, names: Sequence[str]) -> Mapping[str, Any]:
     return {"title": title, "properties": properties}
 
 
-def with_texts(nls: Path) -> str:
+def with_texts(nls: str) -> str:
     """Returns the text of `package.nls.json`: what is written there by hand, then what is generated."""
-    written = json.loads(nls.read_text(encoding="utf-8"))
-    kept = {key: text for key, text in written.items() if not key.startswith(_GENERATED)}
-    return json.dumps({**kept, **generated_texts()}, indent=2, ensure_ascii=False) + "\n"
+    kept = {key: text for key, text in json.loads(nls).items() if not key.startswith(_GENERATED)}
+    return as_json({**kept, **generated_texts()})
 
 
 def generated_texts() -> Mapping[str, str]:
@@ -226,23 +219,6 @@ def _scoped(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     machine."""
     plain = {key: value for key, value in schema.items() if key != "restricted"}
     return {**plain, "scope": "machine-overridable" if schema.get("restricted") else "window"}
-
-
-def _with_value(text: str, key: str, value: Any, manifest: Path) -> str:
-    start, end, margin = _region(text, key, manifest)
-    return text[:start] + indent(json.dumps(value, indent=2, ensure_ascii=False), margin).lstrip() + text[end:]
-
-
-def _region(text: str, key: str, manifest: Path) -> tuple[int, int, str]:
-    """Returns the start and end of the value of the outermost such key, and the indentation of its line."""
-    lines = list(re.finditer(rf'^( *)"{key}": *(?=[\[{{])', text, re.MULTILINE))
-    outermost = min((len(line[1]) for line in lines), default=0)
-    found = [line for line in lines if len(line[1]) == outermost]
-    if len(found) != 1:
-        raise SystemExit(f'{manifest} needs one line "{key}" with a list or an object; it has {len(found)}')
-    start = found[0].end()
-    _, length = json.JSONDecoder().raw_decode(text[start:])
-    return start, start + length, found[0][1]
 
 
 def _plain(schema: Any) -> Any:

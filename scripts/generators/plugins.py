@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from generators import as_json
 from ullage import __version__
 from ullage.agents.claude_code import AGENT as CLAUDE_CODE
 from ullage.agents.gemini_cli import AGENT as GEMINI_CLI
@@ -29,11 +30,11 @@ _MARKETPLACE = ".claude-plugin/marketplace.json"
 def plugin_files() -> Mapping[str, Callable[[], str]]:
     """Returns the files by their paths in the repository, each with a function that returns its whole text."""
     return {
-        _MARKETPLACE: lambda: _text(_marketplace()),
-        f"{_CLAUDE_CODE}/.claude-plugin/plugin.json": lambda: _text(_manifest()),
+        _MARKETPLACE: lambda: as_json(_marketplace()),
+        f"{_CLAUDE_CODE}/.claude-plugin/plugin.json": lambda: as_json(_manifest()),
         f"{_CLAUDE_CODE}/hooks/hooks.json": lambda: _hooks(_wiring(CLAUDE_CODE.wiring)),
         f"{_CLAUDE_CODE}/.mcp.json": _server,
-        f"{_GEMINI_CLI}/gemini-extension.json": lambda: _text({**_said(), **json.loads(_server())}),
+        f"{_GEMINI_CLI}/gemini-extension.json": lambda: as_json({**_said(), **json.loads(_server())}),
         f"{_GEMINI_CLI}/hooks/hooks.json": lambda: _hooks(_wiring(GEMINI_CLI.wiring)),
     }
 
@@ -78,7 +79,3 @@ def _wiring(known: Wiring | None) -> Wiring:
     if known is None:
         raise SystemExit("a plugin is made of what `ullage wire` adds, which is not known of this agent")
     return known
-
-
-def _text(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

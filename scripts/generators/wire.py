@@ -94,6 +94,18 @@ def maxima() -> dict[str, dict[str, int]]:
     return dict(sorted(found.items()))
 
 
+def optional_members() -> dict[str, list[str]]:
+    """Returns the names of the members that may be missing or null, by interface."""
+    interfaces = (each for each in declarations() if isinstance(each, Interface))
+    found = {each.name: [one.name for one in each.members if one.optional or _may_be_null(one)] for each in interfaces}
+    return {name: names for name, names in found.items() if names}
+
+
+def _may_be_null(member: Member) -> bool:
+    types = member.type.types if isinstance(member.type, kinds.UnionType) else (member.type,)
+    return any(isinstance(each, kinds.NoneType) for each in types)
+
+
 def has_telling_default(member: Member) -> bool:
     """Whether documentation should state the default: it is a boolean, a number or a string that is not empty."""
     return member.optional and isinstance(member.default, bool | int | float | str) and member.default != ""

@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from releasing.extension import build_extension
-from releasing.judges import JUDGES, check_generated
-from releasing.listings import write_listings
-from releasing.neovim_plugin import build_plugin
-from releasing.outcomes import Failed, Outcome, attempt
-from releasing.project import ROOT, Project, read_project
-from releasing.python_package import build_package, build_program
+from releasing.channels import build_extension, build_package, build_plugin, build_program
+from releasing.listings import JUDGES, check_generated, write_listings
+from releasing.project import ROOT, Failed, Outcome, Project, attempt, read_project
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

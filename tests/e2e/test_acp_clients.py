@@ -15,9 +15,9 @@ import pytest
 from acp import schema
 from acp.client.connection import ClientSideConnection
 
-from benches.neovim import RIGS
 from support import started_program
 from support.lsp_client import PATIENCE
+from support.neovim import RIGS
 from support.program import language_server
 
 MODEL = "gpt-4o"

@@ -10,8 +10,8 @@ from typing import Never
 
 import pytest
 
-from benches.neovim import RIGS
 from support.documents import ROOT
+from support.neovim import RIGS
 from support.systems import needs_linux
 
 HOME = RIGS / "adapters" / f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from benches.neovim import RIGS
 from support.acp_end import PATIENCE
+from support.neovim import RIGS
 from ullage.agents.table import agent_of_word
 from ullage.app.agent_wiring import plugin_text
 

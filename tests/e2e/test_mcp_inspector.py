@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from benches.neovim import RIGS
 from support.command_line import PATIENCE
 from support.mcp_client import NEEDLE, shown, talk
+from support.neovim import RIGS
 from support.systems import needs_linux
 
 _INSPECTOR = RIGS / "mcp" / "node_modules" / ".bin" / "mcp-inspector"

@@ -9,8 +9,8 @@ from typing import Never
 
 import pytest
 
-from benches.neovim import SAMPLE, measure, newcomer
 from support.editors import EDITORS, NEOVIMS, ROOT, SERVER, STORY_NEOVIMS, neovim, neovim_environment
+from support.neovim import SAMPLE, measure, newcomer
 from support.panes import Pane
 from support.systems import needs_linux
 

@@ -8,7 +8,7 @@ from typing import Never
 
 import pytest
 
-from releasing.neovim_plugin import build_plugin
+from releasing.channels import build_plugin
 from releasing.project import ROOT, read_project
 from support.editors import SERVER, neovim, neovim_environment
 from support.systems import needs_linux

@@ -13,9 +13,9 @@ import acp
 import pytest
 from acp import schema
 
-from benches.neovim import RIGS
 from support import started_program
 from support.lsp_client import PATIENCE
+from support.neovim import RIGS
 from support.program import language_server
 from support.proxy_rig import TOY
 

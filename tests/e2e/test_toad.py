@@ -11,8 +11,8 @@ from typing import Never
 
 import pytest
 
-from benches.neovim import RIGS
 from support.lsp_client import ROOT
+from support.neovim import RIGS
 from support.panes import Pane
 from support.proxy_rig import TOY
 from support.systems import needs_linux

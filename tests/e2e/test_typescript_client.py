@@ -12,7 +12,6 @@ from typing import Never
 import msgspec
 import pytest
 
-from benches.neovim import RIGS
 from support.acp_end import SHOWS_ALL, Json
 from support.acp_schema import PACKAGE, faults_in_error, faults_in_params, faults_in_result
 from support.agents.launch import RIG_AGENTS, Launch, need
@@ -20,6 +19,7 @@ from support.agents.model_server import ModelServer
 from support.agents.program import ULLAGE, ProgramEnd, program, proxied
 from support.agents.runs import SUMMARY_WORDS
 from support.lsp_client import RpcFailure
+from support.neovim import RIGS
 from support.systems import needs_linux
 from support.wire.replies import Call
 from ullage.model.json_values import as_object, as_objects

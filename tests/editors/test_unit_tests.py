@@ -62,10 +62,6 @@ def test_the_neovim_plugin(nvim: str, name: str, tmp_path: Path, lacking: Callab
     run(nvim, *options, f"test_{name}.lua", env=neovim_environment(tmp_path))
 
 
-def test_neovims_generated_types(nvim: str, tmp_path: Path) -> None:
-    run(nvim, "--clean", "-l", str(LUA / "generated_types.lua"), env=neovim_environment(tmp_path))
-
-
 def test_the_help_of_the_neovim_plugin_has_a_tag_for_every_command(nvim: str, tmp_path: Path) -> None:
     shutil.copytree(EDITORS / "nvim" / "doc", tmp_path / "doc")
     run(nvim, "--clean", "--headless", "-c", f"helptags {tmp_path / 'doc'}", "-c", "qall", env=dict(os.environ))

@@ -12,7 +12,7 @@ from typing import Any, cast
 import jsonschema
 import jsonschema_rs
 
-from benches.neovim import RIGS
+from support.neovim import RIGS
 
 PACKAGE = RIGS / "acp" / "node_modules" / "@agentclientprotocol" / "sdk"
 SCHEMA = PACKAGE / "schema" / "v1" / "schema.json"

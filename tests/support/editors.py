@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benches.neovim import PLUGINS, RIGS, environment
 from support import started_program
+from support.neovim import PLUGINS, RIGS, environment
 
 ROOT = Path(__file__).resolve().parents[2]
 EDITORS = ROOT / "editors"

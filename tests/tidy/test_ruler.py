@@ -21,7 +21,7 @@ OF_SCRIPTS = {path.stem for path in (ROOT / "scripts").iterdir() if path.is_dir(
 def imported(path: Path) -> Iterator[str]:
     for each in imports_of(path):
         if each.names() == ["benches"]:
-            # `from benches import state_shell` imports a module, too.
+            # `from benches import state_page` imports a module, too.
             yield from (f"benches.{alias.name}" for alias in each.node.names)
         else:
             yield from each.names()

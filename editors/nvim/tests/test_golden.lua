@@ -1,9 +1,8 @@
 -- Every example of the protocol is read by the code for its kind, also without the fields that may be left out.
-local classes = require('support.classes')
 local editor = require('editor')
 local eq = MiniTest.expect.equality
 
-local TYPES = classes.read(editor.ROOT .. '/editors/nvim/tests/types.gen.lua')
+local TYPES = require('support.schema').read(editor.ROOT)
 local DOCUMENT = vim.json.decode(table.concat(vim.fn.readfile(editor.ROOT .. '/protocol/methods.json'), '\n'))
 local FOLDER = editor.ROOT .. '/protocol/examples'
 
@@ -40,7 +39,7 @@ T['no example is skipped'] = function()
   for _, case in ipairs(examples('%.json$')) do
     local name = case[1]
     local known = name:find('^update%.') or name:find('^error%.') or name:find('%.params%.') or name:find('%.result%.')
-    -- Neovim sends settings and what it can do itself. `generated_types.lua` checks the shape of both.
+    -- Neovim sends settings and what it can do itself.
     eq({ name, known ~= nil or name == 'settings.json' or name == 'client.json' }, { name, true })
   end
 end
@@ -268,11 +267,11 @@ T['every list of untested results names tests and methods that exist'] = functio
   end
 end
 
----Returns the class of a method's result by the name of its example.
-local function result_class(name)
+---Returns the type of a method's result by the name of its example.
+local function result_type(name)
   local method = name:match('^(%w+%.[%w_]+)'):gsub('%.', '/')
   for _, each in vim.iter({ DOCUMENT.methods, DOCUMENT.clientMethods }):flatten():enumerate() do
-    if each.name == method then return 'ullage.' .. each.result end
+    if each.name == method then return each.result end
   end
 end
 
@@ -287,16 +286,10 @@ local function open_all(entries)
   return require('ullage.context.rows').build(builder.items, open, 80)
 end
 
-set('bare updates', '^update%.', function(name)
-  local bare = TYPES:bare(read(name), 'ullage.SessionNotification')
-  eq(TYPES:faults(bare, 'ullage.SessionNotification'), {})
-  take(bare)
-end)
+set('bare updates', '^update%.', function(name) take(TYPES:bare_of(read(name), 'SessionNotification')) end)
 
 set('bare results', '%.result%.', function(name)
-  local class = result_class(name)
-  local bare = TYPES:bare(read(name), class)
-  eq(TYPES:faults(bare, class), {})
+  local bare = TYPES:bare_of(read(name), result_type(name))
   local check = CHECKS[RESULTS[name:match('^(%w+%.[%w_]+)')]]
   if check then check(bare) end
   local entries = vim.tbl_filter(function(entry) return entry.message ~= nil end, bare.entries or bare.archived or {})

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from benches.neovim import RIGS
+from support.neovim import RIGS
 
 _NODE = RIGS / "node" / "node_modules" / ".bin"
 _FALSE_KEY = "sk-false"

@@ -11,10 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from benches.neovim import RIGS
 from support.acp_end import PATIENCE
 from support.agents.launch import RIG_AGENTS, Known, prepare_of
 from support.agents.model_server import ModelServer
+from support.neovim import RIGS
 from ullage.model.json_values import as_object
 
 Json = dict[str, Any]

@@ -1,5 +1,8 @@
 """Texts that a pattern could search again from each character: redacting takes a time that grows with their length."""
 
+import random
+import string
+
 import pytest
 
 from support.steps import ends
@@ -8,6 +11,7 @@ from ullage.redaction.clean import clean
 
 # Characters. If the work grew with the square of them, each text would take minutes.
 _LENGTH = 1_000_000
+_BASE64 = "".join(random.Random(1).choices(string.ascii_letters + string.digits + "+/", k=76))
 _SPACES = " " * _LENGTH
 _TEXTS = (
     f"[0{_SPACES}x",
@@ -22,6 +26,15 @@ _TEXTS = (
     *(
         unit * (_LENGTH // len(unit))
         for unit in ("| password |", "| password |\n", "user,password\n", "密码是", "token: ")
+    ),
+    # Words with which a secret begins, and the name of one far before them: an eighth as long, because they are many.
+    *(
+        "PRIVATE KEY " + unit * (_LENGTH // 8 // len(unit))
+        for unit in (
+            *(f"{_BASE64}\n", f"{_BASE64[:21]} ", "-----BEGIN PRIVATE KEY----- ", "PuTTY-User-Key-File-2 "),
+            *("sig", "_auth", "authorization:", "password ", "key=", "://a", "cookie: a=", "curl ", "bearer "),
+            *("echo a", "://a:b", "sk-", "eyJaaaaaaaa.", "a" * 60, "A1b"),
+        )
     ),
 )
 

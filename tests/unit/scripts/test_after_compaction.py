@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benches.after_compaction import First, first_prompts
+from benches.accuracy import First, first_prompts
 from support.claude_log import ClaudeLog
 
 

@@ -1,63 +1,34 @@
 """The settings in the extension's manifest."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
-
-import pytest
+from typing import Any, cast
 
 from generators.manifest import (
     configuration,
     generated_texts,
     restricted,
-    with_settings,
+    with_generated,
     with_texts,
     with_version,
 )
+from ullage import __version__
 from ullage.api.methods import settings_schema
 
 COMMITTED = Path(__file__).resolve().parents[3] / "editors" / "vscode" / "package.json"
-MANIFEST = """{
-  "name":   "kept as it is",
-  "capabilities": {
-    "restrictedConfigurations": []
-  },
-  "contributes": {
-    "configuration": [{"title": "old", "properties": {"old": {"default": "]"}}}],
-    "commands": [ ]
-  }
-}
-"""
 
 
-def written(folder: Path, text: str) -> str:
-    manifest = folder / "package.json"
-    manifest.write_text(text)
-    return with_settings(manifest)
-
-
-def test_only_the_region_changes(tmp_path: Path) -> None:
-    text = written(tmp_path, MANIFEST)
-    before, between, after = re.split(r'\[\]|\[\{"title".*?\}\}\}\]', MANIFEST, maxsplit=2)
-    assert text.startswith(before)
-    assert between in text
-    assert text.endswith(after)
-    made = json.loads(text)
+def test_what_is_written_by_hand_stays_and_its_order() -> None:
+    capabilities: Any = {"untrustedWorkspaces": {"supported": "limited", "restrictedConfigurations": []}}
+    contributes: Any = {"configuration": [{"title": "old"}], "commands": [], "languageModelTools": []}
+    written = {"name": "Kept", "version": "0", "capabilities": capabilities, "contributes": contributes}
+    made = json.loads(with_generated(json.dumps(written)))
+    assert ([*made], [*made["contributes"]]) == ([*written], [*contributes])
+    assert (made["name"], made["version"], made["contributes"]["commands"]) == ("Kept", __version__, [])
     assert made["contributes"]["configuration"] == json.loads(json.dumps(configuration()))
-    assert made["capabilities"]["restrictedConfigurations"] == restricted(configuration())
-
-
-def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
-    once = written(tmp_path, MANIFEST)
-    assert written(tmp_path, once) == once
-
-
-@pytest.mark.parametrize("regions", [0, 2])
-def test_a_manifest_without_one_clear_place_is_refused(regions: int, tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=rf"it has {regions}"):
-        written(tmp_path, '{\n  "x": 1,\n' + '  "configuration": {},\n' * regions + '  "y": 2\n}\n')
+    restricts = made["capabilities"]["untrustedWorkspaces"]
+    assert restricts == {"supported": "limited", "restrictedConfigurations": restricted(configuration())}
 
 
 def test_every_text_of_a_setting_has_a_key_of_its_own() -> None:
@@ -75,23 +46,17 @@ def test_every_text_of_a_setting_has_a_key_of_its_own() -> None:
     assert own <= keyed
 
 
-def test_texts_written_by_hand_stay_and_those_of_what_has_gone_do_not(tmp_path: Path) -> None:
-    nls = tmp_path / "package.nls.json"
-    nls.write_text(json.dumps({"command.ask": "Ask", "setting.gone": "Gone", "setting.quiet": "Old"}))
-    made = json.loads(with_texts(nls))
+def test_texts_written_by_hand_stay_and_those_of_what_has_gone_do_not() -> None:
+    made = json.loads(with_texts(json.dumps({"command.ask": "Ask", "setting.gone": "Gone", "setting.quiet": "Old"})))
     assert made["command.ask"] == "Ask"
     assert "setting.gone" not in made
     assert made["setting.quiet"] == generated_texts()["setting.quiet"]
 
 
-def test_only_the_first_versions_are_the_package_s_own() -> None:
-    lock = '{\n  "version": "1",\n  "packages": {\n    "": {\n      "version": "1"\n    },\n    "x": {"version": "1"}\n'
-    assert with_version(lock, "2.0", places=2) == lock.replace('"1"', '"2.0"', 2)
-
-
-def test_a_manifest_without_a_version_is_refused() -> None:
-    with pytest.raises(SystemExit, match="it has 0"):
-        with_version("{}", "2.0")
+def test_the_versions_of_other_packages_stay() -> None:
+    lock = {"version": "1", "packages": {"": {"version": "1"}, "x": {"version": "1"}}}
+    made = {"version": __version__, "packages": {"": {"version": __version__}, "x": {"version": "1"}}}
+    assert json.loads(with_version(json.dumps(lock), "")) == made
 
 
 def test_nine_settings_are_listed_first_and_each_has_the_server_s_default() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from benches.neovim import RIGS
 from support.documents import ROOT
+from support.neovim import RIGS
 from ullage import __version__
 from ullage.agents.table import AGENTS
 from ullage.cli.command_line import build_parser

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from releasing.__main__ import build_all, main
-from releasing.outcomes import Failed, Missing, attempt, run
-from releasing.project import read_project
+from releasing.project import Failed, Missing, attempt, read_project, run
 
 
 def test_a_channel_that_fails_and_one_without_its_program_are_told_apart(tmp_path: Path) -> None:

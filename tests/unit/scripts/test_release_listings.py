@@ -10,11 +10,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from benches.neovim import RIGS
+from releasing.channels import build_plugin
 from releasing.listings import TEMPLATES, agent_entry, fill_in, write_listings
-from releasing.neovim_plugin import build_plugin
 from releasing.project import read_project
 from support.documents import ROOT
+from support.neovim import RIGS
 from ullage import __version__
 from ullage.acp.agent import LOGIN_ARGUMENTS
 from ullage.cli.command_line import build_parser

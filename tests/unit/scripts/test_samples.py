@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from generators.secret_rules import sample
+from gen_secret_shapes import sample
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import string
 
 import pytest
 
-from generators.secret_rules import NoShape, Shape, merged, shapes_of
+from gen_secret_shapes import NoShape, Shape, merged, shapes_of
 
 DIGITS, LOWER, LETTERS = string.digits, string.ascii_lowercase, string.ascii_uppercase + string.ascii_lowercase
 END = r"""(?:[\x60'"\s;]|\\[nr]|$)"""

@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from site_pages.__main__ import main
-from site_pages.agent_pages import page_of
-from site_pages.pages import FRONT, PAGES, Site, place, stage
-from site_pages.particulars import PARTICULARS
+from site_pages import FRONT, PAGES, PARTICULARS, Site, main, page_of, place, stage
 from support.documents import ROOT
 from ullage.agents.table import AGENTS, word_of
 

@@ -7,11 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from benches.state_agents import read_recording
-from benches.state_arms import first_and_tail, tail_and_lines
-from benches.state_records import COMPACTED, TYPED, Recording, typed_text
-from benches.state_shell import outcomes
-from benches.state_truth import Truth, fold
+from benches.state import first_and_tail, tail_and_lines
+from benches.state_records import COMPACTED, TYPED, Recording, read_recording, typed_text
+from benches.state_truth import Truth, fold, outcomes
 
 FOLDER = "/home/ada/cards"
 

@@ -4,12 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from benches.state import judge, score
-from benches.state_arms import controls
+from benches.state import controls, judge, score
 from benches.state_page import read_page
-from benches.state_said import cover
 from benches.state_truth import Commit, File, Problem, Run, Task, Truth, Words
-from benches.state_verdicts import ABSENT, RIGHT, WRONG, Kind
+from benches.state_verdicts import ABSENT, RIGHT, WRONG, Kind, cover
 
 FOLDER = "/home/ada/cards"
 

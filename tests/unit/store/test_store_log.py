@@ -2,6 +2,7 @@
 session."""
 
 import asyncio
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -34,6 +35,18 @@ def test_appended_records_follow_the_first_ones(store: SessionStore) -> None:
     store.create("s", first)
     store.append("s", more)
     assert store.read("s") == first + more
+
+
+def test_messages_keep_their_order_when_a_clock_jumps_by_centuries(store: SessionStore) -> None:
+    chance, far = random.Random(1), 300 * 365 * 24 * 3_600_000
+    log = records(SessionCreated())
+    store.create("s", log)
+    for number in range(1, 201):
+        at = max(0, 1_700_000_000_000 + chance.randrange(-far, far))
+        more = records(message(f"m{number}"), start=number, timestamp=at)
+        store.append("s", more)
+        log += more
+    assert store.read("s") == log
 
 
 async def test_another_thread_reads_a_whole_log(store: SessionStore) -> None:

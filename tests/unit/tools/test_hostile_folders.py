@@ -109,8 +109,8 @@ async def test_links_that_lead_to_each_other_are_passed_over(project: Path, name
 
 
 @pytest.mark.parametrize("name", ["read_file", "search_text", "list_files"])
-@pytest.mark.parametrize("path", ["n" * 5_000, "a/" * 3_000])
-async def test_a_path_longer_than_the_system_allows_is_refused_in_words(project: Path, name: str, path: str) -> None:
+@pytest.mark.parametrize("path", ["n" * 300, "n" * 5_000, "a/" * 3_000, "a\0b"])
+async def test_a_path_that_the_system_does_not_allow_is_refused_in_words(project: Path, name: str, path: str) -> None:
     pattern = {"pattern": "def"} if name == "search_text" else {}
     outcome = await use(project, name, path=path, **pattern)
     assert outcome.is_error or outcome.text == "[No line matches.]"

@@ -11,7 +11,7 @@ both are taken out of a line before it is compared; what is left is the line's c
 records that repeat a whole conversation, are divided between the objects of a list.
 
 A block is compressed when it is full or when its file is quiet. LZMA's fastest preset makes the shared transcripts 25
-% smaller than zlib does, at two thirds of its speed (`scripts/bench archive`)."""
+% smaller than zlib does, at two thirds of its speed."""
 
 import lzma
 import re

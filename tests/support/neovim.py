@@ -1,4 +1,4 @@
-"""The editors' bench for Neovim: how soon a new figure shows, what an update costs, how soon a new user is set up."""
+"""A real Neovim: its environment, how soon a new figure shows, what an update costs, how soon a new user is set up."""
 
 import os
 import re

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from benches.trigger_replay import Replay
+from benches.trigger import Replay
 from support.foreign import read_value
 
 

@@ -1,1 +1,0 @@
-"""Makes the documentation site of the documents that are in the repository."""
