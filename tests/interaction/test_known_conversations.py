@@ -21,11 +21,11 @@ from support.foreign import to_lines
 from support.homes import PROJECT, Home, put_all, put_claude, put_codex
 from support.transcripts import ROOT, recorded
 from support.workspace import build_test_client
-from ullage.agents.discovery import is_kept_for
+from ullage.agents.discovery import Wanted, is_kept_for
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_document
 from ullage.app import catalogue
-from ullage.app.catalogue import KnownConversations, families, whole_document
+from ullage.app.catalogue import KnownConversations, families, find_known, whole_document
 from ullage.app.compose import SessionTraces
 from ullage.cli.main import main
 from ullage.cli.statusline.files import keep
@@ -140,6 +140,32 @@ def test_only_what_has_changed_is_read_again(home: Home, workspace: Workspace) -
     assert {one.title: one.used for one in known(home, workspace).found} == {"Snow": 9_050, "Rain": 12_007}
     changing.unlink()
     assert [one.title for one in known(home, workspace).found] == ["Snow"]
+
+
+def test_of_all_conversations_only_the_one_that_is_named_is_read(home: Home, workspace: Workspace) -> None:
+    put_all(home)
+    store, name = home.path.parent / "store.db", "7f3a0000-0000-4000-8000-000000000000"
+    put_claude(home, name, "this one")
+    wanted = Wanted(limit=5, origin="7f3a")
+    (found,) = find_known(workspace, store, wanted, home.machine).conversations
+    assert found.title == "this one"
+    assert [one.agent_session_id for one in SqliteCatalogue(store).read().values()] == [name]
+    assert len(known(home, workspace).found) > 1
+    everything = SqliteCatalogue(store).read().keys()
+    find_known(workspace, store, wanted, home.machine)
+    assert SqliteCatalogue(store).read().keys() == everything
+
+
+def test_a_conversation_is_found_by_an_id_that_only_its_file_says(home: Home, workspace: Workspace) -> None:
+    put_all(home)
+    file = home.put(
+        ".gemini/tmp/weather/chats/session-2026-11-22T11-00-7f3a.jsonl",
+        to_lines({"sessionId": "seldom", "projectHash": "x", "startTime": "2026-11-22T11:00:00Z", "kind": "main"}),
+    )
+    for _ in range(2):
+        wanted = Wanted(limit=5, origin="seld")
+        (found,) = find_known(workspace, home.path.parent / "store.db", wanted, home.machine).conversations
+        assert found.path == str(file)
 
 
 async def test_the_figure_that_a_file_beside_the_conversations_own_says_is_the_newest(

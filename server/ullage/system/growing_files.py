@@ -52,13 +52,14 @@ _SQLITE = b"SQLite format 3\0"
 _MOST_REFERRED = 256 << 20
 
 
-def read_file(path: Path, run: int | None = None) -> Document:
+def read_file(path: Path, run: int | None = None, origin_id: str = "") -> Document:
     """Returns the contents of a transcript file with the files that belong to it.
 
-    `run` chooses one of several conversations, counted from 1. Raises `InvalidRequest` if the file can't be read.
+    `run` chooses one of several conversations, counted from 1, and in a database `origin_id`, the agent's own id of it.
+    Raises `InvalidRequest` if the file can't be read.
     """
     try:
-        return with_companions(path, parse_file(path, run))
+        return with_companions(path, parse_file(path, run, origin_id))
     except OSError as error:
         raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RuntimeError) as error:
@@ -78,11 +79,11 @@ def with_reports(path: Path, document: Document) -> Document:
     return with_companions(path, document) if read_with(path.as_posix()) else document
 
 
-def parse_file(path: Path, run: int | None = None) -> Document:
+def parse_file(path: Path, run: int | None = None, origin_id: str = "") -> Document:
     """Returns the contents of a transcript file alone. Raises `InvalidRequest` for a damaged one, and `OSError`."""
     if is_database(path):
         # A database may have thousands of conversations: no other is read.
-        return replace(read_database(path, _origin_of(path, run)), run=run)
+        return replace(read_database(path, origin_id or _origin_of(path, run)), run=run)
     return parse_document(read_content(path), str(path), run)
 
 
@@ -166,14 +167,14 @@ _MOST_NAMED = 10
 _MOST_READ = 20
 
 
-def read_transcript_file(path: Path, run: int | None = None) -> Document:
+def read_transcript_file(path: Path, run: int | None = None, origin_id: str = "") -> Document:
     """Returns the contents of a transcript, given as a file or as a folder, with the files that belong to it.
 
-    `run` chooses one of several conversations, counted from 1. Raises `InvalidRequest` if the file can't be read, or if
-    the folder holds no conversation, or several that are not kept as one store.
+    `run` and `origin_id` are as in `read_file`. Raises `InvalidRequest` if the file can't be read, or if the folder
+    holds no conversation, or several that are not kept as one store.
     """
     try:
-        return _read_folder(path, run) if path.is_dir() else read_file(path, run)
+        return _read_folder(path, run) if path.is_dir() else read_file(path, run, origin_id)
     except OSError as error:
         raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RuntimeError) as error:
