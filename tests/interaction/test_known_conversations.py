@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 from support.agent_databases import DONE, USER, Put, opencode, opencode_session, put, usage
 from support.agent_databases import said as said_in_database
 from support.claude_log import VERSION, ClaudeLog
-from support.codex_files import counted, said, session
+from support.codex_files import counted, event, said, session
 from support.foreign import to_lines
 from support.homes import PROJECT, Home, put_all, put_claude, put_codex
 from support.transcripts import ROOT, recorded
@@ -292,6 +293,39 @@ def test_a_compaction_at_the_end_of_a_long_file_is_counted_from_all_of_it(home: 
     (one,) = conversations.read_closer(conversations.found)
     whole = row_of(asyncio.run(project_transcript(workspace, recorded(file))))
     assert (one.used, one.used_source, one.is_whole) == (whole.used, UsageSource.ESTIMATED, True)
+
+
+def test_a_user_who_goes_back_has_the_figure_that_was_reported_there(home: Home, workspace: Workspace) -> None:
+    log, codex, pi = ClaudeLog(session=ID, cwd=PROJECT), [session(id="1" + ID[1:], cwd=PROJECT)], list[dict[str, Any]]()
+    pi.append(
+        {"type": "session", "version": 3, "id": "2" + ID[1:], "timestamp": "2026-11-22T10:00:00Z", "cwd": PROJECT}
+    )
+    for number in range(5):
+        words, tokens = f"Step {number}. " + "Go on. " * 200, 20_000 + 5_000 * number
+        log.ask(words).answer(tokens)
+        codex += [event("user_message", message=words), said("user", words), said("assistant", "Yes."), counted(tokens)]
+        pi += [pi_message(f"u{number}", f"a{number - 1}" if number else None, "user", words)]
+        pi += [pi_message(f"a{number}", f"u{number}", "assistant", "Yes.", usage={"input": tokens, "output": 7})]
+    log.ask("Another way.").lines[-1]["parentUuid"] = log.lines[3]["uuid"]
+    home.put(f".claude/projects/p/{ID}.jsonl", log.data)
+    codex.append(event("thread_rolled_back", num_turns=3))
+    home.put(f".codex/sessions/2026/11/22/rollout-2026-11-22T10-00-00-1{ID[1:]}.jsonl", to_lines(*codex))
+    pi.append(pi_message("u9", "a1", "user", "Another way."))
+    home.put(f".pi/agent/sessions/p/2026-11-22T10-00-00-000Z_2{ID[1:]}.jsonl", to_lines(*pi))
+    conversations = known(home, workspace)
+    shown = {one.agent: one for one in conversations.read_closer(conversations.found)}
+    assert all(25_000 <= (one.used or 0) < 25_100 for one in shown.values()), shown
+    assert {agent: one.used_source for agent, one in shown.items()} == {
+        "Claude Code": UsageSource.STALE,
+        "Codex": UsageSource.REPORTED,
+        "pi": UsageSource.STALE,
+    }
+
+
+def pi_message(name: str, parent: str | None, role: str, words: str, **more: Any) -> dict[str, Any]:
+    message = {"role": role, "content": [{"type": "text", "text": words}], "model": "claude-opus-4-6"} | more
+    at = "2026-11-22T10:00:00Z"
+    return {"type": "message", "id": name, "parentId": parent, "timestamp": at, "message": message}
 
 
 def test_a_window_that_showed_long_ago_is_the_window_that_is_shown(home: Home, workspace: Workspace) -> None:
