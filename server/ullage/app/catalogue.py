@@ -238,7 +238,7 @@ class KnownConversations:
         named = [
             (name, one)
             for name, one in (everything if origin else ())
-            if one.origin_id.startswith(origin) or (name in known and known[name].agent_session_id.startswith(origin))
+            if _begins(one.origin_id, origin) or (name in known and _begins(known[name].agent_session_id, origin))
         ]
         for name, candidate in named or everything:
             one = known.get(name)
@@ -308,8 +308,8 @@ class KnownConversations:
 
     def with_id(self, origin: str) -> list[KnownConversation]:
         """Returns the conversations whose agents' id begins with `origin`, also sub-agents' conversations."""
-        found = [one for one in self._all if one.agent_session_id.startswith(origin)]
-        named = (side for side in self.sides if side.origin_id.startswith(origin))
+        found = [one for one in self._all if _begins(one.agent_session_id, origin)]
+        named = (side for side in self.sides if _begins(side.origin_id, origin))
         found += [_read(self._rows, side, side.path) for side in named]
         return [*_without_copies(sorted(found, key=lambda one: -one.updated_at))]
 
@@ -429,6 +429,11 @@ def all_candidates(
             continue
         (sides if is_side else own).append(one)
     return own, sides, forgotten
+
+
+def _begins(name: str, origin: str) -> bool:
+    """Returns whether an agent's id begins so. The folders of OpenHands leave the hyphens of an id out."""
+    return name.replace("-", "").startswith(origin.replace("-", ""))
 
 
 def _name_of(candidate: Candidate) -> str:
