@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from support.agent_databases import DONE, USER, Put, opencode, opencode_session, put, usage
+from support.agent_databases import DONE, USER, Put, T, opencode, opencode_session, put, usage
 from support.agent_databases import said as said_in_database
 from support.claude_log import VERSION, ClaudeLog
 from support.codex_files import counted, event, said, session
@@ -531,7 +531,7 @@ def test_a_command_reads_of_a_database_only_the_conversation_that_is_named(
     for name in ("DATA", "STATE", "CONFIG"):
         monkeypatch.delenv(f"XDG_{name}_HOME", raising=False)
     for command in ("messages", "lost", "context"):
-        for named in (["one"], [str(database), "--run", "1"]):
+        for named in (["one"], [str(database), "--run", "1"], [str(database)]):
             assert main(["--store", str(home.path / "none.db"), command, *named]) == 0, capsys.readouterr().err
     assert "Which port 0?" in capsys.readouterr().out
 
@@ -556,6 +556,18 @@ def put_opencode(home: Home, turns: int, *more: Put, ids: str = "") -> Path:
             connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({names}, PRIMARY KEY (id)){ids}")
             connection.execute(f"INSERT INTO {table} VALUES ({marks})", tuple(columns.values()))
     return database
+
+
+def test_of_a_database_that_is_named_the_newest_conversation_with_a_message_is_read(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: home.path)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    database = put_opencode(home, 1)
+    put(database, [("session", opencode_session("two")[1] | {"time_updated": 2 * T})])
+    put(database, [("session", opencode_session("side")[1] | {"time_updated": 3 * T, "parent_id": "one"})])
+    put(database, [(table, columns | {"session_id": "side"}) for table, columns in opencode("m9", USER)])
+    assert read_document(read_transcript_file(database)).session_id == "one"
 
 
 async def test_the_calls_left_of_what_runs_are_known_without_a_follower(home: Home, workspace: Workspace) -> None:

@@ -43,7 +43,7 @@ from ullage.formats.transcripts.format import Format
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.model.events import MessageAppended
 from ullage.service.ports.agent_files import Appended, Growth, LastRows, Mark, Missing, Pieces, Replaced, RowsKnown
-from ullage.watch.candidates import find_candidates, this_machine
+from ullage.watch.candidates import find_candidates, is_of_sub_agent, this_machine
 from ullage.watch.unpacking import TOO_LONG, is_packed, read_content, unpack
 
 _SQLITE = b"SQLite format 3\0"
@@ -88,10 +88,17 @@ def parse_file(path: Path, run: int | None = None, origin_id: str = "") -> Docum
 
 
 def _origin_of(path: Path, run: int | None) -> str:
-    """Returns the agent's id of a conversation in a database by its number; "" without one, and if the database is not
-    where its agent keeps it."""
-    found = find_candidates(this_machine(), AGENTS, [], [str(path.absolute())]) if run else ()
-    return next((one.origin_id for one in found if one.row and one.run == run), "")
+    """Returns the agent's id of a conversation in a database by its number; without one, of the newest conversation
+    with a message, a user's own before a sub-agent's. "" if the database is not where its agent keeps it."""
+    found = [one for one in find_candidates(this_machine(), AGENTS, [], [str(path.absolute())]) if one.row]
+    if run is not None:
+        return next((one.origin_id for one in found if one.run == run), "")
+    found.sort(key=lambda one: (is_of_sub_agent(one), -one.updated_at))
+    return next((one.origin_id for one in found if _has_message(path, one.origin_id)), "")
+
+
+def _has_message(path: Path, origin_id: str) -> bool:
+    return len({row.get("table") for row in read_database(path, origin_id, most=1).objects}) > 1
 
 
 def is_database(path: Path) -> bool:
