@@ -42,6 +42,19 @@ async def test_what_nothing_fits_is_answered_without_passages(tmp_path: Path, pr
         assert nothing.startswith("Nothing in this conversation matches. ")
 
 
+async def test_an_answer_that_may_go_on_is_in_the_figure(tmp_path: Path, project: Path) -> None:
+    folder = tmp_path / ".claude" / "projects" / "p"
+    folder.mkdir(parents=True)
+    log = ClaudeLog(session=str(uuid4()), cwd=str(project)).ask("Where is the retry limit?").answer(20_000, text=NEEDLE)
+    async with mcp_client(tmp_path, project, "--session", log.session) as client:
+        for tokens in (41_000, 52_000):
+            # Its lines do not say that it is the last one of the answer.
+            log.ask("How full are you?").answer(tokens, 20)
+            (folder / f"{log.session}.jsonl").write_bytes(log.data)
+            figure, _ = await client.call("context")
+            assert f"Exactly {tokens + 20:,} of " in figure
+
+
 async def test_the_parts_of_the_context_say_what_they_are(tmp_path: Path, project: Path) -> None:
     talk(tmp_path, project)
     async with mcp_client(tmp_path, project) as client:

@@ -11,6 +11,7 @@ from weakref import WeakSet
 
 import pytest
 
+from support.agent_databases import DONE, USER, opencode, opencode_session, put, said
 from support.claude_log import BEGAN, MODEL, ClaudeLog
 from support.follower_ports import follower_ports
 from support.workspace import PATIENCE, build_test_client
@@ -157,6 +158,7 @@ class Rig:
         self.words, self.files = Words(), Counted()
         self.path = folder / "log.jsonl"
         self.log = ClaudeLog()
+        self.found = [FoundFile(path=self.path, agent="Claude Code", origin_id="s")]
         self.rows: asyncio.Queue[FollowedRow] = asyncio.Queue()
         self.asked: list[Collection[str] | None] = []
         ports = follower_ports(folder, self._find, files=self.files, watching=self.words)
@@ -165,8 +167,7 @@ class Rig:
 
     def _find(self, seconds: float, paths: Collection[str] | None = None) -> Sequence[FoundFile]:
         self.asked.append(paths)
-        is_wanted = self.path.exists() and (paths is None or str(self.path) in paths)
-        return [FoundFile(path=self.path, agent="Claude Code", origin_id="s")] if is_wanted else []
+        return [one for one in self.found if one.path.exists() and (paths is None or str(one.path) in paths)]
 
     def write(self, words: str) -> None:
         self.log.ask(words).answer(1_000)
@@ -268,6 +269,25 @@ async def test_a_new_file_is_found_without_a_search_of_all(rig: Rig) -> None:
         rig.words.say(rig.path)
         await rig.until(2)
     assert rig.asked == [None, {str(rig.path)}]
+
+
+async def test_a_conversation_that_a_database_gets_is_found_soon_after_each_change(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_follower, "_SEARCH_EVERY", 600.0)
+    path = rig.path.with_name("opencode.db")
+    async with rig.following():
+        for name in ("one", "two", "three", "four"):
+            rows = [
+                *opencode(f"u{name}", USER, said(f"Which port is {name}?")),
+                *opencode(f"a{name}", DONE, said("8042.")),
+            ]
+            put(path, [opencode_session(name), *((table, row | {"session_id": name}) for table, row in rows)])
+            rig.found.append(FoundFile(path=path, agent="opencode", origin_id=name))
+            rig.words.say(path)
+            async with asyncio.timeout(PATIENCE):
+                while (await rig.rows.get()).agent_session_id != name:
+                    pass
 
 
 async def test_everything_is_looked_at_after_a_change_of_which_nothing_was_said(

@@ -9,23 +9,24 @@ from base64 import b64encode
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from support.agent_databases import DONE, USER, Put, opencode, opencode_session, put, usage
+from support.agent_databases import DONE, USER, Put, T, opencode, opencode_session, put, usage
 from support.agent_databases import said as said_in_database
 from support.claude_log import VERSION, ClaudeLog
-from support.codex_files import counted, said, session
+from support.codex_files import counted, event, said, session
 from support.foreign import to_lines
 from support.homes import PROJECT, Home, put_all, put_claude, put_codex
 from support.transcripts import ROOT, recorded
 from support.workspace import build_test_client
-from ullage.agents.discovery import is_kept_for
+from ullage.agents.discovery import Wanted, is_kept_for
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_document
 from ullage.app import catalogue
-from ullage.app.catalogue import KnownConversations, families, whole_document
+from ullage.app.catalogue import KnownConversations, families, find_known, whole_document
 from ullage.app.compose import SessionTraces
 from ullage.cli.main import main
 from ullage.cli.statusline.files import keep
@@ -140,6 +141,32 @@ def test_only_what_has_changed_is_read_again(home: Home, workspace: Workspace) -
     assert {one.title: one.used for one in known(home, workspace).found} == {"Snow": 9_050, "Rain": 12_007}
     changing.unlink()
     assert [one.title for one in known(home, workspace).found] == ["Snow"]
+
+
+def test_of_all_conversations_only_the_one_that_is_named_is_read(home: Home, workspace: Workspace) -> None:
+    put_all(home)
+    store, name = home.path.parent / "store.db", "7f3a0000-0000-4000-8000-000000000000"
+    put_claude(home, name, "this one")
+    wanted = Wanted(limit=5, origin="7f3a")
+    (found,) = find_known(workspace, store, wanted, home.machine).conversations
+    assert found.title == "this one"
+    assert [one.agent_session_id for one in SqliteCatalogue(store).read().values()] == [name]
+    assert len(known(home, workspace).found) > 1
+    everything = SqliteCatalogue(store).read().keys()
+    find_known(workspace, store, wanted, home.machine)
+    assert SqliteCatalogue(store).read().keys() == everything
+
+
+def test_a_conversation_is_found_by_an_id_that_only_its_file_says(home: Home, workspace: Workspace) -> None:
+    put_all(home)
+    file = home.put(
+        ".gemini/tmp/weather/chats/session-2026-11-22T11-00-7f3a.jsonl",
+        to_lines({"sessionId": "seldom", "projectHash": "x", "startTime": "2026-11-22T11:00:00Z", "kind": "main"}),
+    )
+    for _ in range(2):
+        wanted = Wanted(limit=5, origin="seld")
+        (found,) = find_known(workspace, home.path.parent / "store.db", wanted, home.machine).conversations
+        assert found.path == str(file)
 
 
 async def test_the_figure_that_a_file_beside_the_conversations_own_says_is_the_newest(
@@ -266,6 +293,39 @@ def test_a_compaction_at_the_end_of_a_long_file_is_counted_from_all_of_it(home: 
     (one,) = conversations.read_closer(conversations.found)
     whole = row_of(asyncio.run(project_transcript(workspace, recorded(file))))
     assert (one.used, one.used_source, one.is_whole) == (whole.used, UsageSource.ESTIMATED, True)
+
+
+def test_a_user_who_goes_back_has_the_figure_that_was_reported_there(home: Home, workspace: Workspace) -> None:
+    log, codex, pi = ClaudeLog(session=ID, cwd=PROJECT), [session(id="1" + ID[1:], cwd=PROJECT)], list[dict[str, Any]]()
+    pi.append(
+        {"type": "session", "version": 3, "id": "2" + ID[1:], "timestamp": "2026-11-22T10:00:00Z", "cwd": PROJECT}
+    )
+    for number in range(5):
+        words, tokens = f"Step {number}. " + "Go on. " * 200, 20_000 + 5_000 * number
+        log.ask(words).answer(tokens)
+        codex += [event("user_message", message=words), said("user", words), said("assistant", "Yes."), counted(tokens)]
+        pi += [pi_message(f"u{number}", f"a{number - 1}" if number else None, "user", words)]
+        pi += [pi_message(f"a{number}", f"u{number}", "assistant", "Yes.", usage={"input": tokens, "output": 7})]
+    log.ask("Another way.").lines[-1]["parentUuid"] = log.lines[3]["uuid"]
+    home.put(f".claude/projects/p/{ID}.jsonl", log.data)
+    codex.append(event("thread_rolled_back", num_turns=3))
+    home.put(f".codex/sessions/2026/11/22/rollout-2026-11-22T10-00-00-1{ID[1:]}.jsonl", to_lines(*codex))
+    pi.append(pi_message("u9", "a1", "user", "Another way."))
+    home.put(f".pi/agent/sessions/p/2026-11-22T10-00-00-000Z_2{ID[1:]}.jsonl", to_lines(*pi))
+    conversations = known(home, workspace)
+    shown = {one.agent: one for one in conversations.read_closer(conversations.found)}
+    assert all(25_000 <= (one.used or 0) < 25_100 for one in shown.values()), shown
+    assert {agent: one.used_source for agent, one in shown.items()} == {
+        "Claude Code": UsageSource.STALE,
+        "Codex": UsageSource.REPORTED,
+        "pi": UsageSource.STALE,
+    }
+
+
+def pi_message(name: str, parent: str | None, role: str, words: str, **more: Any) -> dict[str, Any]:
+    message = {"role": role, "content": [{"type": "text", "text": words}], "model": "claude-opus-4-6"} | more
+    at = "2026-11-22T10:00:00Z"
+    return {"type": "message", "id": name, "parentId": parent, "timestamp": at, "message": message}
 
 
 def test_a_window_that_showed_long_ago_is_the_window_that_is_shown(home: Home, workspace: Workspace) -> None:
@@ -471,7 +531,7 @@ def test_a_command_reads_of_a_database_only_the_conversation_that_is_named(
     for name in ("DATA", "STATE", "CONFIG"):
         monkeypatch.delenv(f"XDG_{name}_HOME", raising=False)
     for command in ("messages", "lost", "context"):
-        for named in (["one"], [str(database), "--run", "1"]):
+        for named in (["one"], [str(database), "--run", "1"], [str(database)]):
             assert main(["--store", str(home.path / "none.db"), command, *named]) == 0, capsys.readouterr().err
     assert "Which port 0?" in capsys.readouterr().out
 
@@ -496,6 +556,18 @@ def put_opencode(home: Home, turns: int, *more: Put, ids: str = "") -> Path:
             connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({names}, PRIMARY KEY (id)){ids}")
             connection.execute(f"INSERT INTO {table} VALUES ({marks})", tuple(columns.values()))
     return database
+
+
+def test_of_a_database_that_is_named_the_newest_conversation_with_a_message_is_read(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: home.path)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    database = put_opencode(home, 1)
+    put(database, [("session", opencode_session("two")[1] | {"time_updated": 2 * T})])
+    put(database, [("session", opencode_session("side")[1] | {"time_updated": 3 * T, "parent_id": "one"})])
+    put(database, [(table, columns | {"session_id": "side"}) for table, columns in opencode("m9", USER)])
+    assert read_document(read_transcript_file(database)).session_id == "one"
 
 
 async def test_the_calls_left_of_what_runs_are_known_without_a_follower(home: Home, workspace: Workspace) -> None:

@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -199,14 +198,22 @@ class KnownConversations:
     """The conversations of agents on this machine, as their files are now. Making one brings the catalogue next to the
     store at `place` (None: the user's) up to date, and blocks while it reads. `machine` is by default this one.
 
-    `found` are the conversations, without those of sub-agents, the last changed first, and `unread` the files and
-    databases that could not be read. `forgotten` is the number of those that the user had the store forget. After
-    `seconds` no more are read: `left` is the number of those that are new, and are missing, or have changed, and are as
-    they were. The next one reads them.
+    `found` are the conversations, without those of sub-agents, the last changed first, `sides` those whose path says
+    that they are sub-agents', and `unread` the files and databases that could not be read. `forgotten` is the number of
+    those that the user had the store forget. After `seconds` no more are read: `left` is the number of those that are
+    new, and are missing, or have changed, and are as they were. The next one reads them.
+
+    With `origin`, which begins the agent's id of a wanted conversation, no others are read if a place or the catalogue
+    says which those are.
     """
 
     def __init__(
-        self, workspace: Workspace, place: StorePlace | None, machine: Machine | None = None, seconds: float = math.inf
+        self,
+        workspace: Workspace,
+        place: StorePlace | None,
+        machine: Machine | None = None,
+        seconds: float = math.inf,
+        origin: str = "",
     ) -> None:
         until = time.monotonic() + seconds
         path = local_path(place)
@@ -222,15 +229,18 @@ class KnownConversations:
         live = live_now(place)
         self._follower = live.follower if live else 0
         found: list[KnownConversation] = []
-        forgotten: list[Candidate] = []
-        everything = all_candidates(path, machine, unread, forgotten=forgotten)
+        candidates, self.sides, self.forgotten = all_candidates(path, machine, unread)
         # The others do not wait for a large file, of which all may have to be read.
-        candidates = sorted(everything, key=lambda one: (one.row is None and one.size > _MOST, -one.updated_at))
-        self.forgotten = len(forgotten)
+        candidates.sort(key=lambda one: (one.row is None and one.size > _MOST, -one.updated_at))
         # Of a database's size each conversation has a share.
         self._in_file = Counter(one.path for one in candidates)
-        for candidate in candidates:
-            name = candidate.path if candidate.row is None else kept_path(candidate.path, candidate.origin_id)
+        everything = [(_name_of(one), one) for one in candidates]
+        named = [
+            (name, one)
+            for name, one in (everything if origin else ())
+            if _begins(one.origin_id, origin) or (name in known and _begins(known[name].agent_session_id, origin))
+        ]
+        for name, candidate in named or everything:
             one = known.get(name)
             self._candidates[name] = candidate
             if one is None or one.stat != candidate.stat or one.basis != _basis(self._rows, one):
@@ -247,11 +257,11 @@ class KnownConversations:
                 # Another conversation in the same database is gone.
                 changed.append(one := replace(one, run=candidate.run))
             found.append(one)
-        self._write(changed, known.keys() - self._candidates.keys())
+        self._write(changed, known.keys() - {name for name, _ in everything})
         unread += [UnreadFile(path=one.path, reason=one.reason) for one in found if one.reason and not one.cwd]
         self.unread = tuple(unread)
         found.sort(key=lambda one: -one.updated_at)
-        self._all, self._path, self._machine = found, path, machine
+        self._all = found
         self.found = tuple(_without_copies(one for one in found if not one.is_side))
 
     def read_closer(
@@ -296,11 +306,10 @@ class KnownConversations:
             for one in read
         ]
 
-    def with_id(self, origin: str, machine: Machine) -> list[KnownConversation]:
+    def with_id(self, origin: str) -> list[KnownConversation]:
         """Returns the conversations whose agents' id begins with `origin`, also sub-agents' conversations."""
-        found = [one for one in self._all if one.agent_session_id.startswith(origin)]
-        sides = all_candidates(self._path, machine, [], are_side=True)
-        named = (side for side in sides if side.origin_id.startswith(origin))
+        found = [one for one in self._all if _begins(one.agent_session_id, origin)]
+        named = (side for side in self.sides if _begins(side.origin_id, origin))
         found += [_read(self._rows, side, side.path) for side in named]
         return [*_without_copies(sorted(found, key=lambda one: -one.updated_at))]
 
@@ -310,7 +319,7 @@ class KnownConversations:
         name = None if folder is None else str(folder)
         found = [(one, self._candidates[one.place]) for one in self._all if name is None or belongs(one, name)]
         stems = {one.path.rpartition(".")[0] for one, _ in found}
-        for side in all_candidates(self._path, self._machine, [], are_side=True):
+        for side in self.sides:
             above = {str(parent) for parent in Path(side.path).parents}
             if name is None or is_kept_for(side.path, name) or above & stems:
                 found.append((_bare(side, side.path), side))
@@ -348,11 +357,9 @@ def find_known(
     """Returns the wanted conversations from the catalogue next to the store at `place`, which is brought up to date;
     see `FindTranscripts`. Those of sub-agents are among them if an id is wanted."""
     machine = machine or this_machine(wanted.folder)
-    known = KnownConversations(workspace, place, machine)
-    found = [one for one in known.found if one.cwd or one.agent_session_id]
-    if wanted.origin:
-        found = [one for one in known.with_id(wanted.origin, machine) if one.cwd or one.agent_session_id]
-    found.sort(key=lambda one: -changed_at(one))
+    known = KnownConversations(workspace, place, machine, origin=wanted.origin)
+    found = known.with_id(wanted.origin) if wanted.origin else known.found
+    found = sorted((one for one in found if one.cwd or one.agent_session_id), key=lambda one: -changed_at(one))
     here = [one for one in found if belongs(one, wanted.folder)]
     others = [] if wanted.alone else [one for one in found if not belongs(one, wanted.folder)]
     chosen = [known.found_of(one, wanted.folder) for one in (*here, *others)[: wanted.limit]]
@@ -410,24 +417,27 @@ def changed_at(one: KnownConversation) -> int:
 
 
 def all_candidates(
-    store_path: Path,
-    machine: Machine,
-    unread: list[UnreadFile],
-    *,
-    are_side: bool = False,
-    forgotten: list[Candidate] | None = None,
-) -> Iterator[Candidate]:
-    """Yields all conversations of agents on a machine whose path does not say that they are sub-agents', or, with
-    `are_side`, those whose path does. Those that the user had the store forget are added to `forgotten` instead."""
-    times = ForgottenList(store_path).read()
+    store_path: Path, machine: Machine, unread: list[UnreadFile]
+) -> tuple[list[Candidate], list[Candidate], int]:
+    """Returns all conversations of agents on a machine whose path does not say that they are sub-agents', and those
+    whose path does; and, of the first, the number of those that the user had the store forget, which are left out."""
+    times, own, sides, forgotten = ForgottenList(store_path).read(), list[Candidate](), list[Candidate](), 0
     for one in find_candidates(machine, AGENTS, unread):
-        if one.sessions.is_sub_agent(one.name) is not are_side:
-            continue
+        is_side = one.sessions.is_sub_agent(one.name)
         if times and one.updated_at <= times.get(forgotten_key(one.path, one.origin_id if one.row else ""), -1):
-            if forgotten is not None:
-                forgotten.append(one)
+            forgotten += not is_side
             continue
-        yield one
+        (sides if is_side else own).append(one)
+    return own, sides, forgotten
+
+
+def _begins(name: str, origin: str) -> bool:
+    """Returns whether an agent's id begins so. The folders of OpenHands leave the hyphens of an id out."""
+    return name.replace("-", "").startswith(origin.replace("-", ""))
+
+
+def _name_of(candidate: Candidate) -> str:
+    return candidate.path if candidate.row is None else kept_path(candidate.path, candidate.origin_id)
 
 
 def _as_followed(one: KnownConversation, row: KnownConversation) -> KnownConversation:
@@ -665,7 +675,7 @@ class ReadingAll:
         machine = machine or this_machine(str(Path.cwd()))
         found = KnownConversations(workspace, place, machine)
         known = sorted(found.found, key=changed_at, reverse=True)
-        sides = sorted(all_candidates(local_path(place), machine, [], are_side=True), key=lambda one: -one.updated_at)
+        sides = sorted(found.sides, key=lambda one: -one.updated_at)
         live = live_now(place)
         copies, followed = StoredCopies(workspace), {row.path for row in live.sessions} if live else set[str]()
         self._workspace = workspace
@@ -689,9 +699,7 @@ class ReadingAll:
 
     @staticmethod
     def has_place(place: StorePlace | None) -> bool:
-        machine = this_machine(str(Path.cwd()))
-        found = (all_candidates(local_path(place), machine, [], are_side=is_side) for is_side in (False, True))
-        return is_there(place) or any(chain.from_iterable(found))
+        return is_there(place) or any(all_candidates(local_path(place), this_machine(str(Path.cwd())), [])[:2])
 
     async def count(self) -> AsyncGenerator[None]:
         """Counts in the catalogue what was estimated of conversations, one after the other."""

@@ -22,7 +22,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from ullage.cli.terminal import show_long, visible, wants_color
+from ullage.cli.terminal import show_long, wants_color
 from ullage.model import words
 from ullage.model.errors import InputError
 from ullage.model.updates import UsageMeta
@@ -579,9 +579,10 @@ def working(what: str) -> Generator[Callable[[str], None]]:
     if not console.is_terminal:
         yield lambda _: None
         return
+    glyphs = choose_glyphs(sys.stderr.encoding, os.environ)
     # As texts: a name in them may have what Rich takes for markup.
-    with console.status(Text(visible(what))) as status:
-        yield lambda text: status.update(Text(visible(text)))
+    with console.status(Text(clean(what, glyphs)), spinner="line" if glyphs.ascii else "dots") as status:
+        yield lambda text: status.update(Text(clean(text, glyphs)))
 
 
 def write_output(path: Path, data: bytes) -> None:

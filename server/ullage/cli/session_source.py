@@ -487,14 +487,14 @@ def throwaway_copy(transcript: ImportedTranscript, options: ReadingOptions) -> G
 def _stored_or_read(options: ReadingOptions, *, copied: bool, writing: bool = False) -> Generator[Source | ReadSource]:
     """Opens the stored session that is meant for the block, or reads the file that is meant. With `copied`, a stored
     session is read, too. So is one that an agent keeps and that is to be written, if the user has not named it."""
-    name, run, chosen = options.target or "", options.run, options.target is None
+    name, run, origin_id, chosen = options.target or "", options.run, "", options.target is None
     transcript: ImportedTranscript | None = None
     unread: tuple[SkippedLine, ...] = ()
     if chosen or not (name == STDIN or Path(name).expanduser().exists()):
         with open_workspace(options.store, to_read=not writing) as workspace:
             known = _session_or_file(workspace, options.target, options.store)
             if isinstance(known, Found):
-                name, run = known.path, run or known.run
+                name, origin_id = known.path, "" if run else known.origin_id
             else:
                 conversation, name = workspace.open(known), known
                 # The newest conversation may be in the store already or only in its agent's file: either is copied.
@@ -505,7 +505,7 @@ def _stored_or_read(options: ReadingOptions, *, copied: bool, writing: bool = Fa
                     return
                 transcript = copied_session(conversation, workspace.ports.store.read(conversation.id))
     if transcript is None:
-        transcript = read_transcript(name, options.format, run)
+        transcript = read_transcript(name, options.format, run, origin_id)
         unread = tuple(line for line in transcript.skipped if not line.expected)
     events = transcript.events
     if options.at is not None:
@@ -531,11 +531,12 @@ def _teach(workspace: Workspace, transcript: ImportedTranscript, store: StorePla
             workspace.keep_compactions(origin, stored.compactions(origin))
 
 
-def read_transcript(name: str, format_name: str | None, run: int | None) -> ImportedTranscript:
+def read_transcript(name: str, format_name: str | None, run: int | None, origin_id: str = "") -> ImportedTranscript:
     """Reads a transcript from a file or folder, or from standard input if `name` is `-`.
 
     `format_name` is the name of the transcript's format, or None to detect it. `run` is the number, counted from 1, of
-    a conversation in a file with several; if it is None, the format's reader chooses one. Raises `InputError`.
+    a conversation in a file with several, and `origin_id` its agent's id of one in a database; without both, the
+    format's reader chooses one. Raises `InputError`.
     """
     path = Path(name).expanduser()
     shown = "standard input" if name == STDIN else str(path)
@@ -547,7 +548,7 @@ def read_transcript(name: str, format_name: str | None, run: int | None) -> Impo
             with path.open("rb") as pipe:
                 document = parse_transcript(read_most(pipe, LARGEST_TRANSCRIPT, path), name, run)
         else:
-            document = read_transcript_file(path, run)
+            document = read_transcript_file(path, run, origin_id)
     except OSError as error:
         raise InputError(f"cannot read {shown}: {error.strerror or error}") from error
     return transcripts.read_document(document, format_name)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.agents.agent import Agent
 from ullage.agents.discovery import Found, Wanted
@@ -22,6 +23,7 @@ from ullage.service.archive.naming import find_session, list_found, list_main
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import FollowedFile
+from ullage.service.follow.rows import row_of
 from ullage.service.ports.agent_files import FindProcesses, FoundFile, TranscriptFiles
 
 log = logging.getLogger(__name__)
@@ -158,7 +160,13 @@ class OwnSession:
             del self._files[key]
         if file.conversation is None:
             raise InputError(f"{found.path} holds no message yet; call again after the next one")
-        return self._current(file.conversation.id)
+        current = self._current(file.conversation.id)
+        # The answer that calls the tool may not be complete, and so not be in the session.
+        if ahead := await file.look_ahead():
+            self._workspace.followed[current.own.id] = replace(row_of(ahead), path=found.path)
+        else:
+            self._workspace.followed.pop(current.own.id, None)
+        return current
 
     def _current(self, session_id: str) -> Current:
         conversation = self._workspace.open(session_id)

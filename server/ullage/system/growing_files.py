@@ -43,7 +43,7 @@ from ullage.formats.transcripts.format import Format
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.model.events import MessageAppended
 from ullage.service.ports.agent_files import Appended, Growth, LastRows, Mark, Missing, Pieces, Replaced, RowsKnown
-from ullage.watch.candidates import find_candidates, this_machine
+from ullage.watch.candidates import find_candidates, is_of_sub_agent, this_machine
 from ullage.watch.unpacking import TOO_LONG, is_packed, read_content, unpack
 
 _SQLITE = b"SQLite format 3\0"
@@ -52,13 +52,14 @@ _SQLITE = b"SQLite format 3\0"
 _MOST_REFERRED = 256 << 20
 
 
-def read_file(path: Path, run: int | None = None) -> Document:
+def read_file(path: Path, run: int | None = None, origin_id: str = "") -> Document:
     """Returns the contents of a transcript file with the files that belong to it.
 
-    `run` chooses one of several conversations, counted from 1. Raises `InvalidRequest` if the file can't be read.
+    `run` chooses one of several conversations, counted from 1, and in a database `origin_id`, the agent's own id of it.
+    Raises `InvalidRequest` if the file can't be read.
     """
     try:
-        return with_companions(path, parse_file(path, run))
+        return with_companions(path, parse_file(path, run, origin_id))
     except OSError as error:
         raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RuntimeError) as error:
@@ -78,19 +79,26 @@ def with_reports(path: Path, document: Document) -> Document:
     return with_companions(path, document) if read_with(path.as_posix()) else document
 
 
-def parse_file(path: Path, run: int | None = None) -> Document:
+def parse_file(path: Path, run: int | None = None, origin_id: str = "") -> Document:
     """Returns the contents of a transcript file alone. Raises `InvalidRequest` for a damaged one, and `OSError`."""
     if is_database(path):
         # A database may have thousands of conversations: no other is read.
-        return replace(read_database(path, _origin_of(path, run)), run=run)
+        return replace(read_database(path, origin_id or _origin_of(path, run)), run=run)
     return parse_document(read_content(path), str(path), run)
 
 
 def _origin_of(path: Path, run: int | None) -> str:
-    """Returns the agent's id of a conversation in a database by its number; "" without one, and if the database is not
-    where its agent keeps it."""
-    found = find_candidates(this_machine(), AGENTS, [], [str(path.absolute())]) if run else ()
-    return next((one.origin_id for one in found if one.row and one.run == run), "")
+    """Returns the agent's id of a conversation in a database by its number; without one, of the newest conversation
+    with a message, a user's own before a sub-agent's. "" if the database is not where its agent keeps it."""
+    found = [one for one in find_candidates(this_machine(), AGENTS, [], [str(path.absolute())]) if one.row]
+    if run is not None:
+        return next((one.origin_id for one in found if one.run == run), "")
+    found.sort(key=lambda one: (is_of_sub_agent(one), -one.updated_at))
+    return next((one.origin_id for one in found if _has_message(path, one.origin_id)), "")
+
+
+def _has_message(path: Path, origin_id: str) -> bool:
+    return len({row.get("table") for row in read_database(path, origin_id, most=1).objects}) > 1
 
 
 def is_database(path: Path) -> bool:
@@ -166,14 +174,14 @@ _MOST_NAMED = 10
 _MOST_READ = 20
 
 
-def read_transcript_file(path: Path, run: int | None = None) -> Document:
+def read_transcript_file(path: Path, run: int | None = None, origin_id: str = "") -> Document:
     """Returns the contents of a transcript, given as a file or as a folder, with the files that belong to it.
 
-    `run` chooses one of several conversations, counted from 1. Raises `InvalidRequest` if the file can't be read, or if
-    the folder holds no conversation, or several that are not kept as one store.
+    `run` and `origin_id` are as in `read_file`. Raises `InvalidRequest` if the file can't be read, or if the folder
+    holds no conversation, or several that are not kept as one store.
     """
     try:
-        return _read_folder(path, run) if path.is_dir() else read_file(path, run)
+        return _read_folder(path, run) if path.is_dir() else read_file(path, run, origin_id)
     except OSError as error:
         raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RuntimeError) as error:

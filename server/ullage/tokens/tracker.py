@@ -73,6 +73,8 @@ def split_hidden(
 
 # The number of messages that a late report may still belong to. Older messages are only part of the sums.
 REMEMBERED = 256
+# The number of prompt turns whose last reports are kept, for a user who goes back to the end of one.
+TURNS_KEPT = 32
 _UNTAUGHT = Calibration()
 # What nine of ten first figures after an agent's own compaction were within, as a share of them. Of 24 recorded ones
 # with no files counted those were 28 %, and 16 % with the files that should have come back.
@@ -127,7 +129,8 @@ class TrackerState(Struct, kw_only=True):
     local counts of the view. `smallest` is the report with the smallest counted prompt, or a later one that allows only
     a smaller hidden part, as (reported, counted); its surplus is the part hidden from the session. `carried` are the
     tokens that an agent adds or leaves out with its compaction besides the messages, and `doubt` the error that such a
-    compaction leaves until the next report. `turn` counts prompt turns.
+    compaction leaves until the next report. `turn` counts prompt turns, and `earlier` are the last reports of earlier
+    ones and those of contexts before an edit, the last made last.
     `answered` is set if the last message is the assistant's, so that the next prompt begins a turn. `doubted` is the
     last report if it was too small to be true, as (reported, counted). `misses` is set if a later record could not be
     read."""
@@ -141,6 +144,7 @@ class TrackerState(Struct, kw_only=True):
     answered: bool = False
     recent: tuple[Counted, ...] = ()
     anchor: Anchor | None = None
+    earlier: tuple[Anchor, ...] = ()
     smallest: tuple[int, int] | None = None
     carried: int = 0
     doubt: float = 0.0
@@ -180,18 +184,28 @@ class ContextTracker:
         """Adds a message at the end of the view. `parts` are its local counts by kind."""
         self._reading = None
         before = self._counted
-        after = before + parts.total
+        self._add(role, parts)
+        self._recent[message_id] = self._place_of(message_id, before)
+        if len(self._recent) > REMEMBERED:
+            del self._recent[next(iter(self._recent))]
+
+    def _add(self, role: Role, parts: Breakdown) -> None:
         self._now.parts += parts
         self._now.messages += 1
         # A message with tool results only, those of the memory tool included, has no frame and begins no turn.
         if role is Role.USER and self._now.answered and parts.messages and not parts.tool_results:
             self._now.turn += 1
         self._now.answered = role is Role.ASSISTANT
-        self._recent[message_id] = Counted(
-            message_id=message_id, turn=self._now.turn, before=before, after=after, number=self._now.messages
+
+    def _place_of(self, message_id: str, before: int) -> Counted:
+        """Returns the place of the last message, before which so many tokens are counted."""
+        return Counted(
+            message_id=message_id,
+            turn=self._now.turn,
+            before=before,
+            after=self._counted,
+            number=self._now.messages,
         )
-        if len(self._recent) > REMEMBERED:
-            del self._recent[next(iter(self._recent))]
 
     def declare_tools(self, tokens: int) -> None:
         """Sets the local count of the tool definitions that are sent from here on."""
@@ -224,6 +238,8 @@ class ContextTracker:
         most = usage.prompt - LOWEST * answer.before
         if self._now.smallest is None or answer.before <= self._now.smallest[1] or most < self.overhead:
             self._now.smallest = usage.prompt, answer.before
+        if self._now.anchor and self._now.anchor.answer.turn != answer.turn:
+            self._put_off()
         self._now.anchor = Anchor(usage=usage, answer=answer, at=at, reasoning=reasoning)
         self._now.carried, self._now.doubt, self._now.misses = 0, 0.0, False
         self._forget_before(answer)
@@ -252,20 +268,16 @@ class ContextTracker:
         """Takes the agent's own estimate of the whole view: `tokens`, made at `at` (Unix milliseconds, 0 if unknown).
         The figure stays an estimate, and the growth from it to the next report teaches nothing."""
         self._reading = None
-        end = Counted(
-            message_id="", turn=self._now.turn, before=self._counted, after=self._counted, number=self._now.messages
-        )
         usage = Usage(input_tokens=tokens)
-        self._now.anchor = Anchor(usage=usage, answer=end, at=at, of_another_model=True, is_estimate=True)
+        self._now.anchor = Anchor(
+            usage=usage, answer=self._place_of("", self._counted), at=at, of_another_model=True, is_estimate=True
+        )
 
     def take_count(self, prompt: int, at: int) -> None:
         """Takes the provider's own count of the whole view: `prompt` tokens, counted at `at` (Unix milliseconds). The
         figure is then as certain as after a report. Nothing is added to the totals, because no request was answered."""
         self._reading = None
-        end = Counted(
-            message_id="", turn=self._now.turn, before=self._counted, after=self._counted, number=self._now.messages
-        )
-        self._now.anchor = Anchor(usage=Usage(input_tokens=prompt), answer=end, at=at)
+        self._now.anchor = Anchor(usage=Usage(input_tokens=prompt), answer=self._place_of("", self._counted), at=at)
         self._now.smallest = prompt, self._counted
 
     def compacted(self, carried: int | None, ending: Ending | None = None, *, lacks_history: bool = False) -> None:
@@ -309,25 +321,29 @@ class ContextTracker:
         """Takes the whole view after an edit: each message's id, role and local counts, in order. The last report does
         not cover this view, so the figure is estimated until the next report.
 
-        `by_going_back` says that the edit only left out messages. The last report then still covers the view if its
-        answer and everything before that are in the view.
+        `by_going_back` says that the edit only left out messages. A report still covers the view then if its answer and
+        everything before that are in the view; the figure comes from the last of these.
         """
         self._reading = None
         self._now.carried, self._now.doubt, self._now.doubted = 0, 0.0, None
-        anchor, self._now.anchor = self._now.anchor, None
+        self._put_off()
+        known = {one.answer.message_id: one for one in self._now.earlier} if by_going_back else {}
+        self._now.anchor = None
         self._recent.clear()
         self._now.messages = 0
         self._now.parts = Breakdown()
         for message_id, role, parts in counts:
-            self._now.messages += 1
-            self._now.parts += parts
-            self._now.answered = role is Role.ASSISTANT
-            if (
-                by_going_back
-                and anchor
-                and (message_id, self._counted) == (anchor.answer.message_id, anchor.answer.after)
-            ):
-                self._now.anchor = anchor
+            self._add(role, parts)
+            anchor = known.get(message_id)
+            if anchor and (self._counted, self._now.messages) == (anchor.answer.after, anchor.answer.number):
+                self._now.anchor, self._now.turn = anchor, anchor.answer.turn
+
+    def _put_off(self) -> None:
+        """Keeps the last report for the case that its answer is the end of the context once more."""
+        anchor = self._now.anchor
+        if anchor and anchor.answer.message_id:
+            others = (one for one in self._now.earlier if one.answer.message_id != anchor.answer.message_id)
+            self._now.earlier = (*others, anchor)[-TURNS_KEPT:]
 
     def spend(self, usage: Usage) -> None:
         """Adds a report of no message, such as a summary's, to the totals. The figure does not change."""
@@ -338,14 +354,15 @@ class ContextTracker:
         the growth to the next one teaches nothing."""
         if self._now.anchor:
             self._now.anchor = replace(self._now.anchor, of_another_model=True)
+        self._now.earlier = tuple(replace(one, of_another_model=True) for one in self._now.earlier)
 
     def recalibrate(self, calibration: Calibration, prior: Calibration) -> None:
-        """Notes that a model with another tokenizer continues. The last report is dropped, because it counts other
+        """Notes that a model with another tokenizer continues. The reports are dropped, because they count other
         tokens; the part of the prompt that the session does not contain is assumed to have as many tokens as before."""
         self._reading = None
         hidden = self.overhead
         self._now.calibration, self._now.own = calibration, prior
-        self._now.anchor = None
+        self._now.anchor, self._now.earlier = None, ()
         if self._now.smallest:
             counted = self._now.smallest[1]
             self._now.smallest = hidden + self.scale(counted), counted

@@ -245,11 +245,10 @@ def _rows(candidate: Candidate) -> Iterator[Candidate]:
     for number, line in enumerate(lines, start=1):
         facts = candidate.sessions.facts_of(candidate.name, [line.value or {}, *beside])
         updated_at = facts.updated_at or candidate.updated_at
-        own = candidate.sessions.facts_of(candidate.name, [line.value or {}]) if beside else facts
         rows[facts.session_id or number] = replace(
             candidate,
             row=line.value,
-            row_id=own.session_id or origin_in(candidate.name),
+            row_id=facts.session_id or origin_in(candidate.name),
             updated_at=updated_at,
             stat=(0, updated_at, candidate.stat[2]),
         )

@@ -169,6 +169,18 @@ def test_a_name_is_no_markup_where_work_is_shown(monkeypatch: pytest.MonkeyPatch
         show("Importing [bold]c[/d]")
 
 
+def test_work_is_shown_in_ascii_where_nothing_else_can_be_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("LC_ALL", "C")
+    with working("Counting") as show:
+        show("Reading 日本")
+    shown = capsys.readouterr().err
+    assert "Reading ??" in shown
+    assert shown.isascii()
+
+
 # The characters that are drawn on a terminal
 
 

@@ -201,6 +201,8 @@ def test_a_word_that_the_archive_has_is_not_taken_for_another(sqlite_store: Sqli
         ("ığdır", "bugün Iğdır güneşli"),
         ("Iğdır", "bugün ığdır güneşli"),
         ("\uff21\uff30\uff29", "the API answers"),
+        ("API", "\u672c\u65e5\uff21\uff30\uff29\u505c\u6b62"),
+        ("utf8", "\uff35\uff34\uff26\uff18 \u3067\u3059"),
     ],
 )
 def test_a_word_is_found_in_the_capitals_and_letters_of_its_language(

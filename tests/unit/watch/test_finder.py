@@ -1,6 +1,7 @@
 """Conversations of agents are found on this machine, without configuration; and those that an agent is about to
 delete."""
 
+import json
 import math
 import os
 import shutil
@@ -114,6 +115,15 @@ def test_a_conversation_is_found_by_the_beginning_of_its_agents_own_id(home: Hom
     assert titles(look(home, origin="7f3a")) == ["this"]
     assert titles(look(home, origin="0a1b")) == ["that"]
     assert titles(look(home, origin="0a1b", alone=True)) == []
+
+
+def test_a_conversation_is_found_by_the_name_of_a_folder_that_has_its_id_without_hyphens(home: Home) -> None:
+    put_all(home)
+    name = "7f3a0000-0000-4000-8000-000000000000"
+    state = {"id": name, "persistence_dir": "x", "workspace": {"working_dir": PROJECT}, "agent": {}}
+    home.put(f".openhands/conversations/{name.replace('-', '')}/base_state.json", json.dumps(state))
+    for origin in (name, name.replace("-", ""), name[:12]):
+        assert [one.origin_id for one in look(home, origin=origin).conversations] == [name]
 
 
 def test_a_title_that_the_user_gave_later_replaces_the_first_prompt(home: Home) -> None:

@@ -84,6 +84,11 @@ log = logging.getLogger(__name__)
 # there are many the searches are further apart: they may take this share of a processor. They are never further apart
 # than the last number, because a search is also slow where the machine is busy, and what begins must be seen.
 _SEARCH_EVERY, _SEARCH_SHARE, _SEARCH_AT_LATEST = 2.0, 0.0025, 15.0
+# The share of the time that a search of databases for others may take, each time that a conversation in them grows: the
+# list of one with fifty takes some milliseconds. They are never further apart than searches.
+_DATABASES_SHARE = 0.1
+# Seconds after which a change of a database can be read as well.
+_VISIBLE = 0.1
 # Seconds after which everything is searched once, where the system says what changes: it may have been wrong.
 _TRUSTED = 600.0
 # Seconds between two looks at a file whose changes the system says: an agent may write a hundred times a second.
@@ -255,9 +260,9 @@ class AgentFollower:
         self._known: dict[str, FollowedRow] = {}
         # The sessions that were opened here.
         self._opened: set[str] = set()
-        # When agents' processes are looked at next, and when databases that have changed are searched.
+        # When agents' processes are looked at next, and when databases are searched; and when these changed last.
         self._processes_at = self._databases_at = 0.0
-        self._databases: set[str] = set()
+        self._databases: dict[str, float] = {}
         # Set when the system says that something has changed.
         self._told = asyncio.Event()
 
@@ -360,18 +365,24 @@ class AgentFollower:
             if (path := str(found.path)) in changes.paths:
                 followed.touch(now)
                 known.add(path)
+        new, searched = changes.paths - known, set[str]()
         # A database may have got another conversation.
-        self._databases |= {path for path in known if path.endswith(DATABASES)}
-        new = set(changes.paths - known)
+        if (databases := [path for path in known if path.endswith(DATABASES)]) and not self._databases:
+            self._databases_at = max(self._databases_at, now + _VISIBLE)
+        self._databases |= dict.fromkeys(databases, now)
         if self._databases and now >= self._databases_at:
-            new, self._databases, self._databases_at = new | self._databases, set(), now + _SEARCH_EVERY
-        if new:
-            self._add(await asyncio.to_thread(self._ports.find, self._since, new))
+            searched = {*self._databases}
+            self._databases = {path: at for path, at in self._databases.items() if at > now - _VISIBLE}
+        if new or searched:
+            self._add(await asyncio.to_thread(self._ports.find, self._since, new | searched))
+        if searched:
+            ended = asyncio.get_running_loop().time()
+            self._databases_at = ended + min((ended - now) / _DATABASES_SHARE, _SEARCH_EVERY)
         if changes.is_own:
             self._drop_deleted()
             self._learn_windows()
         is_begun = changes.is_own and self._ports.compactions() != self._live.compactions
-        if new - known or changes.is_ended or is_begun or now >= self._processes_at:
+        if new or changes.is_ended or is_begun or now >= self._processes_at:
             await self._know_processes()
 
     async def _look_at_due(self) -> None:

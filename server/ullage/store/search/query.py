@@ -428,7 +428,12 @@ def forms_of(word: str) -> Iterator[str]:
             yield word[:-1]
         elif word[-1] not in "aeiouwxy" and word[-2] in "aeiou":
             yield word + word[-1]
-    yield from (form for form in dict.fromkeys((normalize("NFKC", word), *_other_letters(word))) if form != word)
+    others = (normalize("NFKC", word), word.translate(_WIDE), *_other_letters(word))
+    yield from (form for form in dict.fromkeys(others) if form != word)
+
+
+# Letters and digits as wide as Chinese ones, which keyboards of East Asia also type (Unicode, U+FF01 to U+FF5E).
+_WIDE = {narrow: narrow + 0xFEE0 for narrow in range(0x21, 0x7F)}
 
 
 # Letters that are written for others: Turkish has an `i` without a dot, and capitals become small letters by the rules
