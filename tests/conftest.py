@@ -1,5 +1,6 @@
 """Options and fixtures that every test may use."""
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Generator
@@ -14,19 +15,14 @@ from run_tests import in_stretches
 from support.open_databases import closed_databases, watch_databases
 from support.postgres_server import PostgresServer, running_server
 
-# Files whose tests are not traced for coverage, nor the programs that they start: editors and real agents start the
-# same server as other tests of programs do, many times. Laws, recordings, hostile texts and races repeat what the other
-# tests have reached, and tracing takes twice as long as what it traces. The tests in tidy read the code and run none.
-UNMEASURED = (
-    *("tidy/*.py", "properties/*.py", "editors/*.py", "test_*recorded*.py", "test_real_transcripts.py"),
-    *("test_transcripts_on_the_command_line.py", "test_last_answers.py", "test_settled_logs.py"),
-    *("test_figures_without_an_import.py", "test_agent_loops.py", "test_hostile_texts.py"),
-    *("test_memory_races.py", "test_killed_catching_up.py", "test_proxy_frames.py"),
-    *("test_vscode.py", "test_nvim*.py", "test_*_in_nvim.py", "test_toad.py", "test_editor_examples.py"),
-    *("test_real_agents.py", "test_agents_*.py", "test_followed_agents.py", "test_proxied_agents_*.py"),
-    *("test_adapters.py", "test_*_clients.py", "test_typescript_client.py", "test_*_survives_sigkill.py"),
-    *("test_every_transcript_everywhere.py", "test_transcripts_over_lsp.py", "test_long_conversations.py"),
-    *("test_mcp_answers.py", "test_continued_behind_the_proxy.py"),
+# Tests that are traced for coverage: those that call the code in their own process, but for recordings, hostile texts,
+# races and long repetitions. These have the mark `no_cover`: others reach the same lines, and tracing takes up to three
+# times as long as what it traces.
+MEASURED = ("tests/unit/", "tests/interaction/", "tests/golden/")
+# Tests whose programs are traced: together they run most commands. In each program it takes time to begin and to end.
+MEASURED_PROGRAMS = tuple(
+    f"tests/e2e/test_{name}.py"
+    for name in ("cost", "pictures", "plugin_hooks", "stored_sessions", "team_in_doors", "wire_toml")
 )
 # Folders of tests that start programs.
 _PROGRAMS = ("e2e", "editors")
@@ -77,10 +73,20 @@ def pytest_configure(config: pytest.Config) -> None:
         begun.stop()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keeps ten thousand tests and what they import out of the collection of garbage. They stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    unmeasured = {path for path in {item.path for item in items} if any(path.match(each) for each in UNMEASURED)}
     for item in items:
-        if item.path in unmeasured:
+        if not item.nodeid.startswith(MEASURED):
             item.add_marker(pytest.mark.no_cover)
     # Each process of pytest-xdist finds the same order.
     items[:] = _in_order(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
@@ -109,8 +115,8 @@ def _in_order(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Starts the programs of a test that is not traced without coverage."""
-    held = os.environ.pop(TRACED, None) if "no_cover" in item.keywords else None
+    """Starts the programs of most tests without coverage."""
+    held = None if item.nodeid.startswith(MEASURED_PROGRAMS) else os.environ.pop(TRACED, None)
     try:
         return (yield)
     finally:

@@ -141,7 +141,6 @@ def test_a_brief_without_room_or_compaction_is_one_clear_error(path: Path, tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover
 @pytest.mark.skipif(not conversation_files(), reason="recorded conversations are not here")
 def test_every_recorded_compaction_tells_what_it_left_out_or_why_not() -> None:
     told = 0

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import pytest
-
 from support import codex_files
 from support.agent_homes import Conversation
 from support.claude_log import ClaudeLog
@@ -266,7 +264,6 @@ async def test_no_part_of_a_secret_is_in_a_result_that_is_cut(tmp_path: Path, pr
             assert _SECRET[13:24] not in text
 
 
-@pytest.mark.no_cover
 async def test_the_widest_results_fit_and_are_quotations_to_the_last_line(tmp_path: Path, project: Path) -> None:
     log = ClaudeLog(cwd=str(project / ("ö" * 60)))
     for number in range(40):

@@ -103,7 +103,6 @@ def test_the_schema_is_printed() -> None:
     assert json.loads(ullage_bytes("schema", "output").out) == json.loads(json.dumps(output_schema()))
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("env", LOCALES, ids=str)
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "doctor"])
 def test_json_is_utf8_whatever_the_locale(name: str, env: dict[str, str], commands: dict[str, list[str]]) -> None:
@@ -122,7 +121,6 @@ def test_an_export_is_utf8_whatever_the_locale(env: dict[str, str], stored: tupl
     assert WORD in ended.out.decode("utf-8")
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("env", LOCALES, ids=str)
 @pytest.mark.parametrize(
     "name",

@@ -14,6 +14,8 @@ from ullage.app.compose import reading_settings, throwaway_workspace
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.service.sessions import import_transcript, project_transcript
 
+pytestmark = pytest.mark.no_cover
+
 # Bytes. Larger files take seconds each.
 _SMALL = 150_000
 FILES = [path for path in conversation_files() if path.stat().st_size < _SMALL]

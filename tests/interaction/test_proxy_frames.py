@@ -15,6 +15,8 @@ from support.proxy_rig import running
 from support.systems import needs_unix_sockets
 from ullage.proxy.lines import LONGEST
 
+pytestmark = pytest.mark.no_cover
+
 # An agent that returns every line, so that each frame is sent by the client first and then by the agent.
 _ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.buffer.flush()"
 _FRAMES = 1_500

@@ -25,6 +25,8 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.sessions import import_transcript
 
+pytestmark = pytest.mark.no_cover
+
 FILES = conversation_files()
 # More of the same agents, with automatic compactions.
 COMPACTED = [

@@ -344,6 +344,7 @@ def test_every_method_has_a_row() -> None:
     assert all(bool(row.keeps) == bool(row.why) for row in ROWS)
 
 
+@pytest.mark.no_cover
 @rows
 @pytest.mark.parametrize("stays", [False, True], ids=["once", "from then on"])
 async def test_a_store_that_fails_at_any_call_leaves_all_as_it_was(row: Row, *, stays: bool) -> None:
@@ -362,6 +363,7 @@ async def test_a_store_that_fails_at_any_call_leaves_all_as_it_was(row: Row, *, 
     pytest.fail("the row has more steps")
 
 
+@pytest.mark.no_cover
 @rows
 async def test_a_counter_that_fails_at_any_call_leaves_all_as_it_was(row: Row) -> None:
     step = 1
@@ -381,6 +383,7 @@ async def test_a_counter_that_fails_at_any_call_leaves_all_as_it_was(row: Row) -
         step += 1 + step // 12
 
 
+@pytest.mark.no_cover
 @rows
 async def test_a_request_that_is_cancelled_anywhere_leaves_all_as_it_was(row: Row) -> None:
     step = 0

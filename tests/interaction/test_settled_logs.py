@@ -20,6 +20,8 @@ from ullage.service.ports.agent_files import FoundFile
 from ullage.service.sessions import import_or_continue
 from ullage.system.growing_files import GrowingFiles, read_transcript_file
 
+pytestmark = pytest.mark.no_cover
+
 # Files of agents that hold no conversation, or not its beginning.
 NO_LOGS = {
     "reverted_segment.jsonl",

@@ -255,6 +255,7 @@ def expect_prompts(lines: list[dict[str, Any]], answers: int) -> None:
     assert [skipped for skipped in transcript.skipped if not skipped.expected] == []
 
 
+@pytest.mark.no_cover
 @every_order
 @given(turns=TURNS)
 def test_every_answer_has_its_own_usage_in_any_order_of_the_file(

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterator
 
+import pytest
+
 from support.build import user
 from support.foreign import reports_of
 from support.steps import ends
@@ -12,6 +14,8 @@ from ullage.agents.outcomes import judge, said_in_refusal
 from ullage.agents.shell import first_line, touched_files
 from ullage.agents.transcripts import read
 from ullage.tokens.families import bare_name
+
+pytestmark = pytest.mark.no_cover
 
 # Characters. If the work grew with the square of them, each text would take minutes.
 _LENGTH = 1_000_000

@@ -26,6 +26,8 @@ from ullage.service.follow.rows import ends_with_edit
 from ullage.service.sessions import last_model
 from ullage.watch.file_parts import file_ends
 
+pytestmark = pytest.mark.no_cover
+
 # Agents whose files' ends are read without a reading of their lines, with recorded conversations of each. Those of one
 # collection have lines in another order than that of their times, which their ends do not show before they are whole.
 RECORDED = [

@@ -5,6 +5,8 @@ import pytest
 from support.transcripts import conversation, recorded
 from ullage.model.events import CompactionEdit, ContextEdited, MessageAppended, UsageReported
 
+pytestmark = pytest.mark.no_cover
+
 # Read by hand in the files: the last count of a whole request, or of its parts, that precedes no compaction.
 LAST_REPORTS = {
     "gemini_cli/session-f7633853.json": 14_269,

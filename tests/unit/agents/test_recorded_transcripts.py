@@ -16,7 +16,10 @@ from ullage.model.message import Message, Role, ToolResultBlock, ToolUseBlock
 from ullage.transcript.fold import Transcript
 
 FILES = conversation_files()
-pytestmark = pytest.mark.skipif(not FILES, reason="no recorded transcripts on this machine (set ULLAGE_TRANSCRIPTS)")
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.skipif(not FILES, reason="no recorded transcripts on this machine (set ULLAGE_TRANSCRIPTS)"),
+]
 
 
 def messages_of(transcript: ImportedTranscript) -> list[Message]:

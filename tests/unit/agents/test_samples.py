@@ -24,6 +24,7 @@ def test_a_file_becomes_what_its_sample_says(name: str, request: pytest.FixtureR
         assert sample.read == sample.expected
 
 
+@pytest.mark.no_cover
 @every_sample
 def test_a_file_reads_alike_in_every_two_pieces(name: str) -> None:
     sample = NAMED[name]

@@ -70,6 +70,7 @@ def counting(tmp_path: Path) -> Counting:
     return Counting(tmp_path)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("write", [_claude, _codex])
 async def test_the_figures_after_each_turn_are_those_of_the_whole_file(write: Any, counting: Counting) -> None:
     for turns in range(7):
@@ -101,6 +102,7 @@ async def test_a_file_that_was_written_again_is_read_from_its_beginning(counting
     assert _row(await counting.figures()) == _row(await counting.whole())
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kept", [b"", b"damaged", b"\x80"])
 async def test_what_is_kept_and_damaged_is_not_used(kept: bytes, counting: Counting) -> None:
     counting.path.write_bytes(_claude(2))

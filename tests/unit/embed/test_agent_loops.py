@@ -23,6 +23,7 @@ from ullage.service.conversation.conversation import Conversation
 
 anthropic = pytest.importorskip("anthropic")
 openai = pytest.importorskip("openai")
+pytestmark = pytest.mark.no_cover
 
 Json = dict[str, Any]
 SHORT, LONG, WINDOW, ANSWER = 20, 200, 6_000, 300

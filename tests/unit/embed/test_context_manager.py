@@ -70,6 +70,7 @@ def tool_round(provider: Provider, number: int) -> list[dict[str, Any]]:
             ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("mode", TruncationMode)
 @pytest.mark.parametrize("provider", Provider)
 def test_what_to_send_always_fits_and_keeps_the_providers_rules(provider: Provider, mode: TruncationMode) -> None:

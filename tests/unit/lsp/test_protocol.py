@@ -308,6 +308,7 @@ async def test_own_methods_and_updates_are_in_the_capabilities() -> None:
     assert "ullage/ping" in announced["methods"]
 
 
+@pytest.mark.no_cover
 async def test_twenty_thousand_notifications_leave_no_state(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     change = {
         "textDocument": {"uri": "file:///a", "version": 1},

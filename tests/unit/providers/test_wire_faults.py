@@ -212,6 +212,7 @@ def test_the_wait_is_read_from_either_header(headers: dict[str, str], expected: 
 HOSTILE_PATIENCE = 120.0
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", DIALECTS)
 @pytest.mark.parametrize("attack", ATTACKS)
 async def test_an_answer_that_never_ends_is_cut_off(kind: str, attack: str) -> None:

@@ -20,6 +20,8 @@ from ullage.store.offline.local_copy import catch_up, open_copy
 from ullage.store.store_copy import copy_store
 from ullage.store.table_store import TableStore
 
+pytestmark = pytest.mark.no_cover
+
 
 class Killed(BaseException):
     """The program is killed."""

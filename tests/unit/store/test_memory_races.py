@@ -33,7 +33,7 @@ for _ in range(200_000):
     if select.select([sys.stdin], [], [], 0)[0]:
         break
 """
-pytestmark = needs_links
+pytestmark = [pytest.mark.no_cover, needs_links]
 ROUNDS = 150
 MakeMemory = Callable[..., FolderMemory]
 

@@ -13,6 +13,8 @@ from ullage.summary.composition import compose
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import get_counter
 
+pytestmark = pytest.mark.no_cover
+
 FILES = conversation_files()
 SPOTTER = "claude_code_spotter/258c7280-ae70-4798-800f-63464d01a85d.jsonl"
 

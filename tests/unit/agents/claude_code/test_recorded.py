@@ -19,7 +19,10 @@ from ullage.model.message import TextBlock, ToolResultBlock, ToolUseBlock
 PATTERNS = ("claude_code_*/**/*.jsonl", "live/claude_code/**/*.jsonl")
 FILES = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))
 NAMES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-pytestmark = pytest.mark.skipif(not FILES, reason="no recorded transcripts on this machine (set ULLAGE_TRANSCRIPTS)")
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.skipif(not FILES, reason="no recorded transcripts on this machine (set ULLAGE_TRANSCRIPTS)"),
+]
 
 
 @pytest.fixture(scope="module", params=FILES, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -18,7 +18,10 @@ FILES = sorted(
     for pattern in ("codex_rollout/*.jsonl", "live/codex/*.jsonl", "agent_fixtures/codex__*.jsonl")
     for path in ROOT.glob(pattern)
 )
-pytestmark = pytest.mark.skipif(not FILES, reason="no recorded session files on this machine (set ULLAGE_TRANSCRIPTS)")
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.skipif(not FILES, reason="no recorded session files on this machine (set ULLAGE_TRANSCRIPTS)"),
+]
 
 
 @pytest.fixture(scope="module", params=FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
