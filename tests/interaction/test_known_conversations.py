@@ -169,6 +169,15 @@ def test_a_conversation_is_found_by_an_id_that_only_its_file_says(home: Home, wo
         assert found.path == str(file)
 
 
+def test_an_id_with_which_others_begin_means_its_own_conversation(home: Home, workspace: Workspace) -> None:
+    for name in ("20261122_1", "20261122_10"):
+        home.put(f".factory/sessions/p/{name}.jsonl", to_lines({"type": "session_start", "id": name, "cwd": PROJECT}))
+    for origin, names in {"20261122_1": {"20261122_1"}, "20261122_": {"20261122_1", "20261122_10"}}.items():
+        wanted = Wanted(limit=5, origin=origin)
+        found = find_known(workspace, home.path.parent / "store.db", wanted, home.machine).conversations
+        assert {one.origin_id for one in found} == names
+
+
 async def test_the_figure_that_a_file_beside_the_conversations_own_says_is_the_newest(
     home: Home, workspace: Workspace
 ) -> None:

@@ -307,10 +307,12 @@ class KnownConversations:
         ]
 
     def with_id(self, origin: str) -> list[KnownConversation]:
-        """Returns the conversations whose agents' id begins with `origin`, also sub-agents' conversations."""
+        """Returns the conversations whose agents' id is `origin`; if there are none, those whose id begins so. Those of
+        sub-agents are among them."""
         found = [one for one in self._all if _begins(one.agent_session_id, origin)]
         named = (side for side in self.sides if _begins(side.origin_id, origin))
         found += [_read(self._rows, side, side.path) for side in named]
+        found = [one for one in found if one.agent_session_id == origin] or found
         return [*_without_copies(sorted(found, key=lambda one: -one.updated_at))]
 
     def of_folder(self, folder: Path | None) -> list[tuple[KnownConversation, Candidate]]:
