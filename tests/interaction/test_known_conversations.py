@@ -256,6 +256,29 @@ async def test_the_usage_beside_droids_log_is_that_of_the_answer_before_or_after
     assert followed.conversation.projection.bill.amount == 0
 
 
+async def test_a_usage_that_was_read_with_an_answer_before_its_own_was_written_is_replaced(
+    home: Home, workspace: Workspace
+) -> None:
+    droid = DroidFiles(home)
+    followed = FollowedFile(workspace, GrowingFiles(), FoundFile(path=droid.path, agent="Droid"))
+
+    async def figure() -> int:
+        await followed.read_all()
+        conversation = await followed.look_ahead() or followed.conversation
+        assert conversation is not None
+        return conversation.used
+
+    droid.say("user", "How is the weather?")
+    droid.say("assistant", "I look.")
+    droid.use(20_000)
+    for tokens in (22_500, 25_000, 27_500):
+        droid.say("user", "Rain, snow and hail. " * 400)
+        droid.say("assistant", "It is wet.")
+        await figure()
+        droid.use(tokens)
+        assert await figure() == tokens
+
+
 async def test_the_usage_beside_a_long_log_of_droid_is_that_of_its_end(home: Home, workspace: Workspace) -> None:
     droid = DroidFiles(home)
     droid.use(30_000)
