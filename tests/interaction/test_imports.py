@@ -23,6 +23,7 @@ from ullage.model.events import (
     ConversationImported,
     Event,
     MessageAppended,
+    ModelChanged,
     Record,
     UsageReported,
 )
@@ -144,6 +145,15 @@ def test_a_fork_that_repeats_its_parent_is_a_conversation_of_its_own() -> None:
     assert missing_events(log("parent", 2), log("fork", 3)) is None
     assert missing_events(log("parent", 2), log("parent", 3)) == tuple(log("", 3)[3:])
     assert missing_events([*log("parent", 2), *log("resumed", 0)], log("resumed", 3)) == tuple(log("", 3)[3:])
+
+
+def test_a_model_that_comes_back_is_not_taken_for_its_earlier_change() -> None:
+    one, other = ModelChanged(model="one"), ModelChanged(model="other")
+    said = [MessageAppended(message=Message(id=f"m{number}", role=Role.USER, content=())) for number in range(2)]
+    whole: list[Event] = [one, said[0], other, one, said[1]]
+    assert missing_events(whole[:3], whole) == (one, said[1])
+    assert missing_events(whole[:4], whole) == (said[1],)
+    assert missing_events(whole, whole) == ()
 
 
 class CountedStore(MemoryStore):

@@ -32,13 +32,15 @@ from ullage.cli.main import main
 from ullage.cli.statusline.files import keep
 from ullage.formats.parsing import Document, Line
 from ullage.host.side_files import CATALOGUE, beside
-from ullage.model.errors import UnknownFormat, UnreadableTranscript
+from ullage.model.errors import NotFound, UnknownFormat, UnreadableTranscript
 from ullage.model.events import CompactionCause, ContextEdited, UsageReported
 from ullage.model.settings import Notices
 from ullage.model.usage import FollowedRow, LiveSessions, RateLimit, UsageSource
 from ullage.policy.evidence import Compacted
+from ullage.service.archive.forgetting import HeldConversation, find_named
+from ullage.service.archive.naming import find_session
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.follow.followed_file import FollowedFile
+from ullage.service.follow.followed_file import FollowedFile, read_conversation
 from ullage.service.follow.rows import row_of
 from ullage.service.ports.agent_files import FoundFile
 from ullage.service.sessions import project_transcript, title_of
@@ -169,6 +171,31 @@ def test_a_conversation_is_found_by_an_id_that_only_its_file_says(home: Home, wo
         assert found.path == str(file)
 
 
+def test_an_id_with_which_others_begin_means_its_own_conversation(home: Home, workspace: Workspace) -> None:
+    for name in ("20261122_1", "20261122_10"):
+        home.put(f".factory/sessions/p/{name}.jsonl", to_lines({"type": "session_start", "id": name, "cwd": PROJECT}))
+    for origin, names in {"20261122_1": {"20261122_1"}, "20261122_": {"20261122_1", "20261122_10"}}.items():
+        wanted = Wanted(limit=5, origin=origin)
+        found = find_known(workspace, home.path.parent / "store.db", wanted, home.machine).conversations
+        assert {one.origin_id for one in found} == names
+
+
+async def test_an_id_means_the_same_to_what_forgets_and_after_its_file_went(home: Home, workspace: Workspace) -> None:
+    ids = ("20261122_1", "20261122_10", ID)
+    known = [HeldConversation(title=one, cwd="", agent="", updated_at=0, origins=((one, ""),)) for one in ids]
+    for name, meant in {"20261122_1": ids[0], "20261122_10": ids[1], ID[:13].replace("-", ""): ID}.items():
+        assert [one.title for one in find_named(known, workspace, [name])] == [meant]
+    for name in ("20261122_", "-", ""):
+        with pytest.raises(NotFound):
+            find_named(known[:2], workspace, [name])
+    with pytest.raises(NotFound):
+        find_named(known[2:], workspace, ["-"])
+    file = put_claude(home, ID, "Is it wet?")
+    conversation = await read_conversation(workspace, GrowingFiles(), FoundFile(path=file, agent="Claude Code"))
+    assert conversation is not None
+    assert find_session(workspace.ports.store, ID[:13].replace("-", "")) == conversation.id
+
+
 async def test_the_figure_that_a_file_beside_the_conversations_own_says_is_the_newest(
     home: Home, workspace: Workspace
 ) -> None:
@@ -245,6 +272,29 @@ async def test_the_usage_beside_droids_log_is_that_of_the_answer_before_or_after
     events = [record.event for record in workspace.ports.store.read(followed.conversation.id)]
     assert [one.usage.total for one in events if isinstance(one, UsageReported)] == [20_000, 22_500, 25_000]
     assert followed.conversation.projection.bill.amount == 0
+
+
+async def test_a_usage_that_was_read_with_an_answer_before_its_own_was_written_is_replaced(
+    home: Home, workspace: Workspace
+) -> None:
+    droid = DroidFiles(home)
+    followed = FollowedFile(workspace, GrowingFiles(), FoundFile(path=droid.path, agent="Droid"))
+
+    async def figure() -> int:
+        await followed.read_all()
+        conversation = await followed.look_ahead() or followed.conversation
+        assert conversation is not None
+        return conversation.used
+
+    droid.say("user", "How is the weather?")
+    droid.say("assistant", "I look.")
+    droid.use(20_000)
+    for tokens in (22_500, 25_000, 27_500):
+        droid.say("user", "Rain, snow and hail. " * 400)
+        droid.say("assistant", "It is wet.")
+        await figure()
+        droid.use(tokens)
+        assert await figure() == tokens
 
 
 async def test_the_usage_beside_a_long_log_of_droid_is_that_of_its_end(home: Home, workspace: Workspace) -> None:

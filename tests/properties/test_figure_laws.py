@@ -11,6 +11,7 @@ from support.claude_log import ClaudeLog
 from support.workspace import build_test_client
 from ullage.model.message import Role
 from ullage.model.usage import Breakdown, Usage, UsageSource
+from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import ApproximateCounter, TiktokenCounter, cut, well_formed
 from ullage.tokens.families import Family
 from ullage.tokens.tracker import ContextTracker
@@ -83,6 +84,73 @@ def test_a_reading_is_the_same_however_often_it_was_asked_for(script: list[tuple
     for index, step in enumerate(script):
         apply(tracker, index, step)
         assert tracker.reading == ContextTracker.restore(tracker.state).reading
+
+
+class Going:
+    """A conversation whose user goes back and forth, and the reports of its contexts. No two messages have as many
+    tokens."""
+
+    def __init__(self) -> None:
+        self.tracker = ContextTracker()
+        self.view: list[tuple[str, Role, Breakdown]] = []
+        self.reports: dict[tuple[object, ...], int] = {}
+        self._left: list[list[tuple[str, Role, Breakdown]]] = [[]]
+        self._tokens = self._made = 0
+
+    @property
+    def context(self) -> tuple[object, ...]:
+        return self._tokens, *self.view
+
+    def message(self, role: Role, kind: str) -> tuple[str, Role, Breakdown]:
+        self._made += 1
+        return f"m{self._made}", role, Breakdown(**{kind: 10 + self._made * 7_919 % 100_003})
+
+    def step(self, name: str, choice: int) -> None:
+        tracker, view = self.tracker, self.view
+        match name:
+            case "ask" | "result" | "answer":
+                kind = "tool_results" if name == "result" else "messages"
+                view.append(self.message(Role.ASSISTANT if name == "answer" else Role.USER, kind))
+                tracker.append(*view[-1])
+                if name == "answer":
+                    counted = sum(parts.total for _, _, parts in view)
+                    usage = Usage(input_tokens=30_000 + 2 * counted + self._made, output_tokens=self._made)
+                    tracker.report(usage, view[-1][0], at=1)
+                    self.reports[self.context] = usage.total
+            case "back" | "return":
+                self._left.append([*view])
+                left = self._left[choice % len(self._left)]
+                self.view = view[: choice % (len(view) + 1)] if name == "back" else [*left]
+                tracker.edited(self.view, by_going_back=True)
+            case "compact" | "replace":
+                place = choice % (len(view) + 1)
+                one = self.message(Role.USER, "summary")
+                self.view = [one, *view[place:]] if name == "compact" else [*view[:place], one, *view[place + 1 :]]
+                tracker.edited(self.view)
+            case "tokenizer":
+                self._tokens += 1
+                tracker.recalibrate(Calibration(), Calibration())
+            case _:
+                self.tracker = ContextTracker.restore(tracker.state)
+
+
+STEPS = ["ask", "ask", "result", "answer", "answer", "answer", "back", "back", "return", "compact", "replace"]
+
+
+@settings(max_examples=400)
+@given(
+    st.lists(st.tuples(st.sampled_from([*STEPS, "tokenizer", "restart"]), st.integers(0, 50)), min_size=8, max_size=40)
+)
+def test_only_the_context_that_was_reported_has_the_figure_of_its_report(script: list[tuple[str, int]]) -> None:
+    going = Going()
+    for name, choice in script:
+        going.step(name, choice)
+        reading, context = going.tracker.reading, going.context
+        if reading.source is UsageSource.REPORTED:
+            assert reading.used == going.reports[context]
+        elif reading.source is UsageSource.STALE:
+            before = (context[:end] for end in range(2, len(context)))
+            assert reading.reported in {going.reports.get(one) for one in before}
 
 
 MODELS = ("claude-opus-4-6", "claude-haiku-4-5", "claude-opus-4-7", "gpt-5")

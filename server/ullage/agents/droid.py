@@ -127,12 +127,13 @@ def _role(value: JsonObject) -> str:
 
 class DroidReader(RecordReader):
     """Reads the lines of one session of Droid. Each line is complete. A usage may be written a moment before its
-    answer: it is that of the next line if this is an answer, else that of the last answer, if that has none yet."""
+    answer: it is that of the next line if this is an answer, else that of the last answer, if that has none yet or no
+    other line has come since: what was read with it may have been the usage before."""
 
     def _begin(self) -> None:
         self._said: list[str] = []
-        # The last answer if its usage is not known yet, else "".
-        self._answer = ""
+        # The last answer, and whether its usage is known; "" if a later usage can't be its own.
+        self._answer, self._is_known = "", False
         self._used: Usage = Usage()
         self._reported: Usage = self._used
 
@@ -142,16 +143,18 @@ class DroidReader(RecordReader):
             used = usage_beside(value, *_COUNTS)
             self._used = used if used.prompt else self._used
             return
+        if kind == _SETTINGS:
+            self._builder.use_model(as_text(value.get("model")))
+            return
         if _role(value) != "assistant":
             self._report()
+            self._answer = "" if self._is_known else self._answer
         if kind == "message":
             self._take_message(value, number)
         elif kind == "compaction_state":
             self._take_compaction(value)
-        elif kind in ("session_start", _SETTINGS):
-            self._builder.use_model(as_text(value.get("model")))
-            if kind != _SETTINGS:
-                self._take_facts(value, number)
+        elif kind == "session_start":
+            self._take_facts(value, number)
         else:
             self._builder.skip(number, f"{kind or 'unknown'} line", expected=kind in _OWN_LINES)
 
@@ -177,14 +180,14 @@ class DroidReader(RecordReader):
         added = self._builder.add(role, content, as_text(value.get("id")), as_timestamp(value.get("timestamp")))
         self._said.append(added)
         if answer:
-            self._answer = added
+            self._answer, self._is_known = added, False
             self._report()
 
     def _report(self) -> None:
         if self._answer and self._used != self._reported:
             # Of what was paid the agent keeps only the sum of all requests.
             self._builder.report(self._used, self._answer, is_copied=True)
-            self._answer, self._reported = "", self._used
+            self._reported, self._is_known = self._used, True
 
     _flush = _report
 

@@ -48,6 +48,7 @@ from ullage.model.errors import (
 from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.model.settings import Notices
 from ullage.model.usage import FollowedRow, LiveSessions, UsageSource
+from ullage.service.archive.naming import begins
 from ullage.service.archive.search import index_session
 from ullage.service.conversation.usage import LONG
 from ullage.service.conversation.workspace import Workspace
@@ -238,7 +239,7 @@ class KnownConversations:
         named = [
             (name, one)
             for name, one in (everything if origin else ())
-            if _begins(one.origin_id, origin) or (name in known and _begins(known[name].agent_session_id, origin))
+            if begins(one.origin_id, origin) or (name in known and begins(known[name].agent_session_id, origin))
         ]
         for name, candidate in named or everything:
             one = known.get(name)
@@ -307,10 +308,12 @@ class KnownConversations:
         ]
 
     def with_id(self, origin: str) -> list[KnownConversation]:
-        """Returns the conversations whose agents' id begins with `origin`, also sub-agents' conversations."""
-        found = [one for one in self._all if _begins(one.agent_session_id, origin)]
-        named = (side for side in self.sides if _begins(side.origin_id, origin))
+        """Returns the conversations whose agents' id is `origin`; if there are none, those whose id begins so. Those of
+        sub-agents are among them."""
+        found = [one for one in self._all if begins(one.agent_session_id, origin)]
+        named = (side for side in self.sides if begins(side.origin_id, origin))
         found += [_read(self._rows, side, side.path) for side in named]
+        found = [one for one in found if one.agent_session_id == origin] or found
         return [*_without_copies(sorted(found, key=lambda one: -one.updated_at))]
 
     def of_folder(self, folder: Path | None) -> list[tuple[KnownConversation, Candidate]]:
@@ -429,11 +432,6 @@ def all_candidates(
             continue
         (sides if is_side else own).append(one)
     return own, sides, forgotten
-
-
-def _begins(name: str, origin: str) -> bool:
-    """Returns whether an agent's id begins so. The folders of OpenHands leave the hyphens of an id out."""
-    return name.replace("-", "").startswith(origin.replace("-", ""))
 
 
 def _name_of(candidate: Candidate) -> str:

@@ -31,6 +31,7 @@ from ullage.model.events import (
     MessageAppended,
     MessagePinned,
     ModelChanged,
+    PromptListed,
     Record,
     Replacement,
     RewriteEdit,
@@ -40,6 +41,7 @@ from ullage.model.events import (
     SessionRenamed,
     ToolsDeclared,
     UsageReported,
+    WindowReported,
 )
 from ullage.model.message import (
     Block,
@@ -588,6 +590,10 @@ def copied_session(conversation: Conversation, records: Sequence[Record]) -> Imp
     return ImportedTranscript(format="session", events=events, model=model, title=facts.title, cwd=facts.cwd)
 
 
+# What holds until another of its kind: the same may be said twice, with another between.
+_STATES = ModelChanged | ToolsDeclared | PromptListed | WindowReported
+
+
 def missing_events(stored: Sequence[Event], read: Sequence[Event]) -> tuple[Event, ...] | None:
     """Returns the events of `read`, a transcript, that a session with the events `stored` lacks: those after the
     messages that both have. Returns None if the messages of one are not the first messages of the other, or if their
@@ -605,7 +611,9 @@ def missing_events(stored: Sequence[Event], read: Sequence[Event]) -> tuple[Even
     first = next((place for place, event in enumerate(rest) if isinstance(event, MessageAppended)), len(rest))
     # What follows the last shared message (its usage, an edit) may have been in the file already.
     had = _kept_at("", stored) if first else ()
-    return (*(event for event in rest[:first] if event not in had), *rest[first:])
+    now = had[_place_after(had, shared) :] if first else ()
+    lacking = (event for event in rest[:first] if event not in (now if isinstance(event, _STATES) else had))
+    return (*lacking, *rest[first:])
 
 
 def before_open_results(last: Sequence[Message], events: Sequence[Event]) -> Sequence[Event]:

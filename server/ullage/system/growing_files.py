@@ -141,9 +141,15 @@ def files_beside(path: Path, patterns: Iterable[str]) -> list[Path]:
     return sorted({file for pattern in patterns for file in path.parent.glob(pattern) if file.is_file()})
 
 
+def _belonging(path: Path) -> list[Path]:
+    """Returns the files that belong to a transcript file. Where it is says which those are: a user may name it from
+    within its agent's folder."""
+    return files_beside(path, companions_of(path.absolute().as_posix()))
+
+
 def _companions(path: Path, document: Document) -> tuple[Document, ...]:
     """Returns the files that belong to a file, and those that its content and theirs refer to, each once."""
-    new = files_beside(path, companions_of(path.as_posix()))
+    new = _belonging(path)
     found: dict[Path, Document] = {}
     room, readers = _MOST_REFERRED, [document]
     while new or readers:
@@ -248,7 +254,7 @@ def _formats(documents: Mapping[Path, Document]) -> dict[Path, Format]:
 
 def _on_their_own(files: Collection[Path]) -> list[Path]:
     """Returns the files that don't belong to another of them."""
-    beside = {companion.resolve() for file in files for companion in files_beside(file, companions_of(file.as_posix()))}
+    beside = {companion.resolve() for file in files for companion in _belonging(file)}
     return [file for file in files if file.resolve() not in beside]
 
 

@@ -145,3 +145,15 @@ def test_the_recorded_storage_folders_of_opencode_are_read(tmp_path: Path) -> No
         transcript = read_document(read_transcript_file(folder))
         assert unexplained(transcript) == []
         assert len(messages_of(transcript)) in (2, 5)
+
+
+def test_a_file_that_is_named_from_within_its_agents_folder_has_the_same_files_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ".factory" / "sessions"
+    folder.mkdir(parents=True)
+    (folder / "s.jsonl").write_bytes(to_lines(*DROID))
+    (folder / "s.settings.json").write_text('{"model": "some-model"}')
+    for here, name in ((folder, "s.jsonl"), (tmp_path, ".factory/sessions/s.jsonl")):
+        monkeypatch.chdir(here)
+        assert read_document(read_transcript_file(Path(name))).model == "some-model"

@@ -18,7 +18,7 @@ from ullage.agents.table import AGENTS
 from ullage.formats.parsing import parse_lines
 from ullage.model.errors import NotFound, SessionNotFound
 from ullage.model.events import MessageAppended
-from ullage.service.archive.naming import SubAgents, find_session
+from ullage.service.archive.naming import SubAgents, begins, find_session
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.agent_files import KeptConversation, Originals
 from ullage.service.ports.store import ALL_SESSIONS, ImportedSession, SessionInfo, SessionStore
@@ -186,6 +186,7 @@ def _named(known: Sequence[HeldConversation], workspace: Workspace, name: str) -
         return by_session[find_session(workspace.ports.store, name)]
     except SessionNotFound as error:
         fits = [one for one in known if any(_means(name, origin, path) for origin, path in one.origins)]
+        fits = [one for one in fits if any(origin == name for origin, _ in one.origins)] or fits
         if len(fits) == 1:
             return fits[0]
         if fits:
@@ -203,7 +204,7 @@ def _named(known: Sequence[HeldConversation], workspace: Workspace, name: str) -
 
 
 def _means(name: str, origin: str, path: str) -> bool:
-    return bool(name) and (origin.startswith(name) or name in (path, kept_path(path, origin)))
+    return bool(name) and (begins(origin, name) or name in (path, kept_path(path, origin)))
 
 
 def choose(

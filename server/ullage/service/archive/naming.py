@@ -27,6 +27,12 @@ _SESSION_PREFIX = "s_"
 _LISTED = 5
 
 
+def begins(origin: str, name: str) -> bool:
+    """Returns whether an agent's id begins so. The folders of OpenHands leave the hyphens of an id out."""
+    letters = name.replace("-", "")
+    return bool(letters) and origin.replace("-", "").startswith(letters)
+
+
 def find_session(store: SessionStore, name: str, *, by_agents: bool = True) -> str:
     """Returns the id of the one session whose id is `name` or begins with it; the prefix `s_` may be left out. With
     `by_agents`, the agent's own id of a conversation means the session that was read from it last. Raises
@@ -35,7 +41,7 @@ def find_session(store: SessionStore, name: str, *, by_agents: bool = True) -> s
     if name in found:
         return name
     if not found and name and by_agents:
-        own = {one.origin_id: one.session_id for one in reversed(store.imported()) if one.origin_id.startswith(name)}
+        own = {one.origin_id: one.session_id for one in reversed(store.imported()) if begins(one.origin_id, name)}
         found = (own[name],) if name in own else tuple(own.values())
     if len(found) == 1:
         return found[0]
