@@ -4,18 +4,22 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from support import started_program
 from support.claude_log import ClaudeLog
-from support.command_line import Ended, ullage_bytes
+from support.command_line import Ended, ullage, ullage_bytes
 from support.foreign import to_lines
 from support.homes import Home, put_claude, put_codex
 from support.panes import wait_until
+from ullage.model.usage import FollowedRow, LiveSessions, UsageSource
+from ullage.store.sqlite.catalogue import FollowedNow
 
 IDS = ("7f3a0000-0000-4000-8000-000000000000", "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9")
 
@@ -322,3 +326,14 @@ def test_a_model_without_a_known_window_that_has_answered_is_not_said_to_have_no
     os.utime(place.home.put(".factory/sessions/p/s.settings.json", msgspec.json.encode(settings)))
     os.utime(log)
     assert "Compacts next    not known: its model's window is unknown" in place.run().out.decode()
+
+
+def test_a_stored_conversation_has_the_figure_of_the_process_that_follows_it(place: Place) -> None:
+    imported = place.json("import", put_claude(place.home, IDS[1], "Snow", str(place.project), tokens=90_000))
+    row = FollowedRow(session_id=imported["session_id"], agent="Claude Code", used=120_000)
+    row = replace(row, used_source=UsageSource.REPORTED, percent=60, updated_at=time.time_ns() // 1_000_000)
+    store = place.home.path.parent / "store.db"
+    FollowedNow(store).write(LiveSessions(at=1, follower=os.getpid(), sessions=(row,)))
+    # The agent's file is in another home.
+    shown = ullage("context", imported["session_id"], "--store", store, "--json").json
+    assert (shown["used"], shown["source"], shown["percent"]) == (120_000, "reported", 60)

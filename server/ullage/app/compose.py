@@ -225,8 +225,8 @@ def open_workspace(
         workspace = workspace_on(store, settings, local_path(place))
         if not to_read:
             workspace.remove_traces = SessionTraces(place)
-        with closing(SqliteTold(local_path(place))) as told:
-            workspace.rate_limits = told.rate_limits
+        with closing(SqliteTold(local_path(place))) as told, closing(FollowedRows(place)) as rows:
+            workspace.rate_limits, workspace.followed_row = told.rate_limits, rows
             yield workspace
 
 
