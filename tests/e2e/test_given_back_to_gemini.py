@@ -103,7 +103,8 @@ async def test_the_prompt_after_a_compression_has_what_the_summary_left_out_once
             if HEAD[:40] in given:
                 break
         # Gemini CLI escapes what could be taken for its own tags.
-        assert f"&gt; #3 {DECISION}" in given.replace("\\n", "\n").splitlines()
+        lines = given.replace("\\n", "\n").splitlines()
+        assert [line for line in lines if line.startswith(f"&gt; #3 This is answer 1. {DECISION}")]
         assert (await ask("And the last one?")).count(DECISION) == 1
         # Without a terminal it has no tools that it would ask the user about, but the words of the server about them.
         assert any("tool server 'ullage'" in request for request in model.asked)

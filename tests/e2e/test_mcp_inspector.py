@@ -72,9 +72,9 @@ def test_the_inspector_takes_every_answer(inspector: Inspector) -> None:
     tools = inspector.ask("tools/list", "--strict")["tools"]
     assert [tool["name"] for tool in tools] == ["ullage_search", "ullage_open", "ullage_context", "ullage_lost"]
     assert NEEDLE in shown(inspector.call("ullage_search", query="retry limit"))
-    assert NEEDLE in shown(inspector.call("open", ref="#2"))
-    assert "Exactly 30,000 of " in inspector.call("context")
-    assert "summary" in inspector.call("lost")
+    assert NEEDLE in shown(inspector.call("ullage_open", ref="#2"))
+    assert "Exactly 30,000 of " in inspector.call("ullage_context")
+    assert "summary" in inspector.call("ullage_lost")
     uris = [resource["uri"] for resource in inspector.ask("resources/list")["resources"]]
     assert inspector.ask("resources/templates/list")["resourceTemplates"][0]["uriTemplate"].endswith("{numbers}")
     for uri in (*uris, _MESSAGES):
