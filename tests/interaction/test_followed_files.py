@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,13 +12,16 @@ from hypothesis import strategies as st
 
 from support.followed_rig import IN_PIECES, DiskThatFillsUp, Rig, talk
 from support.log_trees import SESSIONS, make_log, to_bytes
+from support.memory_store import MemoryStore
 from support.session_log import JsonObject, call, line, result
 from support.transcripts import conversation, conversation_files
 from support.workspace import build_test_client
 from ullage.agents.transcripts import detect_format, read, read_document
 from ullage.model.errors import InputError, StoreUnavailable, UnknownFormat, UnreadableTranscript
-from ullage.model.events import MessageAppended
+from ullage.model.events import Event, MessageAppended, Record, UsageReported
 from ullage.model.updates import Meta, SessionInfoUpdate, UsageUpdate
+from ullage.service import sessions
+from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.ports.agent_files import FoundFile
@@ -97,6 +101,43 @@ async def test_following_again_continues_the_session_and_doubles_nothing(tmp_pat
         await rig.followed.look()
     assert rig.said() == ["u0", "msg_u1", "u2", "msg_u3", "u4"]
     assert rig.sessions == 1
+
+
+@pytest.mark.parametrize("late", ["counting", "appending"])
+async def test_two_processes_that_read_the_same_lines_at_once_append_them_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    store, lines = MemoryStore(), talk("One?", "1.", "Two?", "2.")
+    rig, other = Rig(tmp_path, store), Rig(tmp_path, store)
+    rig.write(lines[:1])
+    for each in (rig, other):
+        await each.followed.look()
+    rig.add(to_bytes(lines[1:]))
+    count, append = sessions.counted, store.append
+
+    async def counted(projection: Projection, events: Sequence[Event]) -> list[Event]:
+        """Has the other process read the lines while they are counted."""
+        monkeypatch.setattr(sessions, "counted", count)
+        if late == "counting":
+            await other.followed.read_all()
+            assert rig.followed.conversation is not None
+            rig.followed.conversation.catch_up()
+        return await count(projection, events)
+
+    def appended(session_id: str, records: Sequence[Record]) -> None:
+        """Has the other process's records be there a moment before."""
+        monkeypatch.setattr(store, "append", append)
+        append(session_id, records)
+        append(session_id, records)
+
+    monkeypatch.setattr(sessions, "counted", counted)
+    if late == "appending":
+        monkeypatch.setattr(store, "append", appended)
+    await rig.followed.read_all()
+    await other.followed.read_all()
+    assert rig.said() == ["u0", "msg_u1", "u2", "msg_u3"]
+    events = [record.event for record in store.read(rig.workspace.ports.store.list()[0].session_id)]
+    assert sum(isinstance(event, UsageReported) for event in events) == 2
 
 
 async def test_a_file_that_was_imported_as_a_whole_is_followed_in_the_same_session(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Collection, Iterator, Mapping, Reversible, Sequence, Set
 from contextlib import suppress
 from enum import StrEnum
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -663,11 +664,23 @@ async def continue_import(
     async with conversation.work.appending():
         events = await _counted_in(conversation, more, model)
         with conversation.one_change():
-            conversation.record(*events, *_better_title(conversation, more))
+            lacking = partial(_lacking, conversation.workspace.ports.store, conversation.id)
+            conversation.record(*events, *_better_title(conversation, more), lacking=lacking)
             conversation.keep_calibration()
             if with_snapshot:
                 conversation.keep_snapshot()
     return Imported(conversation=conversation, outcome=ImportOutcome.GROWN, added=len(list(_messages(more))))
+
+
+def _lacking(store: SessionStore, session_id: str, events: Sequence[Event]) -> Sequence[Event]:
+    """Returns those of an import's events that a session lacks: another process that reads the same file may have
+    appended them since it was looked up."""
+    first = next(_messages(events), None)
+    found = store.find_message(session_id, first.id) if first else None
+    if found is None:
+        return events
+    more = missing_events([record.event for record in store.read(session_id, found.position)], events)
+    return events if more is None else more
 
 
 async def imagine_import(conversation: Conversation, more: Sequence[Event], model: str) -> Conversation:

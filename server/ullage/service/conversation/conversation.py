@@ -196,9 +196,11 @@ class Conversation:
         """The provider of the session's model. Raises `NoModelConfigured` if there is none, or `SdkMissing`."""
         return self.workspace.ports.providers(self.model, self.workspace.settings)
 
-    def record(self, *events: Event) -> None:
+    def record(
+        self, *events: Event, lacking: Callable[[Sequence[Event]], Sequence[Event]] = lambda events: events
+    ) -> None:
         """Appends events to the session's log, folds them and publishes `Changed`. Without events only `Changed` is
-        published.
+        published. `lacking` returns those of them that the log lacks, which another process may have appended.
 
         Raises `PreviewExpired` if one of the events is an edit and another process has edited the session first, and
         `ConcurrentAppend` if other processes append again and again.
@@ -207,7 +209,7 @@ class Conversation:
         for _ in range(_APPEND_TRIES):
             seen = self.edits_seen
             try:
-                self._append(events, kinds)
+                self._append(lacking(events), kinds)
             except ConcurrentAppend:
                 self._read_on()
                 if ContextEdited in kinds and self.edits_seen != seen:
