@@ -1,6 +1,8 @@
-"""The documents agree with the tree: links have targets, and the architecture names files and tests that exist."""
+"""The documents agree with the tree: links have targets, the architecture names files and tests that exist, and lists
+of commands, agents, settings and variables are complete."""
 
 import ast
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -11,6 +13,7 @@ from support.documents import ROOT, heading_anchors, region, table_rows
 from support.tables import every
 from ullage.agents.table import AGENTS
 from ullage.cli.command_line import COMMANDS, options_page
+from ullage.lsp import server
 
 LONGEST_MAP = 1_500
 ARCHITECTURE = (ROOT / "server" / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -47,6 +50,26 @@ def test_the_page_on_the_command_line_names_each_command_and_each_agent_whose_co
     agents = {name.strip() for name in " ".join(page.split()).partition("database of ")[2].split(",")}
     assert {command.name for command in COMMANDS[1:]} - commands == set()
     assert {agent.name for agent in AGENTS} - agents == set()
+
+
+def test_the_page_on_settings_names_those_that_come_first_in_the_generated_list() -> None:
+    page = (ROOT / "docs" / "guide" / "settings.md").read_text(encoding="utf-8")
+    generated = region((ROOT / "protocol" / "README.md").read_text(encoding="utf-8"), "generated: settings")
+    first = [row["setting"] for row in table_rows(generated.partition("### Advanced")[0], "setting")]
+    assert sorted(re.findall(r"`[\w.]+`", page.partition("They come first")[0])) == sorted(first)
+
+
+def test_the_page_of_vs_codes_extension_names_each_setting_that_is_not_advanced() -> None:
+    folder = ROOT / "editors" / "vscode"
+    usual, _ = json.loads((folder / "package.json").read_text(encoding="utf-8"))["contributes"]["configuration"]
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    assert [name for name in usual["properties"] if f"`{name}`" not in page] == []
+
+
+def test_the_editors_page_lists_the_commands_of_the_language_server() -> None:
+    page = (ROOT / "editors" / "README.md").read_text(encoding="utf-8")
+    listed = [row["command"].strip("`") for row in table_rows(page, "command")]
+    assert sorted(listed) == sorted(command.name for command in server.COMMANDS)
 
 
 def test_the_help_names_each_variable_that_is_read_for_the_user() -> None:
