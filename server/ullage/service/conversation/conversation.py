@@ -196,23 +196,22 @@ class Conversation:
         """The provider of the session's model. Raises `NoModelConfigured` if there is none, or `SdkMissing`."""
         return self.workspace.ports.providers(self.model, self.workspace.settings)
 
-    def record(
-        self, *events: Event, lacking: Callable[[Sequence[Event]], Sequence[Event]] = lambda events: events
-    ) -> None:
+    def record(self, *events: Event, lacking: Callable[[Sequence[Event]], Sequence[Event]] | None = None) -> None:
         """Appends events to the session's log, folds them and publishes `Changed`. Without events only `Changed` is
-        published. `lacking` returns those of them that the log lacks, which another process may have appended.
+        published. `lacking` returns those of them that the log lacks: another process may have appended what has
+        happened to an agent's conversation.
 
-        Raises `PreviewExpired` if one of the events is an edit and another process has edited the session first, and
-        `ConcurrentAppend` if other processes append again and again.
+        Raises `PreviewExpired` if one of the events is an edit that is made here and another process has edited the
+        session first, and `ConcurrentAppend` if other processes append again and again.
         """
         kinds = set(map(type, events))
         for _ in range(_APPEND_TRIES):
             seen = self.edits_seen
             try:
-                self._append(lacking(events), kinds)
+                self._append(lacking(events) if lacking else events, kinds)
             except ConcurrentAppend:
                 self._read_on()
-                if ContextEdited in kinds and self.edits_seen != seen:
+                if ContextEdited in kinds and lacking is None and self.edits_seen != seen:
                     raise PreviewExpired("the session was edited elsewhere meanwhile; look again") from None
             else:
                 return
