@@ -219,7 +219,7 @@ class KnownConversations:
         until = time.monotonic() + seconds
         path = local_path(place)
         self._told = SqliteTold(path)
-        self._rows = CatalogueRows(workspace, self._told.windows().get)
+        self._rows = CatalogueRows(workspace, self._told.windows().get, self._told.model)
         self._is_off = workspace.settings.notices is Notices.OFF
         self._catalogue = SqliteCatalogue(path)
         self._candidates: dict[str, Candidate] = {}

@@ -42,7 +42,15 @@ from ullage.model.settings import ContextSettings
 from ullage.model.updates import Update, UsageMeta
 from ullage.model.usage import HiddenPart, Keeper
 from ullage.policy.budget import Breaker, ContextBudget, used_for_warnings
-from ullage.service.conversation.environment import Environment, Rules, beside_the_log, given_of, others_of, rules_of
+from ullage.service.conversation.environment import (
+    Environment,
+    Rules,
+    beside_the_log,
+    given_of,
+    others_of,
+    rules_of,
+    told_window,
+)
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.work import Ask, Work
 from ullage.service.ports.models import Provider
@@ -337,6 +345,7 @@ class Conversation:
             rules is None
             or rules.under is not workspace.settings
             or rules.others is not others_of(workspace, self.projection.transcript)
+            or rules.told != told_window(workspace, self.projection.transcript, evidence)
             or not (rules.evidence is evidence or self._hold(rules))
         ):
             self.figures = None
