@@ -25,7 +25,7 @@ from ullage.model.updates import Meta, SessionInfoUpdate, UsageUpdate
 from ullage.service import sessions
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.usage import usage_meta
-from ullage.service.follow.followed_file import FollowedFile
+from ullage.service.follow.followed_file import ENDED, FollowedFile
 from ullage.service.ports.agent_files import FoundFile
 from ullage.service.sessions import import_or_continue
 from ullage.system.growing_files import GrowingFiles, read_transcript_file
@@ -59,8 +59,18 @@ async def test_compactions_that_two_processes_read_at_once_are_recorded_once(tmp
     for rig in (one, other, Rig(tmp_path, store)):
         await rig.followed.read_all()
         assert rig.followed.conversation
-        rig.followed.conversation.catch_up()
         assert rig.followed.conversation.transcript.compactions == 2
+
+
+async def test_what_another_process_has_read_first_is_in_the_figure(tmp_path: Path) -> None:
+    log, store = ClaudeLog().ask("Which port?").answer(20_000), MemoryStore()
+    one, other = Rig(tmp_path, store), Rig(tmp_path, store)
+    one.path.write_bytes(log.data.replace(b'"role": "assistant"', b'"role": "assistant", "stop_reason": "end_turn"'))
+    await one.followed.look()
+    await other.followed.read_all()
+    await one.followed.settle(ENDED)
+    assert one.followed.conversation
+    assert (one.followed.conversation.used, await one.followed.look_ahead()) == (20_050, None)
 
 
 async def test_a_compaction_that_another_process_records_meanwhile_is_no_edit_made_elsewhere(tmp_path: Path) -> None:

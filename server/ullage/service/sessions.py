@@ -667,6 +667,7 @@ async def continue_import(
         if path and path != origin.path:
             more = (replace(origin, path=path), *more)
     if not more:
+        conversation.catch_up()
         return Imported(conversation=conversation, outcome=ImportOutcome.UNCHANGED, added=0)
     async with conversation.work.appending():
         events = await _counted_in(conversation, more, model)

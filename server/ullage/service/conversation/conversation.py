@@ -216,7 +216,11 @@ class Conversation:
         for _ in range(_APPEND_TRIES):
             seen = self.edits_seen
             try:
-                self._append(lacking(events) if lacking else events, kinds)
+                left = lacking(events) if lacking else events
+                if len(left) < len(events):
+                    # What another process has appended is not folded here yet.
+                    self._read_on()
+                self._append(left, kinds)
             except ConcurrentAppend:
                 self._read_on()
                 if ContextEdited in kinds and lacking is None and self.edits_seen != seen:

@@ -475,6 +475,9 @@ class FollowedFile:
             found = missing_from(self._workspace.ports.store, conversation.id, self._read, more)
             if found is None:
                 return None
+            if len(found) < len(more):
+                # Another process has read the file, too.
+                conversation.catch_up()
             more = found
         # What is settled again at each look may be recorded already.
         return without_edits(more, {edit.id for edit in conversation.transcript.edits} if more else set())
