@@ -48,8 +48,14 @@ class Asked:
             said[f"context {name}"] = context["used"], context["window"]
         return said
 
-    def status_line(self) -> str:
-        told = {"session_id": ID, "cwd": str(self.work)}
+    async def unfollowed(self) -> set[tuple[int, int]]:
+        """Returns the figures of all that can be asked while no process follows."""
+        (here,) = json.loads(ullage_bytes("--store", self.store, "--json", cwd=self.work).out)["conversations"]
+        context = ullage("--store", self.store, "context", ID, "--json").json
+        return {(here["used"], here["window"]), (context["used"], context["window"]), await self.mcp()}
+
+    def status_line(self, **more: Any) -> str:
+        told = {"session_id": ID, "cwd": str(self.work), **more}
         return ullage("statusline", "--store", self.store, "--width", "30", stdin=json.dumps(told).encode()).out
 
     async def servers(self) -> dict[str, tuple[int, int]]:
@@ -61,11 +67,14 @@ class Asked:
             said["context/get"] = usage["used"], usage["size"]
             assert usage["_meta"]["ullage"]["percent"] == one["percent"]
             assert await client.shutdown() == 0
+        said["mcp"] = await self.mcp()
+        return said
+
+    async def mcp(self) -> tuple[int, int]:
         async with mcp_client(self.store.parent, self.work, "--session", ID) as mcp:
             text, _ = await mcp.call("context")
         used, window = re.findall(r"Exactly ([\d,]+) of ([\d,]+) tokens", text)[0]
-        said["mcp"] = int(used.replace(",", "")), int(window.replace(",", ""))
-        return said
+        return int(used.replace(",", "")), int(window.replace(",", ""))
 
 
 @pytest.mark.parametrize("end", ["complete", "may continue", "asked"])
@@ -100,3 +109,33 @@ async def test_all_say_the_same_of_a_followed_conversation(
         assert row["window"] == figure[1]
     finally:
         watcher.kill()
+
+
+async def test_all_say_the_window_that_the_agent_says_until_another_model_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / ".claude"))
+    asked = Asked(tmp_path)
+    log = ClaudeLog(session=ID, cwd=str(asked.work)).ask("Which port?").answer(40_000)
+    asked.write(log)
+    assert await asked.unfollowed() == {(40_050, 200_000)}
+    asked.status_line(context_window={"context_window_size": 1_000_000}, model={"id": f"{log.model}[1m]"})
+    assert await asked.unfollowed() == {(40_050, 1_000_000)}
+    log.model, log.now = "claude-haiku-4-5", time.time_ns() // 1_000_000 + 60_000
+    asked.write(log.ask("And now?").answer(50_000))
+    assert await asked.unfollowed() == {(50_050, 200_000)}
+
+
+async def test_of_a_file_that_has_lost_messages_all_say_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / ".claude"))
+    asked = Asked(tmp_path)
+    log = ClaudeLog(session=ID, cwd=str(asked.work)).ask("Which port?").answer(40_000)
+    before = log.data
+    asked.write(log.ask("And now?").answer(50_000))
+    assert await asked.unfollowed() == {(50_050, 200_000)}
+    asked.path.write_bytes(before)
+    assert await asked.unfollowed() == {(40_050, 200_000)}

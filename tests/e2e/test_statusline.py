@@ -153,7 +153,9 @@ def test_an_agent_that_says_no_figures_gets_those_of_its_transcript(place: Place
 def test_what_the_agent_says_is_kept_for_the_process_that_follows(place: Place) -> None:
     place.run(given=said(model={"id": "m"}))
     assert [said["model"] for _, said in read_told(str(place.store))] == [{"id": "m"}]
-    assert SqliteTold(place.store)(ID) == 200_000
+    told = SqliteTold(place.store)(ID)
+    assert told
+    assert told.size == 200_000
     if sys.platform != "win32":
         assert beside(place.store, CATALOGUE).stat().st_mode & 0o777 == 0o600
 
@@ -167,7 +169,9 @@ def test_what_the_process_that_follows_knows_is_not_written_again(place: Place) 
     # Without that process, the next one has to know it.
     place.show(row(window=200_000, window_source="agent"), follower=dead_process())
     place.run(given=said())
-    assert SqliteTold(place.store)(ID) == 200_000
+    told = SqliteTold(place.store)(ID)
+    assert told
+    assert told.size == 200_000
 
 
 @pytest.mark.parametrize("name", ["../../x", "..", "", "a/b", "a\\b", "x" * 500])

@@ -1,5 +1,6 @@
 """A followed file's session holds what the file holds, whatever happens to either."""
 
+import asyncio
 import json
 import os
 from collections.abc import Sequence
@@ -10,10 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.claude_log import ClaudeLog
 from support.followed_rig import IN_PIECES, DiskThatFillsUp, Rig, talk
 from support.log_trees import SESSIONS, make_log, to_bytes
 from support.memory_store import MemoryStore
-from support.session_log import JsonObject, call, line, result
+from support.session_log import JsonObject, boundary, call, line, result, summary
 from support.transcripts import conversation, conversation_files
 from support.workspace import build_test_client
 from ullage.agents.transcripts import detect_format, read, read_document
@@ -23,7 +25,7 @@ from ullage.model.updates import Meta, SessionInfoUpdate, UsageUpdate
 from ullage.service import sessions
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.usage import usage_meta
-from ullage.service.follow.followed_file import FollowedFile
+from ullage.service.follow.followed_file import ENDED, FollowedFile
 from ullage.service.ports.agent_files import FoundFile
 from ullage.service.sessions import import_or_continue
 from ullage.system.growing_files import GrowingFiles, read_transcript_file
@@ -43,6 +45,47 @@ async def test_a_conversation_appears_with_its_first_message_and_goes_on(tmp_pat
     assert not (await rig.followed.look()).changed
     info = rig.workspace.ports.store.list()[0]
     assert (info.cwd, info.model, info.title) == ("/home/user/project", "claude-opus-4-5", "Which port?")
+
+
+async def test_compactions_that_two_processes_read_at_once_are_recorded_once(tmp_path: Path) -> None:
+    log, store = ClaudeLog().ask("Which port?").answer(20_000), MemoryStore()
+    one, other = Rig(tmp_path, store), Rig(tmp_path, store)
+    one.path.write_bytes(log.data)
+    await one.followed.read_all()
+    await other.followed.read_all()
+    for before in (20_000, 5_000):
+        one.path.write_bytes(log.compact(before, trigger="manual").data)
+        await one.followed.read_all()
+    for rig in (one, other, Rig(tmp_path, store)):
+        await rig.followed.read_all()
+        assert rig.followed.conversation
+        assert rig.followed.conversation.transcript.compactions == 2
+
+
+async def test_what_another_process_has_read_first_is_in_the_figure(tmp_path: Path) -> None:
+    log, store = ClaudeLog().ask("Which port?").answer(20_000), MemoryStore()
+    one, other = Rig(tmp_path, store), Rig(tmp_path, store)
+    one.path.write_bytes(log.data.replace(b'"role": "assistant"', b'"role": "assistant", "stop_reason": "end_turn"'))
+    await one.followed.look()
+    await other.followed.read_all()
+    await one.followed.settle(ENDED)
+    assert one.followed.conversation
+    assert (one.followed.conversation.used, await one.followed.look_ahead()) == (20_050, None)
+
+
+async def test_a_compaction_that_another_process_records_meanwhile_is_no_edit_made_elsewhere(tmp_path: Path) -> None:
+    lines, store = talk("Which port?", "8042."), MemoryStore()
+    one, other = Rig(tmp_path, store), Rig(tmp_path, store)
+    one.write(lines)
+    await one.followed.read_all()
+    await other.followed.read_all()
+    one.add(to_bytes([boundary("b", "u1", trigger="manual"), summary("s", "b", "Ports.")]))
+    await asyncio.gather(one.followed.read_all(), other.followed.read_all())
+    one.add(to_bytes([line("user", "u9", "s", "And now?")]))
+    await asyncio.gather(one.followed.read_all(), other.followed.read_all())
+    assert one.followed.conversation
+    assert one.followed.conversation.transcript.compactions == 1
+    assert one.said() == other.said()
 
 
 def published(rig: Rig) -> list[tuple[str, int]]:

@@ -17,7 +17,9 @@ from msgspec.structs import replace
 from support.agent_databases import DONE, USER, Put, T, opencode, opencode_session, put, usage
 from support.agent_databases import said as said_in_database
 from support.claude_log import VERSION, ClaudeLog
-from support.codex_files import counted, event, said, session
+from support.codex_files import call, counted, event, said, session
+from support.codex_files import line as codex_line
+from support.codex_files import usage as codex_usage
 from support.foreign import to_lines
 from support.homes import PROJECT, Home, put_all, put_claude, put_codex
 from support.transcripts import ROOT, recorded
@@ -78,6 +80,16 @@ def workspace() -> Workspace:
 
 def known(home: Home, workspace: Workspace) -> KnownConversations:
     return KnownConversations(workspace, home.path.parent / "store.db", home.machine)
+
+
+def test_the_window_of_a_long_turn_is_what_its_beginning_says(home: Home, workspace: Workspace) -> None:
+    started = event("task_started", model_context_window=258_400)
+    begun = [session(cwd=PROJECT), started, codex_line("turn_context", model="gpt-5")]
+    asked = [said("user", "Which port?"), said("developer", "x" * 90_000), said("user", "Test it."), call("c1")]
+    answered = codex_line("token_usage_record", usage=codex_usage(21_000))
+    home.put(f".codex/sessions/2026/11/22/rollout-{ID}.jsonl", to_lines(*begun, *asked, answered))
+    (one,) = known(home, workspace).found
+    assert (one.used, one.window, one.window_source) == (21_007, 258_400, "agent")
 
 
 def figure(one: FollowedRow) -> tuple[object, ...]:

@@ -32,7 +32,7 @@ from ullage.model.usage import (
 )
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.follow.followed_file import FollowedFile
-from ullage.service.ports.agent_files import FoundFile
+from ullage.service.ports.agent_files import FoundFile, ToldWindow
 from ullage.store.sqlite.catalogue import FollowedNow, ForgottenList, SqliteCatalogue
 from ullage.system.growing_files import GrowingFiles
 
@@ -75,8 +75,9 @@ class Machine:
     def running(self) -> Mapping[tuple[str, str], int | None]:
         return dict(self.processes)
 
-    def window_of(self, origin_id: str) -> int | None:
-        return self.told.get(origin_id)
+    def window_of(self, origin_id: str) -> ToldWindow | None:
+        size = self.told.get(origin_id)
+        return ToldWindow(size=size, at=0) if size else None
 
     def turn(self, number: int) -> None:
         """Lets the agent write a prompt and an answer."""
@@ -96,6 +97,7 @@ class Process:
 
     def __init__(self, machine: Machine, process_id: int, client: TestClient | None = None, piece: int = 0) -> None:
         client = client or build_test_client()
+        client.workspace.told_window = machine.window_of
         self.rows: list[FollowedRow] = []
         ports = follower_ports(
             machine.live.parent,
@@ -103,7 +105,6 @@ class Process:
             files=GrowingFiles(piece) if piece else GrowingFiles(),
             lease=machine.lease,
             processes=machine.running,
-            told=machine.window_of,
             process_id=process_id,
         )
         self.clock = client.clock

@@ -13,10 +13,6 @@ from ullage.system.growing_files import GrowingFiles
 from ullage.system.shared_files import FileLease
 
 
-def _no_window(origin_id: str) -> int | None:
-    return None
-
-
 class WatchesNothing:
     """Tells nothing: all files are looked at."""
 
@@ -46,7 +42,7 @@ class WatchesNothing:
 
 def follower_ports(folder: Path, find: FindChanged, **others: Any) -> AgentPorts:
     """Returns the ports of a follower of the files that `find` finds. `others` replace single ones. No process says
-    that it has a conversation, and no agent says its window."""
+    that it has a conversation."""
     store = folder / "store.db"
     live = LiveRowsShown(store)
     ports = AgentPorts(
@@ -56,7 +52,6 @@ def follower_ports(folder: Path, find: FindChanged, **others: Any) -> AgentPorts
         processes=dict,
         compactions=dict,
         live=live,
-        told=_no_window,
         read=SqliteReadFiles(store),
         readings=SqliteReadings(store),
         process_id=1,

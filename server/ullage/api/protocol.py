@@ -202,11 +202,10 @@ class SessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 def usage_result(conversation: Conversation) -> UsageResult:
     """Returns the present figures of the session's context."""
-    budget = conversation.budget
     used, figures = shown_figures(conversation)
     return UsageResult(
         used=used,
-        size=budget.window if budget else None,
+        size=figures.window.size if figures.window else None,
         cost=conversation_cost(conversation),
         meta=Meta(ullage=figures),
     )

@@ -47,7 +47,7 @@ from ullage.model.errors import (
 )
 from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.model.settings import Notices
-from ullage.model.usage import FollowedRow, LiveSessions, UsageSource
+from ullage.model.usage import FollowedRow, LiveSessions, UsageSource, WindowSource
 from ullage.service.archive.naming import begins
 from ullage.service.archive.search import index_session
 from ullage.service.conversation.usage import LONG
@@ -219,7 +219,7 @@ class KnownConversations:
         until = time.monotonic() + seconds
         path = local_path(place)
         self._told = SqliteTold(path)
-        self._rows = CatalogueRows(workspace, self._told.windows().get)
+        self._rows = CatalogueRows(workspace, self._told.windows().get, self._told.model)
         self._is_off = workspace.settings.notices is Notices.OFF
         self._catalogue = SqliteCatalogue(path)
         self._candidates: dict[str, Candidate] = {}
@@ -555,10 +555,13 @@ def _read_on(
                 documents = documents if candidate.row else _whole(candidate)
                 continue
             row = rows.row(transcript, is_whole=is_whole, counts=counts)
-            if ends and row is not None and not row.model and not is_whole and (named := ends.last_with(_MODEL)):
-                # The model of a long turn is named at its beginning.
-                more = replace(read, lines=(read.lines[0], named, *read.lines[1:]))
-                row = rows.row(known.read(more), is_whole=False) or row
+            if ends and row is not None and not is_whole:
+                # The model of a long turn, and its window, are named at its beginning.
+                is_told = row.window_source is WindowSource.AGENT or not known.window_mark
+                marks = (*(() if row.model else (_MODEL,)), *(() if is_told else (known.window_mark,)))
+                if named := [line for mark in marks if (line := ends.last_with(mark))]:
+                    more = replace(read, lines=(read.lines[0], *named, *read.lines[1:]))
+                    row = rows.row(known.read(more), is_whole=False) or row
         except (UnknownFormat, UnreadableTranscript):
             # More of the file may show what it is. If there is no more, it has no message yet.
             continue

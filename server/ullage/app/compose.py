@@ -196,7 +196,7 @@ def build_workspace(closing: AsyncExitStack, place: StorePlace | None, settings:
     workspace.bus.listen(ServerTelemetry(workspace))
     workspace.remove_traces, rows = SessionTraces(place), FollowedRows(place)
     told = SqliteTold(local_path(place))
-    workspace.followed_row, workspace.rate_limits = rows, told.rate_limits
+    workspace.followed_row, workspace.rate_limits, workspace.told_window = rows, told.rate_limits, told
     closing.callback(rows.close)
     closing.callback(told.close)
     team = TeamReading(lambda: workspace.settings.search.team_archive)
@@ -226,7 +226,7 @@ def open_workspace(
         if not to_read:
             workspace.remove_traces = SessionTraces(place)
         with closing(SqliteTold(local_path(place))) as told, closing(FollowedRows(place)) as rows:
-            workspace.rate_limits, workspace.followed_row = told.rate_limits, rows
+            workspace.followed_row, workspace.rate_limits, workspace.told_window = rows, told.rate_limits, told
             yield workspace
 
 
@@ -474,7 +474,6 @@ def make_follower(
     path = local_path(place)
     lease = FileLease(beside(path, FOLLOWER))
     live = LiveRowsShown(path, lambda: shows(workspace.settings.notices))
-    told = SqliteTold(path)
     reminders = Reminders(workspace, _notify, ToldOnce(path), _clock)
 
     def take(row: FollowedRow) -> None:
@@ -488,12 +487,11 @@ def make_follower(
         processes=running_agents,
         compactions=BegunCompactions(path),
         live=live,
-        told=told,
         read=SqliteReadFiles(path),
         readings=SqliteReadings(path),
         process_id=os.getpid(),
         read_older=partial(read_in_background, workspace, place) if Keeping(path).wanted else None,
-        close=lambda: (live.close(), told.close(), reminders.close()),
+        close=lambda: (live.close(), reminders.close()),
         watching=WatchedFolders(this_machine, AGENTS, path, is_local=place is None or Path(place) == path),
     )
     return AgentFollower(workspace, ports, take, since, _make_keeper(workspace, path))

@@ -479,7 +479,7 @@ def throwaway_copy(transcript: ImportedTranscript, options: ReadingOptions) -> G
     with throwaway_workspace(reading_settings(transcript.model, options.window)) as workspace:
         _teach(workspace, transcript, options.store)
         with closing(SqliteTold(local_path(options.store))) as told:
-            workspace.rate_limits = told.rate_limits
+            workspace.rate_limits, workspace.told_window = told.rate_limits, told
             yield workspace
 
 

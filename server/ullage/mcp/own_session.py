@@ -23,7 +23,7 @@ from ullage.service.archive.naming import find_session, list_found, list_main
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import FollowedFile
-from ullage.service.follow.rows import row_of
+from ullage.service.follow.rows import row_of_file
 from ullage.service.ports.agent_files import FindProcesses, FoundFile, TranscriptFiles
 
 log = logging.getLogger(__name__)
@@ -163,7 +163,7 @@ class OwnSession:
         current = self._current(file.conversation.id)
         # The answer that calls the tool may not be complete, and so not be in the session.
         if ahead := await file.look_ahead():
-            self._workspace.followed[current.own.id] = replace(row_of(ahead), path=found.path)
+            self._workspace.followed[current.own.id] = replace(row_of_file(current.own, ahead), path=found.path)
         else:
             self._workspace.followed.pop(current.own.id, None)
         return current

@@ -31,6 +31,8 @@ from ullage.tokens.tracker import Ending
 RECENT_CALLS = 20
 # Recorded compactions. Later versions and other settings compact elsewhere, so old ones are forgotten.
 RECENT_COMPACTIONS = 20
+# As `Evidence.model_since`: the model has not answered yet.
+_NOT_YET = -1
 
 
 class Compacted(Struct, frozen=True, kw_only=True):
@@ -80,10 +82,11 @@ class Evidence(Struct, frozen=True, kw_only=True):
     `said` is the window that the agent reports for the present model, and `compacts_at` the threshold that it reports;
     None if it reports none. `largest` has the largest reported prompt of each model since the last compaction. `last`
     is the context's size after the last usage report, which belongs to the message `answer`; 0 if an edit or another
-    model followed. `beyond` is the largest context with which the agent made another call since the last compaction,
-    with this model and `version`. `compactions` are the agent's own, and `growths` the tokens that recent calls of the
-    model added, both oldest first. `is_copied` says that the last report was copied from another conversation.
-    `rate_limits` are those that the agent reported last.
+    model followed. `model_since` is when the present model answered first, in Unix milliseconds: 0 if no other did
+    before, or if that is not known. `beyond` is the largest context with which the agent made another call since the
+    last compaction, with this model and `version`. `compactions` are the agent's own, and `growths` the tokens that
+    recent calls of the model added, both oldest first. `is_copied` says that the last report was copied from another
+    conversation. `rate_limits` are those that the agent reported last.
     """
 
     said: int | None = None
@@ -92,6 +95,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     compactions: tuple[Compacted, ...] = ()
     last: int = 0
     answer: str = ""
+    model_since: int = 0
     beyond: int = 0
     version: str = ""
     growths: tuple[int, ...] = ()
@@ -103,13 +107,15 @@ class Evidence(Struct, frozen=True, kw_only=True):
         match event:
             case UsageReported(usage=usage, message_id=answer, is_copied=is_copied) if usage.prompt:
                 reported = self._report(usage.prompt, usage.total, answer, model, version)
-                return replace(reported, is_copied=is_copied)
+                since = event.timestamp if self.model_since == _NOT_YET else self.model_since
+                return replace(reported, is_copied=is_copied, model_since=since)
             case ContextEdited(edit=CompactionEdit(by_agent=True) as edit):
                 return self._compacted(edit, model, version)
             case ContextEdited() | ContextEstimated():
                 return replace(self, last=0)
             case ModelChanged():
-                return replace(self, said=None, compacts_at=None, last=0, beyond=0)
+                since = _NOT_YET if self.answer else 0
+                return replace(self, said=None, compacts_at=None, last=0, beyond=0, model_since=since)
             case WindowReported(size=size, compacts_at=compacts_at, rate_limits=limits):
                 said, at = size or self.said, compacts_at or self.compacts_at
                 return replace(self, said=said, compacts_at=at, rate_limits=limits or self.rate_limits)

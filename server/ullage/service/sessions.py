@@ -613,8 +613,15 @@ def missing_events(stored: Sequence[Event], read: Sequence[Event]) -> tuple[Even
     # What follows the last shared message (its usage, an edit) may have been in the file already.
     had = _kept_at("", stored) if first else ()
     now = had[_place_after(had, shared) :] if first else ()
-    lacking = (event for event in rest[:first] if event not in (now if isinstance(event, _STATES) else had))
+    lacking = [event for event in rest[:first] if event not in (now if isinstance(event, _STATES) else had)]
+    lacking = without_edits(lacking, {event.edit.id for event in had if isinstance(event, ContextEdited)})
     return (*lacking, *rest[first:])
+
+
+def without_edits(events: Sequence[Event], known: Set[str]) -> Sequence[Event]:
+    """Returns the events without edits whose ids are known: a log adds the size of the context to what was read of an
+    edit."""
+    return tuple(event for event in events if not (isinstance(event, ContextEdited) and event.edit.id in known))
 
 
 def before_open_results(last: Sequence[Message], events: Sequence[Event]) -> Sequence[Event]:
@@ -660,11 +667,12 @@ async def continue_import(
         if path and path != origin.path:
             more = (replace(origin, path=path), *more)
     if not more:
+        conversation.catch_up()
         return Imported(conversation=conversation, outcome=ImportOutcome.UNCHANGED, added=0)
     async with conversation.work.appending():
         events = await _counted_in(conversation, more, model)
         with conversation.one_change():
-            lacking = partial(_lacking, conversation.workspace.ports.store, conversation.id)
+            lacking = partial(_lacking, conversation)
             conversation.record(*events, *_better_title(conversation, more), lacking=lacking)
             conversation.keep_calibration()
             if with_snapshot:
@@ -672,14 +680,15 @@ async def continue_import(
     return Imported(conversation=conversation, outcome=ImportOutcome.GROWN, added=len(list(_messages(more))))
 
 
-def _lacking(store: SessionStore, session_id: str, events: Sequence[Event]) -> Sequence[Event]:
+def _lacking(conversation: Conversation, events: Sequence[Event]) -> Sequence[Event]:
     """Returns those of an import's events that a session lacks: another process that reads the same file may have
     appended them since it was looked up."""
-    first = next(_messages(events), None)
-    found = store.find_message(session_id, first.id) if first else None
+    store, first = conversation.workspace.ports.store, next(_messages(events), None)
+    found = store.find_message(conversation.id, first.id) if first else None
+    events = without_edits(events, {edit.id for edit in conversation.transcript.edits})
     if found is None:
         return events
-    more = missing_events([record.event for record in store.read(session_id, found.position)], events)
+    more = missing_events([record.event for record in store.read(conversation.id, found.position)], events)
     return events if more is None else more
 
 

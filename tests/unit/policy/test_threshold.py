@@ -292,6 +292,14 @@ def test_what_the_agent_said_of_one_model_is_not_said_of_another() -> None:
     assert (changed.said, changed.compacts_at) == (None, None)
 
 
+def test_a_model_answers_since_its_first_report_after_another_model() -> None:
+    first, second, third = (replace(report(1_000, f"a{at}"), timestamp=at) for at in (5, 6, 7))
+    changed = ModelChanged(model="n")
+    assert after([changed, first, second]).model_since == 0
+    assert after([first, changed, second, third]).model_since == 6
+    assert after([first, changed, second, changed, third]).model_since == 7
+
+
 def test_a_window_that_the_agent_says_of_two_models_is_that_of_both() -> None:
     builder = TranscriptBuilder("f", "n")
     for model in ("m", "n"):

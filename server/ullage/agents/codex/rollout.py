@@ -653,7 +653,7 @@ class _LastLine(Struct):
 
 
 _last_line = msgspec.json.Decoder(_LastLine)
-_TURN = b'"turn_context"'
+_TURN, _WINDOW = b'"turn_context"', b'"model_context_window":'
 
 
 def at_end(ends: Ends) -> ImportedTranscript | None:
@@ -706,4 +706,6 @@ def _time(record: Line) -> int:
     return as_timestamp(value.get("timestamp", value.get("created_at")))
 
 
-FORMAT = replace(incremental(NAME, matches, CodexReader, records), last_answer=last_answer, at_end=at_end)
+FORMAT = replace(
+    incremental(NAME, matches, CodexReader, records), last_answer=last_answer, at_end=at_end, window_mark=_WINDOW
+)

@@ -104,6 +104,7 @@ class Format(Struct, frozen=True, kw_only=True):
     - `at_end`: is called with the ends of a file. It returns the model, the ids, the folder and the last usage that a
       reading of the whole file says, without its messages and its title, in a tenth of the time of reading the same
       lines. None if the ends don't show it, or if what follows the usage may count.
+    - `window_mark`: what is in each line that says the window, if the agent says it long before the last answer.
     - `may_take_back`: after a user has gone back to an earlier message, the messages after it may return, and the file
       then no longer says that they were left out.
     - `reads_folders`: it also reads a folder, and chooses one of the conversations in it.
@@ -119,6 +120,7 @@ class Format(Struct, frozen=True, kw_only=True):
     starts_over: Callable[[Any, Sequence[Line]], bool] | None = None
     last_answer: Callable[[Sequence[Line]], int] | None = None
     at_end: Callable[[Ends], ImportedTranscript | None] | None = None
+    window_mark: bytes = b""
     may_take_back: bool = False
     reads_folders: bool = False
 

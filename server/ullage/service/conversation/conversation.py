@@ -42,7 +42,15 @@ from ullage.model.settings import ContextSettings
 from ullage.model.updates import Update, UsageMeta
 from ullage.model.usage import HiddenPart, Keeper
 from ullage.policy.budget import Breaker, ContextBudget, used_for_warnings
-from ullage.service.conversation.environment import Environment, Rules, beside_the_log, given_of, others_of, rules_of
+from ullage.service.conversation.environment import (
+    Environment,
+    Rules,
+    beside_the_log,
+    given_of,
+    others_of,
+    rules_of,
+    told_window,
+)
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.work import Ask, Work
 from ullage.service.ports.models import Provider
@@ -196,23 +204,26 @@ class Conversation:
         """The provider of the session's model. Raises `NoModelConfigured` if there is none, or `SdkMissing`."""
         return self.workspace.ports.providers(self.model, self.workspace.settings)
 
-    def record(
-        self, *events: Event, lacking: Callable[[Sequence[Event]], Sequence[Event]] = lambda events: events
-    ) -> None:
+    def record(self, *events: Event, lacking: Callable[[Sequence[Event]], Sequence[Event]] | None = None) -> None:
         """Appends events to the session's log, folds them and publishes `Changed`. Without events only `Changed` is
-        published. `lacking` returns those of them that the log lacks, which another process may have appended.
+        published. `lacking` returns those of them that the log lacks: another process may have appended what has
+        happened to an agent's conversation.
 
-        Raises `PreviewExpired` if one of the events is an edit and another process has edited the session first, and
-        `ConcurrentAppend` if other processes append again and again.
+        Raises `PreviewExpired` if one of the events is an edit that is made here and another process has edited the
+        session first, and `ConcurrentAppend` if other processes append again and again.
         """
         kinds = set(map(type, events))
         for _ in range(_APPEND_TRIES):
             seen = self.edits_seen
             try:
-                self._append(lacking(events), kinds)
+                left = lacking(events) if lacking else events
+                if len(left) < len(events):
+                    # What another process has appended is not folded here yet.
+                    self._read_on()
+                self._append(left, kinds)
             except ConcurrentAppend:
                 self._read_on()
-                if ContextEdited in kinds and self.edits_seen != seen:
+                if ContextEdited in kinds and lacking is None and self.edits_seen != seen:
                     raise PreviewExpired("the session was edited elsewhere meanwhile; look again") from None
             else:
                 return
@@ -338,6 +349,7 @@ class Conversation:
             rules is None
             or rules.under is not workspace.settings
             or rules.others is not others_of(workspace, self.projection.transcript)
+            or rules.told != told_window(workspace, self.projection.transcript, evidence)
             or not (rules.evidence is evidence or self._hold(rules))
         ):
             self.figures = None

@@ -44,6 +44,7 @@ from ullage.service.ports.agent_files import (
     OwnFiles,
     ReadRateLimits,
     ReadsReceipts,
+    ReadToldWindow,
     RemovesTraces,
     no_receipts,
 )
@@ -106,11 +107,11 @@ class Environment:
     conversations; `followed` has the rows of those that it follows by their session, and `followed_row` returns the row
     of a session that another process on this machine follows now. `own_files` knows the files of agents on this
     machine. `wiring`, `continuing`, `looks_up` and `team` are None in a process whose door does not offer them.
-    `rate_limits` returns what an agent said of the user's. `receipts` returns what hooks gave back to a session,
-    and `remove_traces` removes that and all else that is kept of it outside the store. `embedding` is the last work of
-    an embeddings server, which may still run. Who holds `reading` reads messages ahead. `store_away` says that the
-    server of the store can't be reached, "" if it can. `deletion_listeners` are called with the id of each session that
-    was deleted, here or, if it is followed, by another process.
+    `rate_limits` returns what an agent said of the user's, and `told_window` the window that it said. `receipts`
+    returns what hooks gave back to a session, and `remove_traces` removes that and all else that is kept of it outside
+    the store. `embedding` is the last work of an embeddings server, which may still run. Who holds `reading` reads
+    messages ahead. `store_away` says that the server of the store can't be reached, "" if it can. `deletion_listeners`
+    are called with the id of each session that was deleted, here or, if it is followed, by another process.
     """
 
     def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
@@ -137,6 +138,7 @@ class Environment:
         self.followed_row: Callable[[str], FollowedRow | None] = lambda _: None
         self.own_files: OwnFiles = NoOwnFiles()
         self.rate_limits: ReadRateLimits = lambda _: ()
+        self.told_window: ReadToldWindow = lambda _: None
         self.wiring: WiresAgents | None = None
         self.continuing: ContinuesSessions | None = None
         self.looks_up: LooksUp | None = None
@@ -277,19 +279,20 @@ class Rules(Struct, frozen=True, kw_only=True):
     """The model, the settings, the window and the thresholds in effect at one position of a log.
 
     `under` are the workspace's settings, `evidence` is what the log shows, `others` are compactions of the same
-    agent's other conversations, and `given` is what the user's settings of the agent say; from these the rules were
-    computed. `window` and `budget` are None while no window is known. `threshold` is where the context is
-    compacted, by Ullage or by the agent that has the conversation; None if the agent's is not known, and `remarks`
-    say more of it. `holder` is the name of that agent or `the agent`, empty if Ullage's client has the
-    conversation; `agent` is empty if the name is unknown, too. `idle` is when that agent compacts because the
-    conversation idles. `hidden_name` is what users see the tokens called that the conversation does not contain.
-    Prompts of up to `outgrown_at` tokens change neither window nor threshold.
+    agent's other conversations, `given` is what the user's settings of the agent say, and `told` the window that the
+    agent says to its status line; from these the rules were computed. `window` and `budget` are None while no window is
+    known. `threshold` is where the context is compacted, by Ullage or by the agent that has the conversation; None if
+    the agent's is not known, and `remarks` say more of it. `holder` is the name of that agent or `the agent`, empty if
+    Ullage's client has the conversation; `agent` is empty if the name is unknown, too. `idle` is when that agent
+    compacts because the conversation idles. `hidden_name` is what users see the tokens called that the conversation
+    does not contain. Prompts of up to `outgrown_at` tokens change neither window nor threshold.
     """
 
     under: Settings
     evidence: Evidence
     others: tuple[Compacted, ...]
     given: Given
+    told: int | None
     model: str
     settings: ContextSettings
     keeper: Keeper
@@ -331,9 +334,9 @@ def rules_of(workspace: Environment, transcript: Transcript, evidence: Evidence)
     limits, holder = workspace.limits(model), _holder(transcript)
     others, given = others_of(workspace, transcript), given_of(workspace, transcript)
     # An agent behind the proxy may report its window.
-    attached = transcript.agent
+    attached, told = transcript.agent, told_window(workspace, transcript, evidence)
     window = find_window(
-        replace(evidence, said=attached.window) if attached and attached.window else evidence,
+        replace(evidence, said=(attached and attached.window) or told or evidence.said),
         Candidates(
             model=model,
             settings=limits.input if limits.is_set else None,
@@ -380,6 +383,7 @@ def rules_of(workspace: Environment, transcript: Transcript, evidence: Evidence)
         evidence=evidence,
         others=others,
         given=given,
+        told=told,
         model=model,
         settings=settings,
         keeper=_keeper(transcript, settings, window),
@@ -418,6 +422,14 @@ def given_of(workspace: Environment, transcript: Transcript) -> Given:
         return Given()
     definition = transcript.origin.definition
     return workspace.given(agent_of(transcript), transcript.cwd, transcript.model, definition)
+
+
+def told_window(workspace: Environment, transcript: Transcript, evidence: Evidence) -> int | None:
+    """Returns the window, in tokens, that the agent whose imported conversation this is says to its status line. What
+    it said before another model answered was that of the model before."""
+    origin = transcript.origin
+    told = workspace.told_window(origin.origin_id) if origin and origin.origin_id else None
+    return told.size if told and told.at >= evidence.model_since else None
 
 
 def _keeper(transcript: Transcript, settings: ContextSettings, window: KnownWindow | None) -> Keeper:

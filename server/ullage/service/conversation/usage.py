@@ -14,7 +14,19 @@ from ullage.model.errors import SessionFollowed
 from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, SessionRenamed, SummaryReported
 from ullage.model.settings import Notices
 from ullage.model.updates import Cost, FollowedFrom, Level, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
-from ullage.model.usage import CURRENCY, Bill, GoodMoment, Hidden, HiddenKind, HiddenPart, Keeper, Nearness
+from ullage.model.usage import (
+    CURRENCY,
+    Bill,
+    FollowedRow,
+    GoodMoment,
+    Hidden,
+    HiddenKind,
+    HiddenPart,
+    Keeper,
+    KnownThreshold,
+    KnownWindow,
+    Nearness,
+)
 from ullage.model.words import percent
 from ullage.policy.budget import calls_left, level, nearness, passed
 from ullage.policy.prompt_cache import idle_compaction, prompt_cache, prompt_usage
@@ -60,10 +72,11 @@ _SILENT = (AgentAttached, ContextWarned, MessagePinned, SummaryReported)
 
 def usage_meta(conversation: Conversation) -> UsageMeta:
     """Returns all figures about the size of the context. They are computed once after each change, of the conversation
-    or of what its agent says of the user's rate limits."""
-    if conversation.figures is None:
-        conversation.figures = _compute(conversation, conversation.rules)
-    figures, origin = conversation.figures, conversation.transcript.origin
+    or of what its agent says of the window and of the user's rate limits."""
+    # This look at the rules forgets figures that they no longer lead to.
+    rules = conversation.rules
+    figures = conversation.figures = conversation.figures or _compute(conversation, rules)
+    origin = conversation.transcript.origin
     limits = conversation.workspace.rate_limits(origin.origin_id) if origin and origin.origin_id else ()
     limits = limits or conversation.projection.evidence.rate_limits
     if limits != figures.rate_limits:
@@ -188,15 +201,17 @@ def good_moment(conversation: Conversation) -> GoodMoment | None:
 
 def shown_figures(conversation: Conversation) -> tuple[int, UsageMeta]:
     """Returns the size of the context in tokens, and all figures about it. The file of a followed conversation may end
-    with an answer that is not complete yet and not in the session. The size is then what the file's end says."""
+    with an answer that is not complete yet and not in the session, and may be another model's. The size is then what
+    the file's end says, and so are the window and the threshold."""
     meta, workspace = usage_meta(conversation), conversation.workspace
     row = workspace.followed.get(conversation.id) or workspace.followed_row(conversation.id)
     if row is None or row.used is None or row.used_source is None or row.updated_at < (meta.as_of or 0):
         return conversation.used, meta
-    if row.used == conversation.used:
+    is_same = (row.window, row.compacts_at) == (meta.window.size if meta.window else None, meta.compact_at)
+    if is_same and row.used == conversation.used:
         return row.used, meta
     rules = conversation.rules
-    return row.used, replace(
+    meta = replace(
         meta,
         source=row.used_source,
         level=_level(row.used, rules, conversation.keeper),
@@ -204,6 +219,22 @@ def shown_figures(conversation: Conversation) -> tuple[int, UsageMeta]:
         percent=row.percent,
         left=tokens_left(row.used, rules, conversation.keeper),
         idle=row.idle,
+    )
+    return row.used, meta if is_same else _as_in(row, row.used, meta)
+
+
+def _as_in(row: FollowedRow, used: int, meta: UsageMeta) -> UsageMeta:
+    """Returns the figures with the window and the threshold of a row: the conversation does not know its model yet."""
+    basis, window, threshold = f"for {row.model}", None, None
+    if row.window and row.window_source:
+        window = KnownWindow(size=row.window, source=row.window_source, basis=basis)
+    if window and row.compacts_at and row.compacts_at_source:
+        share = percent(row.compacts_at, window.size)
+        threshold = KnownThreshold(tokens=row.compacts_at, percent=share, source=row.compacts_at_source, basis=basis)
+    limit = threshold.tokens if threshold else window.size if window else None
+    left = None if limit is None else max(0, limit - used)
+    return replace(
+        meta, model=row.model, window=window, threshold=threshold, compact_at=row.compacts_at, left=left, remarks=()
     )
 
 
@@ -238,12 +269,11 @@ def _level(used: int, rules: Rules, keeper: Keeper) -> Level:
 def usage_update(conversation: Conversation) -> UsageUpdate | SessionInfoUpdate:
     """Returns the figures as ACP's `usage_update`. If the window is unknown, returns a `session_info_update` with the
     same figures in `_meta`, because a `usage_update` must state the window."""
-    rules = conversation.rules
     used, figures = shown_figures(conversation)
     meta = Meta(ullage=figures)
-    if rules.budget is None:
+    if figures.window is None:
         return SessionInfoUpdate(meta=meta)
-    return UsageUpdate(used=used, size=rules.budget.window, cost=conversation_cost(conversation), meta=meta)
+    return UsageUpdate(used=used, size=figures.window.size, cost=conversation_cost(conversation), meta=meta)
 
 
 def conversation_cost(conversation: Conversation) -> Cost | UnsetType:

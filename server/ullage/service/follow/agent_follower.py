@@ -17,15 +17,15 @@ from msgspec.structs import replace
 
 from ullage.agents.discovery import DATABASES
 from ullage.model.errors import InputError, NotFound, SessionNotFound, StoreError
-from ullage.model.events import WindowReported
-from ullage.model.usage import FollowedRow
+from ullage.model.usage import FollowedRow, RateLimit
 from ullage.service.archive.naming import list_main
 from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.usage import publish_usage
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import ENDED, FollowedFile
 from ullage.service.follow.keep_originals import OriginalsKeeper
 from ullage.service.follow.rows import LiveRows, ended, row_of
-from ullage.service.ports.agent_files import AgentPorts, Changes, FoundFile, Mark, ReadFile, ReadFiles
+from ullage.service.ports.agent_files import AgentPorts, Changes, FoundFile, Mark, ReadFile, ReadFiles, ToldWindow
 
 # Seconds between two writes of the list. What is not in it when the process dies is read again.
 _WRITE_LIST_EVERY = 5.0
@@ -169,6 +169,8 @@ class _Followed:
         self.noted: Mark | None = None
         # Whether the row shows what the file ends with, which its session does not have.
         self.is_ahead = False
+        # What its agent was known to say to its status line.
+        self.said: tuple[ToldWindow | None, tuple[RateLimit, ...]] = None, ()
 
     def settles(self, now: float) -> float | None:
         """Returns the seconds without a change, if they are enough to settle, or to settle once more."""
@@ -178,6 +180,11 @@ class _Followed:
     def touch(self, now: float) -> None:
         """Takes notice that the file has changed."""
         self.is_touched, self.due = True, max(now, self.looked + self.pause)
+
+    def show_again(self, now: float) -> None:
+        """Takes notice that its row may be another one though the file has not changed."""
+        self.is_unshown, self.seen_size = True, -1
+        self.due = min(self.due, max(now, self.shown_again))
 
     def wait_for_word(self, now: float, since: float) -> None:
         """Sets the time of the next look after `now`: when it has changed, when it settles, or when it is over."""
@@ -263,7 +270,7 @@ class AgentFollower:
         # When agents' processes are looked at next, and when databases are searched; and when these changed last.
         self._processes_at = self._databases_at = 0.0
         self._databases: dict[str, float] = {}
-        # Set when the system says that something has changed.
+        # Set when the system, or an agent, says that something has changed.
         self._told = asyncio.Event()
 
     async def run(self) -> None:
@@ -380,7 +387,7 @@ class AgentFollower:
             self._databases_at = ended + min((ended - now) / _DATABASES_SHARE, _SEARCH_EVERY)
         if changes.is_own:
             self._drop_deleted()
-            self._learn_windows()
+            self._take_what_agents_say()
         is_begun = changes.is_own and self._ports.compactions() != self._live.compactions
         if new or changes.is_ended or is_begun or now >= self._processes_at:
             await self._know_processes()
@@ -514,7 +521,7 @@ class AgentFollower:
         # Where the system told of a file, it may no longer do so: a folder may have become a link to another one.
         for followed in self._followed.values():
             followed.due = min(followed.due, asyncio.get_running_loop().time())
-        self._learn_windows()
+        self._take_what_agents_say()
         await self._know_processes()
 
     def _add(self, files: Sequence[FoundFile]) -> None:
@@ -524,23 +531,21 @@ class AgentFollower:
             if not any(one in self._followed for one in (found, replace(found, is_side=not found.is_side))):
                 self._followed[found] = _Followed(self._open(found), now, is_side=found.is_side)
 
-    def _learn_windows(self) -> None:
-        for found, followed in self._followed.items():
+    def _take_what_agents_say(self) -> None:
+        """Shows the conversations again of which an agent has said something else to its status line."""
+        workspace, now = self._workspace, asyncio.get_running_loop().time()
+        for followed in self._followed.values():
             conversation = followed.file.conversation
-            if conversation is None or not conversation.is_open:
+            origin = conversation.transcript.origin if conversation and conversation.is_open else None
+            if conversation is None or origin is None:
                 continue
-            # What is looked ahead of is shown again when more of it is read.
-            has_limits = not followed.is_ahead and self._has_new_limits(conversation)
-            if self._learn_window(found, conversation) or has_limits:
-                self._tell(*self._live.take(found, conversation, self._now()))
-
-    def _has_new_limits(self, conversation: Conversation) -> bool:
-        """Returns whether the agent has said other rate limits to its status line than its row has."""
-        row, origin = self._known.get(conversation.id), conversation.transcript.origin
-        if row is None or origin is None:
-            return False
-        limits = self._workspace.rate_limits(origin.origin_id)
-        return bool(limits) and limits != row.rate_limits
+            said = workspace.told_window(origin.origin_id), workspace.rate_limits(origin.origin_id)
+            if said != followed.said:
+                followed.said = said
+                if not conversation.is_held_back:
+                    publish_usage(conversation)
+                followed.show_again(now)
+                self._told.set()
 
     async def _know_processes(self) -> None:
         watching, processes = self._ports.watching, await asyncio.to_thread(self._ports.processes)
@@ -586,19 +591,6 @@ class AgentFollower:
 
     def _open(self, found: FoundFile) -> FollowedFile:
         return FollowedFile(self._workspace, self._ports.files, found, self._ports.readings)
-
-    def _learn_window(self, found: FoundFile, conversation: Conversation) -> bool:
-        """Records the window that the agent says to its status line, if its file doesn't. Returns whether it did."""
-        origin = conversation.transcript.origin
-        window = self._ports.told((origin and origin.origin_id) or found.origin_id)
-        if window is None or window == conversation.projection.evidence.said:
-            return False
-        try:
-            conversation.record(WindowReported(size=window))
-        except (NotFound, StoreError) as error:
-            log.info("the window of %s is not recorded: %s", found.path, error)
-            return False
-        return True
 
     async def _look(self, found: FoundFile, followed: _Followed) -> None:
         loop, file = asyncio.get_running_loop(), followed.file
@@ -670,7 +662,6 @@ class AgentFollower:
             if followed.seen_size == size:
                 return
             followed.seen_size = size
-        self._learn_window(found, conversation)
         ahead = await followed.file.look_ahead()
         followed.shown_again = loop.time() + (loop.time() - begun) / _AHEAD_SHARE
         if ahead is None and followed.is_behind:
@@ -724,7 +715,6 @@ class AgentFollower:
         self._read.note(found, known)
         if self._keeper and not found.is_side:
             self._keeper.changed(found, conversation.rules.agent, conversation.id, quiet)
-        self._learn_window(found, conversation)
         self._tell(*self._live.take(found, conversation, self._now()))
         self._wait(found, followed, now)
         return True

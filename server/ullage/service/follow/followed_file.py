@@ -56,6 +56,7 @@ from ullage.service.sessions import (
     import_or_continue,
     missing_from,
     project_transcript,
+    without_edits,
 )
 
 log = logging.getLogger(__name__)
@@ -468,16 +469,18 @@ class FollowedFile:
         self._saved = messages if keeps else saved
         return keeps
 
-    def _missing(self, conversation: Conversation, more: tuple[Event, ...]) -> tuple[Event, ...] | None:
+    def _missing(self, conversation: Conversation, more: tuple[Event, ...]) -> Sequence[Event] | None:
         """Returns those of these next events that the session lacks; None if it has other messages there."""
         if more and conversation.transcript.messages != self._held:
             found = missing_from(self._workspace.ports.store, conversation.id, self._read, more)
             if found is None:
                 return None
+            if len(found) < len(more):
+                # Another process has read the file, too.
+                conversation.catch_up()
             more = found
         # What is settled again at each look may be recorded already.
-        known = {edit.id for edit in conversation.transcript.edits if edit.kind == "rewind"} if more else set[str]()
-        return tuple(event for event in more if not (isinstance(event, ContextEdited) and event.edit.id in known))
+        return without_edits(more, {edit.id for edit in conversation.transcript.edits} if more else set())
 
     def _drain(self, reading: OpenReading) -> tuple[Event, ...]:
         """Returns the events that were read since the last call. They are not kept."""

@@ -37,7 +37,6 @@ from ullage.model.events import (
     SessionCreated,
     ToolsDeclared,
     UsageReported,
-    WindowReported,
 )
 from ullage.model.json_values import encode_json
 from ullage.model.message import ImageBlock, Message, ResourceBlock, Role, ToolResultBlock
@@ -52,9 +51,10 @@ from ullage.service.conversation.environment import Rules, rules_of
 from ullage.service.conversation.projection import BYTES_OF_IMAGE, text_size
 from ullage.service.conversation.usage import LONG, nearness_of, publish_usage, tokens_left, usage_meta, usage_update
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.agent_files import FoundFile, ToldWindow
+from ullage.service.ports.agent_files import FoundFile, ReadToldWindow
 from ullage.service.ports.models import FollowingListener, KeepingQuestion
 from ullage.service.sessions import ends_with_newest, is_last_doubtful, last_model, project_transcript
+from ullage.tokens.families import bare_name
 from ullage.tokens.images import count_pages
 from ullage.transcript.fold import Transcript, project
 
@@ -95,6 +95,17 @@ def row_of(conversation: Conversation) -> FollowedRow:
         updated_at=meta.as_of or 0,
     )
     return of_agent(row, meta.agent)
+
+
+def row_of_file(conversation: Conversation, ahead: Conversation | None) -> FollowedRow:
+    """Returns the row of an agent's file by its session, and by what `FollowedFile.look_ahead` says if the session has
+    not exactly what is in the file."""
+    row, facts = row_of(ahead or conversation), conversation.transcript
+    if ahead is None or ahead.id:
+        return row
+    # The end of the file is newer than what was taken out of it.
+    at = max(row.updated_at, facts.newest_timestamp)
+    return replace(row, session_id=conversation.id, title=facts.title, cwd=facts.cwd, messages=None, updated_at=at)
 
 
 def of_agent(row: R, agent: str) -> R:
@@ -175,14 +186,7 @@ class LiveRows:
         """Makes the row of a followed file from its conversation. Returns the rows that have changed by that: its own,
         and those that name it among their forks. `ahead` is what `FollowedFile.look_ahead` says of a file if the
         session lacks a part of it."""
-        row = row_of(ahead or conversation)
-        if ahead is not None and not ahead.id:
-            facts = conversation.transcript
-            # The end of the file is newer than what was taken out of it.
-            at = max(row.updated_at, facts.newest_timestamp)
-            row = replace(
-                row, session_id=conversation.id, title=facts.title, cwd=facts.cwd, messages=None, updated_at=at
-            )
+        row = row_of_file(conversation, ahead)
         if not row.agent:
             row = of_agent(row, found.agent)
         row = replace(
@@ -478,18 +482,19 @@ _CHARACTERS = 4
 
 
 class CatalogueRows:
-    """Makes rows. `told(origin_id)` returns the window that an agent said to its status line, or None."""
+    """Makes rows. `told` is as `told_window` of the workspace; it is asked for thousands of conversations. `told_model`
+    returns of which model that is the window, "" if it is not known."""
 
-    def __init__(self, workspace: Workspace, told: ToldWindow) -> None:
+    def __init__(self, workspace: Workspace, told: ReadToldWindow, told_model: Callable[[str], str]) -> None:
         self._workspace = workspace
-        self._told = told
+        self._told, self._told_model = told, told_model
         self._bases: dict[tuple[str, str, str, str], bytes] = {}
         self._rules: dict[_Setup, tuple[Transcript, Rules]] = {}
 
     def basis(self, agent: str, format_name: str, cwd: str, model: str, origin_id: str) -> bytes:
         """Returns what `KnownConversation.basis` is now."""
         basis, told = self._basis(agent, format_name, cwd, model), self._told(origin_id)
-        return basis if told is None else basis + str(told).encode()
+        return basis if told is None else basis + msgspec.msgpack.encode(told)
 
     def _basis(self, agent: str, format_name: str, cwd: str, model: str) -> bytes:
         key = agent, format_name, cwd, model
@@ -516,8 +521,10 @@ class CatalogueRows:
         `begun`, what the file begins with, a compaction. What follows is then estimated by its length. It is counted in
         a whole file with `counts`. `least` is the size of what precedes the report and is not in the transcript, in
         bytes. Blocks: a server asks in a thread. Raises `UllageError`."""
+        evidence = _evidence_of(transcript)
         told = self._told(transcript.session_id) if transcript.session_id else None
-        transcript = replace(transcript, events=(*transcript.events, WindowReported(size=told))) if told else transcript
+        if told and told.at >= evidence.model_since:
+            evidence = replace(evidence, said=told.size)
         last, later, is_edited = _last_report(transcript.events)
         is_left = is_edited or is_last_doubtful(transcript.events, least)
         used = (last.usage.total if last else 0) + later // _CHARACTERS
@@ -527,12 +534,14 @@ class CatalogueRows:
         may_end_work = used >= LONG and newest is not None and may_end(newest)
         if not (is_whole or begun) and (last is None or is_left or not ends_with_newest(transcript.events)):
             return None
+        if not is_whole and told and last and told.at < last.timestamp and self._is_of_another(transcript):
+            # Whether that model answered since shows only the whole file: a gateway may have other names.
+            return None
         if is_whole and counts and (later or last is None or is_left or may_end_work):
             projecting = project_transcript(self._workspace, transcript, counts=is_edited or may_end_work)
             return self._named(row_of(_finished(projecting)), transcript)
         if is_left:
             used = _left_by_length(transcript.events, begun or transcript.events)
-        evidence = _evidence_of(transcript)
         rules = self._rules_of(transcript, evidence)
         window = rules.budget.window if rules.budget else None
         left = None if window is None else tokens_left(used, rules, rules.keeper)
@@ -561,6 +570,11 @@ class CatalogueRows:
             updated_at=max(map(_time, transcript.events), default=0),
         )
         return self._named(of_agent(row, rules.agent), transcript)
+
+    def _is_of_another(self, transcript: ImportedTranscript) -> bool:
+        """Returns whether the agent said the window of another model than that of the conversation now."""
+        said, now = bare_name(self._told_model(transcript.session_id)), bare_name(last_model(transcript))
+        return said not in now and now not in said
 
     def _rules_of(self, transcript: ImportedTranscript, evidence: Evidence) -> Rules:
         origin = next((one for one in reversed(transcript.events) if isinstance(one, ConversationImported)), None)

@@ -240,9 +240,16 @@ class LiveFile(Protocol):
         ...
 
 
-# Takes an agent's own id of a conversation. Returns the window, in tokens, that the agent says to its status line, or
-# None if it is not known. Takes microseconds if nothing has changed.
-ToldWindow = Callable[[str], int | None]
+class ToldWindow(Struct, frozen=True):
+    """The window, in tokens, that an agent said to its status line last, and when, in Unix milliseconds."""
+
+    size: int
+    at: int
+
+
+# Takes an agent's own id of a conversation. Returns the window that the agent says in it to its status line, or None if
+# it is not known. Takes microseconds if nothing has changed.
+ReadToldWindow = Callable[[str], ToldWindow | None]
 # Takes an agent's own id of a conversation. Returns what the agent said last in it of the limits of the user's
 # subscription. Takes microseconds if nothing has changed.
 ReadRateLimits = Callable[[str], tuple[RateLimit, ...]]
@@ -317,7 +324,6 @@ class AgentPorts(Struct, frozen=True, kw_only=True):
     processes: FindProcesses
     compactions: FindCompactions
     live: LiveFile
-    told: ToldWindow
     read: ReadFiles
     readings: KeptReadings
     process_id: int

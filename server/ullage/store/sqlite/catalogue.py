@@ -30,11 +30,11 @@ from ullage.agents.table import compact_command, short_name
 from ullage.bounds import OWN_FILE, read_plain
 from ullage.host.side_files import CATALOGUE, beside
 from ullage.model.errors import StoreError
-from ullage.model.json_values import as_object
+from ullage.model.json_values import JsonObject, as_object, as_text
 from ullage.model.usage import FollowedRow, LiveSessions, RateLimit
 from ullage.model.usage_report import rate_limits_of
 from ullage.policy.spending import PaidRequest
-from ullage.service.ports.agent_files import FoundFile, GivenBack, KeptReading, ReadFile
+from ullage.service.ports.agent_files import FoundFile, GivenBack, KeptReading, ReadFile, ToldWindow
 from ullage.store.sqlite.database import connected, make_file, overwrite_deleted, reporting, transaction
 from ullage.store.sqlite.quick_catalogue import QUICK_TABLES, add_receipt_to
 
@@ -536,22 +536,22 @@ class SqliteReadings(InCatalogue):
 
 
 class SqliteTold(InCatalogue):
-    """What agents have said to their status lines (see `ToldWindow`). Methods may be called from any thread."""
+    """What agents have said to their status lines (see `ReadToldWindow`). Methods may be called from any thread."""
 
     def __init__(self, store: Path) -> None:
         super().__init__(store)
         self._lock = Lock()
         self._catalogue: sqlite3.Connection | None = None
-        self._windows: dict[str, int] = {}
-        self._limits: dict[str, tuple[RateLimit, ...]] = {}
+        self._windows: dict[str, ToldWindow] = {}
+        self._said: dict[str, JsonObject] = {}
 
-    def __call__(self, origin_id: str) -> int | None:
-        """Returns the window, in tokens, of the conversation with this id of its agent. Returns None if the agent has
-        not said it. Takes microseconds if the catalogue has not changed."""
+    def __call__(self, origin_id: str) -> ToldWindow | None:
+        """Returns the window of the conversation with this id of its agent. Returns None if the agent has not said it.
+        Takes microseconds if the catalogue has not changed."""
         return self.windows().get(origin_id)
 
-    def windows(self) -> Mapping[str, int]:
-        """Returns the windows, in tokens, by the agents' own ids of the conversations, as they are now."""
+    def windows(self) -> Mapping[str, ToldWindow]:
+        """Returns the windows by the agents' own ids of the conversations, as they are now."""
         with self._lock, suppress(sqlite3.Error, OSError):
             self._look()
         return self._windows
@@ -559,28 +559,35 @@ class SqliteTold(InCatalogue):
     def rate_limits(self, origin_id: str) -> tuple[RateLimit, ...]:
         """Returns what the agent said last of the limits of the user's subscription in the conversation with this id of
         its agent. Takes microseconds if the catalogue has not changed."""
+        limits = rate_limits_of(self._said_of(origin_id))
+        return tuple(RateLimit(name=name, percent=percent, until=until) for name, percent, until in limits)
+
+    def model(self, origin_id: str) -> str:
+        """Returns the model that the agent said last in the conversation with this id of its agent, "" if none."""
+        return as_text(as_object(self._said_of(origin_id).get("model")).get("id"))
+
+    def _said_of(self, origin_id: str) -> JsonObject:
         with self._lock, suppress(sqlite3.Error, OSError):
             catalogue = self._look()
-            if catalogue and origin_id not in self._limits:
+            if catalogue and origin_id not in self._said:
                 select = "SELECT said FROM told WHERE agent_session_id = ?"
                 row = catalogue.execute(select, (origin_id,)).fetchone()
-                self._limits[origin_id] = _rate_limits(row[0]) if row else ()
-        return self._limits.get(origin_id, ())
+                self._said[origin_id] = _json_object(row[0]) if row else {}
+        return self._said.get(origin_id, {})
 
     def _look(self) -> sqlite3.Connection | None:
         if catalogue := self._file.changed():
-            self._catalogue, self._limits = catalogue, {}
-            select = "SELECT agent_session_id, window FROM told WHERE window IS NOT NULL"
-            self._windows = dict(catalogue.execute(select))
+            self._catalogue, self._said = catalogue, {}
+            select = "SELECT agent_session_id, window, at FROM told WHERE window IS NOT NULL"
+            self._windows = {name: ToldWindow(size=size, at=at) for name, size, at in catalogue.execute(select)}
         return self._catalogue
 
 
-def _rate_limits(said: bytes) -> tuple[RateLimit, ...]:
+def _json_object(said: bytes) -> JsonObject:
     try:
-        limits = rate_limits_of(as_object(msgspec.json.decode(said)))
+        return as_object(msgspec.json.decode(said))
     except (msgspec.DecodeError, RecursionError):
-        return ()
-    return tuple(RateLimit(name=name, percent=percent, until=until) for name, percent, until in limits)
+        return {}
 
 
 class Receipts(InCatalogue):
