@@ -23,14 +23,10 @@ from attacks.disks import no_shared_memory, read_only_disk, small_disk
 from attacks.doors import wrong_frames
 from attacks.laws import edit_laws
 from attacks.names import hostile_names
-from attacks.serving import server_kills
-from attacks.settings import hostile_settings, killed_wire, two_writers
-from attacks.stores import backups, crowd, damaged_store, full_disk, kills, versions
+from attacks.settings import hostile_settings, killed_wire
+from attacks.stores import damaged_store, full_disk, versions
 
 ATTACKS = {
-    "kills": kills,
-    "server-kills": server_kills,
-    "crowd": crowd,
     "full-disk": full_disk,
     "small-disk": small_disk,
     "read-only-disk": read_only_disk,
@@ -40,8 +36,6 @@ ATTACKS = {
     "hostile-names": hostile_names,
     "hostile-settings": hostile_settings,
     "killed-wire": killed_wire,
-    "two-writers": two_writers,
-    "backups": backups,
     "versions": versions,
     "edit-laws": edit_laws,
 }

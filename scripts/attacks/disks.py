@@ -129,7 +129,7 @@ def _unshared(folder: Path, times: int) -> Outcome:
     real.mkdir()
     with mounted(real) as place:
         killed = kill_appenders(place / "killed.db", times, random.Random(times))
-        crowded = append_at_once(place / "crowd.db", times, is_patient=True)
+        crowded = append_at_once(place / "crowd.db", times)
         left = [file.name for file in place.iterdir() if file.name.endswith(("-wal", "-shm"))]
     faults = (*killed.faults, *crowded.faults, *([f"there is a write-ahead log: {left[0]}"] if left else []))
     survived = f"{killed.survived}; {crowded.survived}"

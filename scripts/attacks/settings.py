@@ -1,4 +1,4 @@
-"""Settings of agents that are no files, or are written by two programs at once, or while `ullage wire` is killed."""
+"""Settings of agents that are no files, or are written while `ullage wire` is killed."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from attacks.attack import PATIENCE, Ground, Outcome, environment, ullage
+from attacks.attack import Ground, Outcome, environment, ullage
 
 # Kilobytes that a command may hold more than with settings as they should be: three times the largest that are read.
 _MOST = 96 << 10
@@ -107,50 +107,6 @@ def killed_wire(ground: Ground) -> Outcome:
     left += [path.name for folder in (home, home / ".claude") for path in folder.glob("*.lock")]
     faults += [f"{name} is left" for name in left]
     return Outcome(tried=times, survived="settings whole, and as before after all", faults=tuple(faults))
-
-
-# Adds one to a number as Claude Code changes its file: under a lock, by renaming.
-_WRITER = """
-import json, os, sys, time
-path, lock, count = sys.argv[1], sys.argv[1] + ".lock", 0
-print("ready", flush=True)
-until = time.monotonic() + float(sys.argv[2])
-while time.monotonic() < until:
-    try:
-        os.mkdir(lock)
-    except FileExistsError:
-        time.sleep(0.001)
-        continue
-    with open(path) as file:
-        value = json.load(file)
-    value["numStartups"] += 1
-    with open(path + ".tmp", "w") as file:
-        json.dump(value, file)
-    os.replace(path + ".tmp", path)
-    os.rmdir(lock)
-    count += 1
-    time.sleep(0.001)
-print(count)
-"""
-
-
-def two_writers(ground: Ground) -> Outcome:
-    """Guards against changes of an agent's that `ullage wire` overwrites: both change one file at the same time, by the
-    agent's own lock."""
-    home, seconds = _home(ground.folder / "home", "", None), ground.times(15, 300)
-    path = home / ".claude.json"
-    writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(path), str(seconds)], stdout=subprocess.PIPE)
-    assert writer.stdout is not None
-    writer.stdout.readline()
-    changes, until = 0, time.monotonic() + seconds
-    while time.monotonic() < until:
-        _run(home, "wire" if changes % 2 == 0 else "unwire", "claude-code", "--yes")
-        changes += 1
-    made = int(writer.communicate(timeout=PATIENCE)[0])
-    kept = json.loads(path.read_text("utf-8"))["numStartups"]
-    faults = (f"{made - kept} of {made} changes are lost",) if made != kept else ()
-    survived = f"{kept:,} changes of the agent's beside {changes} runs"
-    return Outcome(tried=made + changes, survived=survived, faults=faults)
 
 
 def _home(home: Path, place: str, make: Callable[[Path], object] | None) -> Path:

@@ -1,7 +1,6 @@
 """Stores: processes that append while they are killed, while others append, and while the disk is full; random damage;
-several versions of Ullage on one machine; and copies of a store that is in use."""
+and several versions of Ullage on one machine."""
 
-import json
 import random
 import resource
 import shutil
@@ -13,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from attacks.attack import PATIENCE, Ground, Outcome, last_line, python
+from attacks.attack import Ground, Outcome, last_line, python
 from support.appender import append_batch, ids_of
 from support.logs import records
 from ullage.agents.table import AGENTS
@@ -31,12 +30,6 @@ _SESSION = "s"
 _PATIENCE = 600
 # Bytes at which the disk is full.
 _DISK = 3_000_000
-
-
-def kills(ground: Ground) -> Outcome:
-    """Guards against a message that was acknowledged and is lost after SIGKILL at any instant. Two processes append to
-    one session and are killed after a random number of appends."""
-    return kill_appenders(ground.folder / "sessions.db", ground.times(20, 1_000), ground.chance)
 
 
 def kill_appenders(store: Path, times: int, chance: random.Random) -> Outcome:
@@ -63,16 +56,9 @@ def kill_appenders(store: Path, times: int, chance: random.Random) -> Outcome:
     )
 
 
-def crowd(ground: Ground) -> Outcome:
-    """Guards against lost and doubled appends of eight processes that append to one session at once."""
-    return append_at_once(ground.folder / "sessions.db", ground.times(15, 500))
-
-
-def append_at_once(store: Path, count: int, *, is_patient: bool = False) -> Outcome:
-    """Has eight processes append to one session at once, each so often. Patient ones wait for the store as long as it
-    takes."""
-    patience = ("", "patient") if is_patient else ()
-    children = [start_appender(store, f"child{number}", str(count), *patience) for number in range(8)]
+def append_at_once(store: Path, count: int) -> Outcome:
+    """Has eight processes append to one session at once, each so often. They wait for the store as long as it takes."""
+    children = [start_appender(store, f"child{number}", str(count), "", "patient") for number in range(8)]
     said = [child.communicate(timeout=_PATIENCE)[0].split() for child in children]
     acknowledged = [name for names in said for name in names if name != "starting"]
     faults = check(store, acknowledged)
@@ -195,12 +181,10 @@ def _damage(path: Path, ground: Ground) -> None:
     path.write_bytes(data)
 
 
-# Versions and copies
+# Versions
 
 _ROOT = Path(__file__).resolve().parents[2]
 _OLDEST = 4
-# Appends of a process that is ended before, and the words of each message.
-_MANY, _WORDS = "1000000", "50"
 _WRITER = """
 import sys
 from pathlib import Path
@@ -274,32 +258,3 @@ def _wired(server: Path, folder: Path) -> Receipt:
     wiring = next(agent.wiring for agent in AGENTS if agent.wiring and agent.wiring.word == "claude-code")
     added = added_to(wiring.files[0], wiring.word, OwnCommand(words=(str(program),)), "")
     return Receipt(agent="Claude Code", files=(WiredFile(path="settings.json", added=added, before=None, after=b""),))
-
-
-def backups(ground: Ground) -> Outcome:
-    """Guards against a copy that lacks what was acknowledged before it began, or is damaged, when `ullage store copy`
-    is run while two processes append."""
-    store, faults, times, kept = ground.folder / "sessions.db", list[str](), ground.times(5, 60), 0
-    with open_store(store) as opened:
-        opened.create(_SESSION, records(SessionCreated()))
-    children = [start_appender(store, f"child{side}", _MANY, _WORDS) for side in "ab"]
-    try:
-        for number in range(times):
-            said = list[str]()
-            for child in children:
-                assert child.stdout
-                said += [child.stdout.readline().strip() for _ in range(10)]
-            target = ground.folder / f"copy{number}.db"
-            command = [sys.executable, "-m", "ullage", "store", "copy", str(store), str(target), "--json"]
-            ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-            if ran.returncode or not json.loads(ran.stdout)["sha256"]:
-                faults.append(f"the copy failed: {last_line(ran)}")
-                continue
-            said = [name for name in said if name != "starting"]
-            faults += check(target, said)
-            kept += len(said)
-    finally:
-        for child in children:
-            child.kill()
-            child.wait()
-    return Outcome(tried=times, survived=f"{kept:,} appends from just before, each in its copy", faults=tuple(faults))
