@@ -4,23 +4,18 @@ Recorded conversations are replayed event by event, in the order of their times,
 earlier ones as evidence, as a store has them. Compactions that a user or the provider asked for are no truth.
 
 - Threshold: the truth lies between two bounds, the context with which the last call before was made and the context
-  that was compacted. The error is the distance from them, as a share; `of the fill` compares with the upper bound,
-  which one large step can put far above the threshold.
+  that was compacted. The error is the distance from them, as a share. Beside it stands the last compaction's size.
 - Calls: the truth is the number of calls that still came before the compaction, for the last forty calls before it.
+  Beside the forecast stands one of the last three growths.
 - Warning: ahead if a call followed it before the compaction. What is shown between two calls counts, too: a prompt or
   results of tools that are in the conversation before the call that they are for. It was false if the conversation
-  continued for longer than the forecast's range without a compaction or a smaller context.
+  continued for longer than the forecast's range without a compaction or a smaller context. Beside it stands a warning
+  at a fixed share of the threshold.
 
-The forecast was fitted on one half of such conversations, chosen by the hash of the file's name (`fitted`); the aims
-are for all. The floors are the rule alone, the last compaction's size, the last three growths, a warning that knows no
-more than the last call's report, and one at a fixed share.
-
-A user is also shown what has been added since the last call: a prompt or results of tools, counted. So a warning may
-come after them, before the call that they are for. While a file is followed, that is so with agents that say when an
-answer has ended; of others, such as Claude Code until 2.1.42, the results are taken with the next answer.
+While a file is followed, what is added between two calls is shown with agents that say when an answer has ended; of
+others, such as Claude Code until 2.1.42, the results are taken with the next answer.
 """
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +25,7 @@ from msgspec.structs import replace
 
 from benches.report import Aim, Report, at_least, at_most, median, recorded
 from ullage.agents.agent import Agent
-from ullage.agents.own_context import Rule, Setup
+from ullage.agents.own_context import Setup
 from ullage.agents.table import agent_of_format
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.known_models import ContextLimits
@@ -55,12 +50,11 @@ from ullage.tokens.counter import get_counter
 
 # The share of the threshold at which the floor warns.
 _FIXED = 8 / 9
-# The ways of warning: ours; the same rule if only the size that the last call reported were known; at a fixed share.
-OURS, BY_REPORTS, FLOOR = "ours", "ours, of reports alone", "fixed share (floor)"
+OURS, FLOOR = "ours", "floor"
 
 
 class Guess(Struct, frozen=True, kw_only=True):
-    """What was predicted before one automatic compaction: the threshold by each way, in tokens, None if not known.
+    """The threshold that was predicted before one automatic compaction by each way, in tokens, None if it is not known.
     `times` counts the compactions that were known of the same version, model and window."""
 
     seen: Compacted
@@ -94,27 +88,20 @@ class Step(Struct, frozen=True, kw_only=True):
         """Returns the calls left that are shown when the context has grown to `used` tokens since the call."""
         return None if self.threshold is None else calls_left(max(0, self.threshold - used), self.growths)
 
-    def shown(self, used: int, *, is_report: bool) -> "Step":
-        """Returns the step after the size `used` was shown. `is_report` says that it is the call's own report."""
+    def shown(self, used: int) -> "Step":
+        """Returns the step after the size `used` was shown."""
         if self.threshold is None:
             return self
         earliest = int(self.threshold * _FIXED)
-        is_due = used >= warns_at(self.threshold, self.growths, earliest)
-        due = {OURS: is_due, BY_REPORTS: is_due and is_report, FLOOR: used >= earliest}
+        due = {OURS: used >= warns_at(self.threshold, self.growths, earliest), FLOOR: used >= earliest}
         return replace(self, warned={way: used for way, is_due in due.items() if is_due} | self.warned)
 
 
 class Span(Struct, frozen=True, kw_only=True):
     """The calls between two compactions. `compacted` says that the agent itself compacted after the last of them."""
 
-    name: str
     steps: tuple[Step, ...]
     compacted: bool
-
-    @property
-    def is_fitted(self) -> bool:
-        """Whether the conversation is in the half on which the forecast was fitted."""
-        return not int(hashlib.md5(self.name.encode(), usedforsecurity=False).hexdigest(), 16) & 1
 
     def first_warning(self, way: str) -> int | None:
         """Returns the place of the step in which this way warned first, or None if it did not warn."""
@@ -130,7 +117,7 @@ class Replay:
         self._known: dict[str, list[Compacted]] = {}
         self._ids: set[str] = set()
 
-    def take(self, path: Path, transcript: ImportedTranscript) -> None:
+    def take(self, transcript: ImportedTranscript) -> None:
         """Replays one conversation."""
         agent, evidence = agent_of_format(transcript.format), Evidence()
         model, version, steps = transcript.model, "", list[Step]()
@@ -149,7 +136,7 @@ class Replay:
                 steps.append(_step(evidence, others, agent, _setup(evidence, agent, model, version)))
             elif isinstance(event, MessageAppended) and event.message.role is Role.USER and steps:
                 waiting = counted.waiting
-                steps[-1] = steps[-1] if waiting is None else steps[-1].shown(waiting, is_report=False)
+                steps[-1] = steps[-1] if waiting is None else steps[-1].shown(waiting)
             elif isinstance(event, ContextEdited) and isinstance(event.edit, CompactionEdit) and event.edit.by_agent:
                 seen = evidence.compactions[-1] if len(evidence.compactions) else None
                 is_new = seen is not None and seen.id not in self._ids and evidence.compactions != before.compactions
@@ -157,27 +144,21 @@ class Replay:
                     self._ids.add(seen.id)
                     if seen.tells and steps:
                         self._guess(seen, before, others, agent, _setup(before, agent, model, version))
-                    self._end(path, steps, compacted=seen.tells)
+                    self._end(steps, compacted=seen.tells)
                     self._known.setdefault(transcript.format, []).append(seen)
                 steps = []
-        self._end(path, steps, compacted=False)
+        self._end(steps, compacted=False)
 
-    def _end(self, path: Path, steps: Sequence[Step], *, compacted: bool) -> None:
+    def _end(self, steps: Sequence[Step], *, compacted: bool) -> None:
         if steps:
-            self.spans.append(Span(name=path.name, steps=tuple(steps), compacted=compacted))
+            self.spans.append(Span(steps=tuple(steps), compacted=compacted))
 
     def _guess(
         self, seen: Compacted, evidence: Evidence, others: Sequence[Compacted], agent: Agent | None, setup: Setup
     ) -> None:
         known = of_same_window(others, agent, setup)
         same = [one for one in (*known, *evidence.compactions) if one.tells and one.version == seen.version]
-        rule = agent.own_context.threshold(setup) if agent else None
-        by = {
-            "ours": _tokens(evidence, known, agent, setup),
-            "without a rule": _tokens(evidence, known, None, setup),
-            "rule alone": rule.tokens if isinstance(rule, Rule) else None,
-            "last compaction": same[-1].tokens if same else None,
-        }
+        by = {OURS: _tokens(evidence, known, agent, setup), FLOOR: same[-1].tokens if same else None}
         self.guesses.append(Guess(seen=seen, times=len(same), by=by))
 
 
@@ -209,7 +190,7 @@ def _step(evidence: Evidence, others: tuple[Compacted, ...], agent: Agent | None
         threshold=threshold,
         growths=growths,
     )
-    return step.shown(used, is_report=True)
+    return step.shown(used)
 
 
 class _Counted:
@@ -235,31 +216,18 @@ class _Counted:
 
 
 _STEPS = 40
-_WAYS = (OURS, BY_REPORTS, FLOOR)
-_THRESHOLDS = ("ours", "without a rule", "rule alone", "last compaction")
 
 
 def run(paths: Sequence[Path]) -> Report:
     """Returns the figures of all conversations, or of the recorded ones if none are named."""
     replay = Replay()
-    found = [one for one in recorded(paths) if agent_of_format(one[1].format)]
-    for path, transcript in sorted(found, key=lambda one: _begin(one[1])):
-        replay.take(path, transcript)
-    rows = [_threshold_row(replay.guesses, way, least) for least in (0, 1, 3) for way in _THRESHOLDS]
-    halves = {
-        "fitted": [one for one in replay.spans if one.is_fitted],
-        "held out": [one for one in replay.spans if not one.is_fitted],
-        "all": replay.spans,
-    }
-    calls = [_calls_row(name, spans) for name, spans in halves.items()]
-    warned = {(name, way): _warning_row(name, spans, way) for name, spans in halves.items() for way in _WAYS}
-    misses = [row for guess in replay.guesses if (row := _miss(guess)) is not None]
-    misses += [row for span in replay.spans if (row := _wrong_warning(span)) is not None]
-    return Report(
-        bench="trigger",
-        rows=[*rows, *calls, *warned.values(), *misses],
-        aims=_aims(replay, calls[-1], warned["all", OURS]),
-    )
+    found = [transcript for _, transcript in recorded(paths) if agent_of_format(transcript.format)]
+    for transcript in sorted(found, key=_begin):
+        replay.take(transcript)
+    calls = _calls_row(replay.spans)
+    ours, floor = (_warning_row(replay.spans, way) for way in (OURS, FLOOR))
+    thresholds = [_threshold_row(replay.guesses, way, least) for least in (0, 1, 3) for way in (OURS, FLOOR)]
+    return Report(bench="trigger", rows=[*thresholds, calls, ours, floor], aims=_aims(replay, calls, ours))
 
 
 def _begin(transcript: ImportedTranscript) -> int:
@@ -270,46 +238,16 @@ def _begin(transcript: ImportedTranscript) -> int:
 def _threshold_row(guesses: Iterable[Guess], way: str, least: int) -> dict[str, Any]:
     known = [guess for guess in guesses if guess.times >= least]
     errors = [guess.error(way) for guess in known]
-    fills = [abs((guess.by[way] or 0) - guess.seen.tokens) / guess.seen.tokens for guess in known]
     return {
         "threshold by": way,
         "known before": f">= {least}",
         "compactions": len(known),
         "median error": median(errors),
         "max error": max(errors, default=0.0),
-        "median of the fill": median(fills),
-        "within 1% of the fill": _share([fill <= 0.01 for fill in fills]),
     }
 
 
-def _miss(guess: Guess) -> dict[str, Any] | None:
-    if guess.error("ours") <= 0.002:
-        return None
-    return {
-        "missed": f"{guess.seen.model} {guess.seen.version}",
-        "predicted": guess.by["ours"],
-        "lower bound": guess.seen.beyond,
-        "compacted at": guess.seen.tokens,
-        "known": guess.times,
-    }
-
-
-def _wrong_warning(span: Span) -> dict[str, Any] | None:
-    steps = span.steps
-    at = span.first_warning(OURS)
-    late = span.compacted and (at is None or at == len(steps) - 1)
-    if not late and (at is None or span.compacted or not _continued(steps, at, OURS)):
-        return None
-    return {
-        "warning": "late" if late else "false",
-        "in": span.name,
-        "at call": at,
-        "of": len(steps),
-        "last contexts": ", ".join(f"{step.used:,}" for step in steps[-3:]),
-    }
-
-
-def _calls_row(name: str, spans: Sequence[Span]) -> dict[str, Any]:
+def _calls_row(spans: Sequence[Span]) -> dict[str, Any]:
     held: list[bool] = []
     floor: list[bool] = []
     widths: list[float] = []
@@ -322,15 +260,14 @@ def _calls_row(name: str, spans: Sequence[Span]) -> dict[str, Any]:
                     floor.append(step.floor[0] <= truth <= step.floor[1])
                     widths.append((step.left.high - step.left.low) / max(1, step.left.mean))
     return {
-        "calls left": name,
-        "steps": len(held),
+        "calls left of steps": len(held),
         "in the range": _share(held),
         "median width / mean": median(widths),
-        "floor: last three growths": _share(floor),
+        "floor in the range": _share(floor),
     }
 
 
-def _warning_row(name: str, spans: Sequence[Span], way: str) -> dict[str, Any]:
+def _warning_row(spans: Sequence[Span], way: str) -> dict[str, Any]:
     ahead: list[bool] = []
     false: list[bool] = []
     leads: list[int] = []
@@ -344,7 +281,7 @@ def _warning_row(name: str, spans: Sequence[Span], way: str) -> dict[str, Any]:
         leads += [len(steps) - 1 - at] if span.compacted else []
         false.append(not span.compacted and _continued(steps, at, way))
     return {
-        "warning": f"{name}, {way}",
+        "warning": way,
         "compactions": len(ahead),
         "ahead": _share(ahead),
         "warnings": len(false),
@@ -371,7 +308,7 @@ def _aims(replay: Replay, calls: dict[str, Any], warned: dict[str, Any]) -> list
     learned = [
         at_most(f"largest error of the threshold, compactions known: {least} or more", max(errors), bound)
         for least, bound in ((1, 0.01), (3, 0.002))
-        if (errors := [guess.error("ours") for guess in replay.guesses if guess.times >= least])
+        if (errors := [guess.error(OURS) for guess in replay.guesses if guess.times >= least])
     ]
     return [
         *learned,
