@@ -41,7 +41,6 @@ _COMMAND_ARGUMENTS = re.compile(
 _STEERING = frozenset({"exit", "clear", "model", "config", "resume", "mcp", "login", "cost", "context", "quit"})
 _MOST_OF_RESULT = 600
 _REFUSED = re.compile(r"the user said:\s*\n(.*)", re.DOTALL)
-_ANSWERED = re.compile(r'"=\s*"([^"]+)"')
 
 
 class Event(Struct, frozen=True, kw_only=True):
@@ -174,9 +173,6 @@ def _turn(number: int, record: Record, interrupted: bool) -> Iterator[Event]:
             if rejected and (words := _REFUSED.search(text)):
                 reason = words[1].split("\n\nNote: The user's next message")[0].strip()
                 yield Event(kind=TYPED, line=number, text=reason, refuses=True)
-            elif text.startswith("User has answered your questions:"):
-                for answer in _ANSWERED.findall(text):
-                    yield Event(kind=TYPED, line=number, text=answer)
 
 
 def _delivered(records: Sequence[tuple[int, Record]]) -> set[int]:

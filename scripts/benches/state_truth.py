@@ -6,7 +6,7 @@ with what mended them, and the project's commits.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -364,7 +364,7 @@ def _shell(folding: _Folding, call: Event, result: Event, command: str) -> None:
 
 
 def _touch(folding: _Folding, text: str) -> None:
-    """Follows what a command does to files: removes, undoes edits."""
+    """Follows what a command does to files: it removes them, or may undo edits, which are unknown from then on."""
     words = [word.strip("'\"") for word in text.split()]
     paths = [inside for word in words[1:] if not word.startswith("-") and (inside := _inside(folding, word))]
     known = [folding.files[path] for path in paths if path in folding.files]
@@ -372,17 +372,7 @@ def _touch(folding: _Folding, text: str) -> None:
         for file in known:
             file.is_gone = True
     elif re.match(r"git (?:checkout|restore|stash|reset|revert|merge|rebase|pull|clean|cherry-pick)\b", text):
-        _take_back(folding, text, known)
-
-
-def _take_back(folding: _Folding, text: str, named: Sequence[_File]) -> None:
-    """Follows git: named files are as before if nothing was committed; after what may undo any edit, files that
-    were edited are unknown."""
-    if re.match(r"git (?:checkout (?:HEAD )?--|restore)\s", text) and named and not folding.commits:
-        for file in named:
-            file.edits.clear()
-    else:
-        for file in named or folding.files.values():
+        for file in known or folding.files.values():
             file.is_unknown = file.is_unknown or bool(file.edits)
 
 

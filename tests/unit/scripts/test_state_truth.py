@@ -91,12 +91,11 @@ def test_what_is_typed_beside_an_insertion_is_kept() -> None:
     assert typed_text(given) == "only the tests"
 
 
-def test_words_of_a_refusal_of_an_answer_and_of_a_queue_are_typed(tmp_path: Path) -> None:
+def test_words_of_a_refusal_and_of_a_queue_are_typed(tmp_path: Path) -> None:
     file = ClaudeFile()
     file.user("add gift cards")
     file.call("Edit", {"file_path": f"{FOLDER}/a.py"}, "The user doesn't want to proceed with this tool use. "
               "To tell you how to proceed, the user said:\nnot in this branch", failed=True)  # fmt: skip
-    file.call("AskUserQuestion", {}, 'User has answered your questions: "Which?"="Plan B". You can now continue')
     file.add("queue-operation", operation="enqueue", content="and a changelog")
     file.add("queue-operation", operation="remove")
     file.add("queue-operation", operation="enqueue", content="taken back")
@@ -104,10 +103,10 @@ def test_words_of_a_refusal_of_an_answer_and_of_a_queue_are_typed(tmp_path: Path
     file.user([{"type": "text", "text": "skill text"}], isMeta=True)
     file.add("user", message={"content": "a sub-agent's prompt"}, isSidechain=True)
     file.records[-1]["parentUuid"] = "elsewhere"
-    file.records.append({**file.records[0], "uuid": "u99", "parentUuid": "u12"})
+    file.records.append({**file.records[0], "uuid": "u99", "parentUuid": "u10"})
     words = file.truth(tmp_path).words
-    assert [each.text for each in words][:4] == ["add gift cards", "not in this branch", "Plan B", "and a changelog"]
-    assert [each.refuses for each in words][:4] == [False, True, False, False]
+    assert [each.text for each in words][:3] == ["add gift cards", "not in this branch", "and a changelog"]
+    assert [each.refuses for each in words][:3] == [False, True, False]
     assert not {"taken back", "skill text", "a sub-agent's prompt"} & {each.text for each in words}
 
 
