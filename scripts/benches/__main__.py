@@ -21,7 +21,6 @@ _NAMED = (
 BENCHES = {name: name for name in _NAMED} | {
     "search-large": "search:large",
     "search-published": "search",
-    "fitting": "speed:fitting",
     "mcp": "mcp_start",
 }
 
