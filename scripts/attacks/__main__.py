@@ -24,7 +24,7 @@ from attacks.doors import wrong_frames
 from attacks.laws import edit_laws
 from attacks.names import hostile_names
 from attacks.settings import hostile_settings, killed_wire
-from attacks.stores import damaged_store, full_disk, versions
+from attacks.stores import damaged_store, full_disk
 
 ATTACKS = {
     "full-disk": full_disk,
@@ -36,7 +36,6 @@ ATTACKS = {
     "hostile-names": hostile_names,
     "hostile-settings": hostile_settings,
     "killed-wire": killed_wire,
-    "versions": versions,
     "edit-laws": edit_laws,
 }
 # Bytes of memory for this process and each of its children, so that an attack which succeeds harms no machine.

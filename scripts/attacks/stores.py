@@ -1,5 +1,5 @@
-"""Stores: processes that append while they are killed, while others append, and while the disk is full; random damage;
-and several versions of Ullage on one machine."""
+"""Stores: processes that append while they are killed, while others append, and while the disk is full; random
+damage."""
 
 import random
 import resource
@@ -15,12 +15,8 @@ from pathlib import Path
 from attacks.attack import Ground, Outcome, last_line, python
 from support.appender import append_batch, ids_of
 from support.logs import records
-from ullage.agents.table import AGENTS
-from ullage.app.agent_wiring import OwnCommand, Receipt, WiredFile, added_to
-from ullage.cli.commands.doctor import silent_hooks
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.store import open_store
-from ullage.store.sqlite.database import VERSION, copy_before
 
 # Appending
 
@@ -128,7 +124,7 @@ def check(path: Path, acknowledged: list[str]) -> list[str]:
 
 _SESSIONS = 12
 # Reads and searches everything. Prints `read` with the number of messages, or `told` with the error's class.
-READER = """
+_READER = """
 import sys
 from pathlib import Path
 from ullage.model.errors import UllageError
@@ -157,7 +153,7 @@ def damaged_store(ground: Ground) -> Outcome:
         path = ground.folder / f"damaged{number}.db"
         shutil.copy(whole, path)
         _damage(path, ground)
-        child = python(READER, str(path))
+        child = python(_READER, str(path))
         told += child.stdout.startswith("told")
         read += child.stdout.startswith("read")
         if not child.stdout.startswith(("told", "read")):
@@ -179,82 +175,3 @@ def _damage(path: Path, ground: Ground) -> None:
         case _:
             data[chance.randrange(100)] ^= 0xFF
     path.write_bytes(data)
-
-
-# Versions
-
-_ROOT = Path(__file__).resolve().parents[2]
-_OLDEST = 4
-_WRITER = """
-import sys
-from pathlib import Path
-sys.path.append(sys.argv[2])
-from support.appender import append_batch
-from support.logs import records
-from ullage.model.events import SessionCreated
-from ullage.store import open_store
-with open_store(Path(sys.argv[1])) as store:
-    store.create("s", records(SessionCreated()))
-    for number in range(20):
-        append_batch(store, "s", f"m{number}")
-"""
-
-
-def versions(ground: Ground) -> Outcome:
-    """Guards against a store that a newer Ullage can't read or changes silently, an older one that fails without words
-    on the store of a newer one, and hooks of an older one that go silent unnoticed. The older ones are the last commits
-    with each version of the store."""
-    faults, tried = list[str](), 0
-    for version in range(_OLDEST, VERSION):
-        older = _checkout(ground.folder, version)
-        if older is None:
-            continue
-        tried += 1
-        store = ground.folder / f"version{version}.db"
-        wrote = python(_WRITER, str(store), str(older.parent / "tests"), path=older)
-        if wrote.returncode:
-            faults.append(f"version {version} wrote nothing: {last_line(wrote)}")
-            continue
-        before = python(READER, str(store), path=older).stdout.split()
-        with open_store(store) as opened:
-            now = ["read", str(len(opened.read(_SESSION)))]
-            append_batch(opened, _SESSION, "newer")
-        if before != now:
-            faults.append(f"version {version}: {before} records became {now}")
-        if not copy_before(store, version).exists():
-            faults.append(f"version {version}: no copy from before the upgrade")
-        after = python(READER, str(store), path=older)
-        if after.stdout.split()[:1] != ["told"]:
-            faults.append(f"version {version} on a newer store: {(after.stdout + after.stderr).splitlines()[-1:]}")
-        if "older than this one" not in silent_hooks(_wired(older, ground.folder), store):
-            faults.append(f"version {version}: doctor does not name its hooks")
-    if not tried:
-        return Outcome(tried=0, survived="skipped: there is no history with older versions")
-    survived = f"{tried} versions: read by the newer, refused in words by the older, hooks named"
-    return Outcome(tried=tried, survived=survived, faults=tuple(faults))
-
-
-def _checkout(folder: Path, version: int) -> Path | None:
-    """Returns the server's folder of the last commit whose store had this version, None if git does not have it."""
-    git = ["git", "-C", str(_ROOT)]
-    # The tables were in a file of their own before.
-    places = ("*migrations.py", "*sqlite/database.py")
-    log = [*git, "log", "--reverse", "--format=%H", f"-S_V{version + 1}", "--", *places]
-    first, *_ = [*subprocess.run(log, capture_output=True, text=True, check=False).stdout.split(), ""]
-    place = folder / f"older{version}"
-    place.mkdir()
-    packed = subprocess.run([*git, "archive", f"{first}^", "server", "tests"], capture_output=True, check=False)
-    if packed.returncode:
-        return None
-    subprocess.run(["tar", "-x", "-C", str(place)], input=packed.stdout, check=True)
-    return place / "server"
-
-
-def _wired(server: Path, folder: Path) -> Receipt:
-    """Returns the receipt of settings whose hooks run an older version."""
-    program = folder / f"{server.parent.name}.sh"
-    program.write_text(f'#!/bin/sh\nPYTHONPATH={server} exec {sys.executable} -m ullage "$@"\n', "utf-8")
-    program.chmod(0o755)
-    wiring = next(agent.wiring for agent in AGENTS if agent.wiring and agent.wiring.word == "claude-code")
-    added = added_to(wiring.files[0], wiring.word, OwnCommand(words=(str(program),)), "")
-    return Receipt(agent="Claude Code", files=(WiredFile(path="settings.json", added=added, before=None, after=b""),))
