@@ -23,7 +23,7 @@ from attacks.disks import no_shared_memory, read_only_disk, small_disk
 from attacks.doors import wrong_frames
 from attacks.laws import edit_laws
 from attacks.names import hostile_names
-from attacks.settings import hostile_settings, killed_wire
+from attacks.settings import killed_wire
 from attacks.stores import damaged_store, full_disk
 
 ATTACKS = {
@@ -34,7 +34,6 @@ ATTACKS = {
     "no-shared-memory": no_shared_memory,
     "wrong-frames": wrong_frames,
     "hostile-names": hostile_names,
-    "hostile-settings": hostile_settings,
     "killed-wire": killed_wire,
     "edit-laws": edit_laws,
 }

@@ -48,12 +48,10 @@ def environment(home: Path) -> dict[str, str]:
     return {**kept, "HOME": str(home), "XDG_DATA_HOME": str(home / "data")}
 
 
-def ullage(
-    home: Path, words: Sequence[str], cwd: Path, given: str = "", before: Sequence[str] = ()
-) -> subprocess.CompletedProcess[bytes]:
-    """Runs a command of Ullage's in a folder. `given` is its input, `before` the words of a program that runs it."""
+def ullage(home: Path, words: Sequence[str], cwd: Path, given: str = "") -> subprocess.CompletedProcess[bytes]:
+    """Runs a command of Ullage's in a folder. `given` is its input."""
     return subprocess.run(
-        [*before, sys.executable, "-P", "-m", "ullage", *words],
+        [sys.executable, "-P", "-m", "ullage", *words],
         cwd=cwd,
         env=environment(home),
         input=given.encode(),
