@@ -31,7 +31,6 @@ _OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "search-published",
         {"nargs": 2, "metavar": ("URL", "MODEL"), "help": "order what the words find by the embeddings of this server"},
     ),
-    "sample": ("state", {"type": int, "help": "measure so many compactions, spread over all"}),
     "detail": ("state", {"action": "store_true", "help": "print each verdict with the line it is judged by"}),
     "minutes": ("soak", {"type": float, "help": "how long to work, 20 unless given"}),
 }

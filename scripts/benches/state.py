@@ -11,8 +11,7 @@ room for a summary.
 Controls that say nothing must score nothing: the pages of `agent + brief` and of `ullage` with their words in any
 order, and names alone. The bench fails if one scores.
 
-`--sample N` measures so many cuts, spread over all; `--detail` prints every verdict with the line that it was judged
-by.
+`--detail` prints every verdict with the line that it was judged by.
 """
 
 import os
@@ -222,10 +221,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     verdicts: tuple[Verdict, ...]
 
 
-def run(paths: Sequence[Path], *, sample: int | None = None, detail: bool = False) -> Report:
+def run(paths: Sequence[Path], *, detail: bool = False) -> Report:
     found = [cut for path in _files(paths) if (recording := read_recording(path)) for cut in cuts(recording)]
-    if sample and sample < len(found):
-        found = [found[at * len(found) // sample] for at in range(sample)]
     with ProcessPoolExecutor(_WORKERS) as pool:
         measured = [each for many in pool.map(_measure, found) for each in many]
     if detail:

@@ -4,13 +4,11 @@ Recorded conversations are replayed event by event, in the order of their times,
 earlier ones as evidence, as a store has them. Compactions that a user or the provider asked for are no truth.
 
 - Threshold: the truth lies between two bounds, the context with which the last call before was made and the context
-  that was compacted. The error is the distance from them, as a share. Beside it stands the last compaction's size.
+  that was compacted. The error is the distance from them, as a share.
 - Calls: the truth is the number of calls that still came before the compaction, for the last forty calls before it.
-  Beside the forecast stands one of the last three growths.
 - Warning: ahead if a call followed it before the compaction. What is shown between two calls counts, too: a prompt or
   results of tools that are in the conversation before the call that they are for. It was false if the conversation
-  continued for longer than the forecast's range without a compaction or a smaller context. Beside it stands a warning
-  at a fixed share of the threshold.
+  continued for longer than the forecast's range without a compaction or a smaller context.
 
 While a file is followed, what is added between two calls is shown with agents that say when an answer has ended; of
 others, such as Claude Code until 2.1.42, the results are taken with the next answer.
@@ -48,41 +46,37 @@ from ullage.service.conversation.projection import Projection
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import get_counter
 
-# The share of the threshold at which the floor warns.
-_FIXED = 8 / 9
-OURS, FLOOR = "ours", "floor"
+# The share of the threshold from which on a warning may come.
+_EARLIEST = 8 / 9
 
 
 class Guess(Struct, frozen=True, kw_only=True):
-    """The threshold that was predicted before one automatic compaction by each way, in tokens, None if it is not known.
-    `times` counts the compactions that were known of the same version, model and window."""
+    """The threshold that was predicted before one automatic compaction, in tokens, None if it is not known. `times`
+    counts the compactions that were known of the same version, model and window."""
 
     seen: Compacted
     times: int
-    by: dict[str, int | None]
+    tokens: int | None
 
-    def error(self, way: str) -> float:
-        """Returns the distance of a prediction from the bounds, as a share of the upper one; 1 without a prediction."""
-        tokens = self.by[way]
-        if tokens is None:
+    @property
+    def error(self) -> float:
+        """The distance of the prediction from the bounds, as a share of the upper one; 1 without a prediction."""
+        if self.tokens is None:
             return 1.0
-        return max(self.seen.beyond - tokens, tokens - self.seen.tokens, 0) / self.seen.tokens
+        return max(self.seen.beyond - self.tokens, self.tokens - self.seen.tokens, 0) / self.seen.tokens
 
 
 class Step(Struct, frozen=True, kw_only=True):
     """What was shown from one call to the next.
 
-    `used` is the size of the context after the call. `left` and `floor` are the forecasts then, ours and the floor's,
-    None if there was none. `warned` has the size at which each way warned before the next call, for those that did. The
-    warnings are made of `threshold` and `growths`.
+    `used` is the size of the context after the call, and `warned` that at which a warning came before the next call,
+    None if none did. Forecasts and warnings are made of `threshold` and `growths`.
     """
 
     used: int
-    left: CallsLeft | None
-    floor: tuple[int, int] | None
     threshold: int | None = None
     growths: tuple[int, ...] = ()
-    warned: dict[str, int] = {}
+    warned: int | None = None
 
     def forecast(self, used: int) -> CallsLeft | None:
         """Returns the calls left that are shown when the context has grown to `used` tokens since the call."""
@@ -90,11 +84,10 @@ class Step(Struct, frozen=True, kw_only=True):
 
     def shown(self, used: int) -> "Step":
         """Returns the step after the size `used` was shown."""
-        if self.threshold is None:
+        if self.threshold is None or self.warned is not None:
             return self
-        earliest = int(self.threshold * _FIXED)
-        due = {OURS: used >= warns_at(self.threshold, self.growths, earliest), FLOOR: used >= earliest}
-        return replace(self, warned={way: used for way, is_due in due.items() if is_due} | self.warned)
+        is_due = used >= warns_at(self.threshold, self.growths, int(self.threshold * _EARLIEST))
+        return replace(self, warned=used) if is_due else self
 
 
 class Span(Struct, frozen=True, kw_only=True):
@@ -103,9 +96,10 @@ class Span(Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
     compacted: bool
 
-    def first_warning(self, way: str) -> int | None:
-        """Returns the place of the step in which this way warned first, or None if it did not warn."""
-        return next((place for place, step in enumerate(self.steps) if way in step.warned), None)
+    @property
+    def first_warning(self) -> int | None:
+        """The place of the step in which a warning came first, None if none did."""
+        return next((place for place, step in enumerate(self.steps) if step.warned is not None), None)
 
 
 class Replay:
@@ -158,8 +152,8 @@ class Replay:
     ) -> None:
         known = of_same_window(others, agent, setup)
         same = [one for one in (*known, *evidence.compactions) if one.tells and one.version == seen.version]
-        by = {OURS: _tokens(evidence, known, agent, setup), FLOOR: same[-1].tokens if same else None}
-        self.guesses.append(Guess(seen=seen, times=len(same), by=by))
+        tokens = _tokens(evidence, known, agent, setup)
+        self.guesses.append(Guess(seen=seen, times=len(same), tokens=tokens))
 
 
 def _setup(evidence: Evidence, agent: Agent | None, model: str, version: str) -> Setup:
@@ -180,17 +174,7 @@ def _tokens(evidence: Evidence, others: tuple[Compacted, ...], agent: Agent | No
 def _step(evidence: Evidence, others: tuple[Compacted, ...], agent: Agent | None, setup: Setup) -> Step:
     used, growths = evidence.last, evidence.growths
     threshold = _tokens(evidence, of_same_window(others, agent, setup), agent, setup)
-    if threshold is None:
-        return Step(used=used, left=None, floor=None)
-    left, recent = max(0, threshold - used), growths[-3:]
-    step = Step(
-        used=used,
-        left=calls_left(left, growths),
-        floor=(left // max(recent), left // min(recent)) if recent else None,
-        threshold=threshold,
-        growths=growths,
-    )
-    return step.shown(used)
+    return Step(used=used, threshold=threshold, growths=growths).shown(used)
 
 
 class _Counted:
@@ -225,9 +209,9 @@ def run(paths: Sequence[Path]) -> Report:
     for transcript in sorted(found, key=_begin):
         replay.take(transcript)
     calls = _calls_row(replay.spans)
-    ours, floor = (_warning_row(replay.spans, way) for way in (OURS, FLOOR))
-    thresholds = [_threshold_row(replay.guesses, way, least) for least in (0, 1, 3) for way in (OURS, FLOOR)]
-    return Report(bench="trigger", rows=[*thresholds, calls, ours, floor], aims=_aims(replay, calls, ours))
+    warnings = _warning_row(replay.spans)
+    thresholds = [_threshold_row(replay.guesses, least) for least in (0, 1, 3)]
+    return Report(bench="trigger", rows=[*thresholds, calls, warnings], aims=_aims(replay, calls, warnings))
 
 
 def _begin(transcript: ImportedTranscript) -> int:
@@ -235,12 +219,11 @@ def _begin(transcript: ImportedTranscript) -> int:
     return next((time for time in times if time), 0)
 
 
-def _threshold_row(guesses: Iterable[Guess], way: str, least: int) -> dict[str, Any]:
+def _threshold_row(guesses: Iterable[Guess], least: int) -> dict[str, Any]:
     known = [guess for guess in guesses if guess.times >= least]
-    errors = [guess.error(way) for guess in known]
+    errors = [guess.error for guess in known]
     return {
-        "threshold by": way,
-        "known before": f">= {least}",
+        "threshold, known before": f">= {least}",
         "compactions": len(known),
         "median error": median(errors),
         "max error": max(errors, default=0.0),
@@ -249,40 +232,36 @@ def _threshold_row(guesses: Iterable[Guess], way: str, least: int) -> dict[str, 
 
 def _calls_row(spans: Sequence[Span]) -> dict[str, Any]:
     held: list[bool] = []
-    floor: list[bool] = []
     widths: list[float] = []
     for span in spans:
         if span.compacted:
             for place, step in list(enumerate(span.steps))[-_STEPS:]:
                 truth = len(span.steps) - 1 - place
-                if step.left is not None and step.floor is not None:
-                    held.append(step.left.low <= truth <= step.left.high)
-                    floor.append(step.floor[0] <= truth <= step.floor[1])
-                    widths.append((step.left.high - step.left.low) / max(1, step.left.mean))
+                if (left := step.forecast(step.used)) is not None and step.growths:
+                    held.append(left.low <= truth <= left.high)
+                    widths.append((left.high - left.low) / max(1, left.mean))
     return {
         "calls left of steps": len(held),
         "in the range": _share(held),
         "median width / mean": median(widths),
-        "floor in the range": _share(floor),
     }
 
 
-def _warning_row(spans: Sequence[Span], way: str) -> dict[str, Any]:
+def _warning_row(spans: Sequence[Span]) -> dict[str, Any]:
     ahead: list[bool] = []
     false: list[bool] = []
     leads: list[int] = []
     for span in spans:
         steps = span.steps
-        at = span.first_warning(way)
+        at = span.first_warning
         if span.compacted:
             ahead.append(at is not None and at < len(steps) - 1)
         if at is None:
             continue
         leads += [len(steps) - 1 - at] if span.compacted else []
-        false.append(not span.compacted and _continued(steps, at, way))
+        false.append(not span.compacted and _continued(steps, at))
     return {
-        "warning": way,
-        "compactions": len(ahead),
+        "warnings of compactions": len(ahead),
         "ahead": _share(ahead),
         "warnings": len(false),
         "false": _share(false),
@@ -290,10 +269,10 @@ def _warning_row(spans: Sequence[Span], way: str) -> dict[str, Any]:
     }
 
 
-def _continued(steps: Sequence[Step], at: int, way: str) -> bool:
+def _continued(steps: Sequence[Step], at: int) -> bool:
     """Returns whether the conversation continued for longer than the forecast's range after a warning, though its
     context did not become smaller."""
-    warned = steps[at].warned[way]
+    warned = steps[at].warned or 0
     left = steps[at].forecast(warned)
     after = steps[at + 1 :]
     smaller = next((place for place, step in enumerate(after) if step.used < 0.9 * warned), len(after))
@@ -308,7 +287,7 @@ def _aims(replay: Replay, calls: dict[str, Any], warned: dict[str, Any]) -> list
     learned = [
         at_most(f"largest error of the threshold, compactions known: {least} or more", max(errors), bound)
         for least, bound in ((1, 0.01), (3, 0.002))
-        if (errors := [guess.error(OURS) for guess in replay.guesses if guess.times >= least])
+        if (errors := [guess.error for guess in replay.guesses if guess.times >= least])
     ]
     return [
         *learned,
