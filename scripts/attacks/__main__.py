@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from attacks.attack import Ground
-from attacks.disks import no_shared_memory, read_only_disk, small_disk
+from attacks.disks import no_shared_memory, read_only_disk
 from attacks.doors import wrong_frames
 from attacks.laws import edit_laws
 from attacks.names import hostile_names
@@ -28,7 +28,6 @@ from attacks.stores import damaged_store, full_disk
 
 ATTACKS = {
     "full-disk": full_disk,
-    "small-disk": small_disk,
     "read-only-disk": read_only_disk,
     "damaged-store": damaged_store,
     "no-shared-memory": no_shared_memory,

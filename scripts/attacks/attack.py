@@ -61,11 +61,10 @@ def ullage(home: Path, words: Sequence[str], cwd: Path, given: str = "") -> subp
     )
 
 
-def python(program: str, *words: str, path: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    """Runs a program in Python, with the modules of another folder if one is named."""
+def python(program: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Runs a program in Python."""
     return subprocess.run(
         [sys.executable, "-c", program, *words],
-        env={**os.environ, **({} if path is None else {"PYTHONPATH": str(path)})},
         capture_output=True,
         text=True,
         timeout=PATIENCE,
