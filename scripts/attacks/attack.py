@@ -59,19 +59,3 @@ def ullage(home: Path, words: Sequence[str], cwd: Path, given: str = "") -> subp
         timeout=PATIENCE,
         check=False,
     )
-
-
-def python(program: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    """Runs a program in Python."""
-    return subprocess.run(
-        [sys.executable, "-c", program, *words],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-
-
-def last_line(ran: "subprocess.CompletedProcess[str]") -> str:
-    """Returns the last that a program has said of its errors, or its status."""
-    return (ran.stderr.splitlines() or [f"status {ran.returncode}"])[-1]

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from attacks.attack import Ground, Outcome, last_line, python
+from attacks.attack import Ground, Outcome
 from support.appender import append_batch, ids_of
 from support.logs import records
 from ullage.model.events import MessageAppended, SessionCreated
@@ -153,11 +153,12 @@ def damaged_store(ground: Ground) -> Outcome:
         path = ground.folder / f"damaged{number}.db"
         shutil.copy(whole, path)
         _damage(path, ground)
-        child = python(_READER, str(path))
+        command = [sys.executable, "-c", _READER, str(path)]
+        child = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=False)
         told += child.stdout.startswith("told")
         read += child.stdout.startswith("read")
         if not child.stdout.startswith(("told", "read")):
-            faults.append(f"damage {number}: {last_line(child)}")
+            faults.append(f"damage {number}: {child.stderr.splitlines()[-1:]}")
     return Outcome(tried=times, survived=f"{told} told as a StoreError, {read} read", faults=tuple(faults))
 
 
