@@ -1,4 +1,4 @@
-"""Lists what the newest released agents know and Ullage does not: `./scripts/newest FOLDER [AGENT...]`.
+"""Lists what the newest released agents know and Ullage does not: `python scripts/newest_words.py FOLDER [AGENT...]`.
 
 `npm` fetches the programs into FOLDER. None of them is run: the words are found in their text. Printed are the words of
 lists that Ullage reads (records, tools), of settings, variables and triggers about compaction, each only if neither
@@ -27,15 +27,14 @@ JUDGED = ROOT / "docs" / "newest.md"
 
 class Program(Struct, frozen=True, kw_only=True):
     """A released agent. `package` is its npm package, or that of the program for Linux, whose words are those of
-    all systems; without one `missing` says why. `suffix` is that of its version for Linux. `folders` are names in
+    all systems. `suffix` is that of its version for Linux. `folders` are names in
     `agents/`, of a folder or the beginnings of files, that read what it writes, and `variables` begin the names of
     its environment variables. `is_compiled` says that the words in it have nothing
     between them."""
 
     name: str
-    package: str = ""
+    package: str
     suffix: str = ""
-    missing: str = ""
     folders: tuple[str, ...] = ()
     variables: str = ""
     is_compiled: bool = False
@@ -58,8 +57,6 @@ PROGRAMS = (
     _program("cline", "@cline/cli-linux-x64", "cline", "CLINE"),
     _program("kilo-code", "@kilocode/cli-linux-x64", "opencode", "KILO"),
     _program("droid", "@factory/cli-linux-x64", "droid", "FACTORY"),
-    Program(name="crush", missing="@charmland/crush has no program in it: it is fetched when the package is installed"),
-    Program(name="goose", missing="neither npm nor PyPI has it"),
 )
 
 # Settings, variables and triggers with these words are about compaction, or about the room that there is.
@@ -248,7 +245,7 @@ def texts_of(archive: Path) -> Iterator[bytes]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints each program's version and unknown words. Returns 1 if a program could not be fetched."""
-    parser = argparse.ArgumentParser(prog="scripts/newest", description=__doc__)
+    parser = argparse.ArgumentParser(prog="scripts/newest_words.py", description=__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the programs are kept: about a gigabyte")
     parser.add_argument("agents", nargs="*", metavar="AGENT", choices=[[], *(program.name for program in PROGRAMS)])
     given = parser.parse_args(arguments)
@@ -258,9 +255,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed = False
     for program in PROGRAMS:
         if given.agents and program.name not in given.agents:
-            continue
-        if program.missing:
-            print(f"{program.name}: {program.missing}")
             continue
         try:
             archive = fetch(program, folder)

@@ -9,7 +9,7 @@ characters; four count as a token, for every arm alike. Left out are compactions
 room for a summary.
 
 Controls that say nothing must score nothing: the pages of `agent + brief` and of `ullage` with their words in any
-order, and names alone. The bench fails if one scores.
+order. The bench fails if one scores.
 
 `--detail` prints every verdict with the line that it was judged by.
 """
@@ -20,7 +20,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import median
@@ -49,8 +49,8 @@ from benches.state_work import judge_checks, judge_work
 
 CHARS = 4
 AGENT, BRIEFED, NEWEST, OURS, FIRST_TAIL = "agent", "agent + brief", "agent + newest", "ullage", "first + tail"
-SHUFFLED, NAMES = "shuffled words", "bare names"
-ARMS = (AGENT, BRIEFED, NEWEST, OURS, FIRST_TAIL, *(f"{arm}: {SHUFFLED}" for arm in (BRIEFED, OURS)), NAMES)
+SHUFFLED = "shuffled words"
+ARMS = (AGENT, BRIEFED, NEWEST, OURS, FIRST_TAIL, *(f"{arm}: {SHUFFLED}" for arm in (BRIEFED, OURS)))
 # Under so many tokens Ullage has no room for a summary.
 FEWEST_TOKENS = 300
 _TIMEOUT_S = 120
@@ -196,16 +196,6 @@ def shuffled(page: str, seed: int) -> str:
     return "\n".join(re.sub(r"\S+", lambda _: next(rest, ""), line) for line in page.splitlines())
 
 
-def bare(truth: Truth) -> Iterable[str]:
-    """Yields the names alone, one a line."""
-    yield from (file.path for file in truth.files)
-    yield from (name for file in truth.files for name in sorted(file.edited))
-    yield from (task.subject for task in truth.tasks)
-    yield from (run.command for run in truth.runs)
-    yield from (commit.sha for commit in truth.commits)
-    yield from (name for problem in truth.problems for name in sorted(problem.signs | problem.mend))
-
-
 # A word or two may say something by luck ("yes"); under so many points of a hundred a control says nothing.
 _NOTHING = 5.0
 # One shuffle may place lines by luck.
@@ -242,7 +232,7 @@ def _measure(cut: Cut) -> list[Measured]:
     words = [(f"{arm}: {SHUFFLED}", shuffled(made[arm], seed)) for arm in (BRIEFED, OURS) for seed in range(_SHUFFLES)]
     return [
         Measured(cut=cut.name, arm=arm, chars=len(text), verdicts=tuple(judge(read_page(text), truth)))
-        for arm, text in (*made.items(), *words, (NAMES, "\n".join(bare(truth))))
+        for arm, text in (*made.items(), *words)
     ]
 
 
@@ -287,7 +277,7 @@ def _kind_rows(measured: Sequence[Measured]) -> Iterator[Row]:
 
 def _aims(measured: Sequence[Measured]) -> Iterator[Aim]:
     for arm in ARMS:
-        if arm.endswith((SHUFFLED, NAMES)):
+        if arm.endswith(SHUFFLED):
             value = score([v for each in measured if each.arm == arm for v in each.verdicts])
             yield at_most(f"control, {arm}", value or 0.0, _NOTHING)
 
