@@ -48,9 +48,11 @@ def make(wheel: Path, folder: Path) -> Path:
     suffix, programs = (".exe", "Scripts") if os.name == "nt" else ("", "bin")
     with TemporaryDirectory(prefix="ullage-program-") as name:
         work = Path(name)
-        venv.create(work / "env", with_pip=True)
+        venv.create(work / "env")
         python = work / "env" / programs / f"python{suffix}"
-        _run(python, "-m", "pip", "install", "-q", "-c", _HERE / "constraints.txt", wheel.resolve(), "pyinstaller")
+        # PyInstaller compiles what it takes.
+        install = ["install", "-q", "--no-compile", "-c", _HERE / "constraints.txt", wheel.resolve(), "pyinstaller"]
+        _run(sys.executable, "-m", "pip", "--python", python, *install)
         collected = [word for package in _COLLECTED for word in ("--collect-all", package)]
         named = [word for module in _NAMED for word in ("--hidden-import", module)]
         left_out = [word for module in _LEFT_OUT for word in ("--exclude-module", module)]

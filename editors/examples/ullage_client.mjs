@@ -3,8 +3,8 @@
 //     node ullage_client.mjs
 //
 // Each line that you type is appended to a session; /context, /compact and /undo are carried out. A status line follows,
-// and those of agents' conversations on this machine. Ctrl+D ends it. The server is `ullage lsp`, or the command in
-// ULLAGE_SERVER. What is sent is described in protocol/README.md.
+// and those of agents' conversations on this machine. Ctrl+D ends it. The server is `ullage lsp`, or that of the
+// program whose path is in ULLAGE_SERVER. What is sent is described in protocol/README.md.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
@@ -82,7 +82,7 @@ function show(method, params) {
   if (kind === 'notice') console.log(update.title);
 }
 
-const client = new Client((process.env.ULLAGE_SERVER ?? 'ullage lsp').split(' '), show);
+const client = new Client([process.env.ULLAGE_SERVER ?? 'ullage', 'lsp'], show);
 const [cwd, capabilities] = [process.cwd(), { experimental: { ullage: {} } }];
 await client.request('initialize', { processId: process.pid, rootUri: pathToFileURL(cwd).href, capabilities });
 client.notify('initialized', {});

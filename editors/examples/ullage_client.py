@@ -4,14 +4,14 @@
     python3 ullage_client.py watch                 a line for each agent's conversation on this machine, as it grows
     python3 ullage_client.py compact TRANSCRIPT    imports a transcript, compacts it and shows the summary as it is written
 
-The server is `ullage lsp`, or the command in ULLAGE_SERVER. What is sent is described in protocol/README.md.
+The server is `ullage lsp`, or that of the program whose path is in ULLAGE_SERVER. What is sent is described in
+protocol/README.md.
 """
 
 import itertools
 import json
 import os
 import queue
-import shlex
 import subprocess
 import sys
 import threading
@@ -103,7 +103,7 @@ def main(arguments):
     """Runs the program and returns its exit status."""
     match arguments:
         case ["watch"] | ["compact", _]:
-            client = Client(shlex.split(os.environ.get("ULLAGE_SERVER", "ullage lsp")), show)
+            client = Client([os.environ.get("ULLAGE_SERVER", "ullage"), "lsp"], show)
         case _:
             sys.exit(__doc__)
     try:

@@ -19,7 +19,8 @@ want=$(cksum <"$pins")
 
 install() {
   [ -x "$home/bin/python" ] || "$found" -m venv "$home"
-  need "PyPI: $*" "$home/bin/python" -m pip install -q --disable-pip-version-check -c "$pins" "$@"
+  # Of thousands of modules a few hundred are imported, which Python compiles then.
+  need "PyPI: $*" "$home/bin/python" -m pip install -q --no-compile --disable-pip-version-check -c "$pins" "$@"
 }
 
 patience=900

@@ -14,7 +14,7 @@ export PATH=$node:$PATH
 
 # npm's install scripts of code-server compile a dozen native modules, some of which need headers that Debian has not
 # installed. Code-server runs without these modules, so the scripts are skipped, and the links that one of them makes
-# are made here. The log files of the extension host are the exception: spdlog is built if there is a compiler.
+# are made here. Only VS Code's own log files stay empty, which no test reads.
 install_code_server() {
   say "Setting up VS Code in $home (about 500 MB, once)"
   npm_install "$home" --ignore-scripts "$package" || return 1
@@ -22,12 +22,8 @@ install_code_server() {
   need "npm: what the workbench needs" npm install --no-audit --no-fund --omit=dev --ignore-scripts || return 1
   ln -sfn code-linux.sh bin/remote-cli/code-server
   ln -sfn browser-linux.sh bin/helpers/browser.sh
-  (cd extensions && need "npm: its built-in extensions" npm install --no-audit --no-fund --omit=dev --ignore-scripts) ||
-    return 1
-  if command -v g++ make python3 >/dev/null; then
-    need "building its log writer" npm rebuild @vscode/spdlog @vscode/native-watchdog ||
-      say "  (VS Code's own log files will stay empty)"
-  fi
+  cd extensions
+  need "npm: its built-in extensions" npm install --no-audit --no-fund --omit=dev --ignore-scripts
 }
 
 # Symbola has the signs that agents draw in their terminals, which pictures of them need.

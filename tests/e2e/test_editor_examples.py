@@ -24,7 +24,7 @@ EXAMPLES = EDITORS / "examples"
 PYTHON_CLIENT = EXAMPLES / "ullage_client.py"
 JAVASCRIPT_CLIENT = EXAMPLES / "ullage_client.mjs"
 HELIX = RIGS / "helix" / "bin" / "hx"
-SET_COMMAND = '(setq ullage-command (split-string (getenv "ULLAGE_SERVER")))'
+SET_COMMAND = '(setq ullage-command (list (getenv "ULLAGE_SERVER") "lsp"))'
 EMACS_PLAY = """
 (setq default-directory "%s/")
 (ullage-mode 1)
@@ -48,9 +48,9 @@ def home(tmp_path: Path) -> FollowedHome:
 
 
 def environment(home: FollowedHome) -> dict[str, str]:
-    server = f"{sys.executable} -m ullage lsp --store {home.folder / 'store.db'}"
-    folders = {"HOME": str(home.folder), "CLAUDE_CONFIG_DIR": str(home.folder / ".claude"), "ULLAGE_SERVER": server}
-    return {**os.environ, "ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": "", **folders}
+    folders = {"HOME": str(home.folder), "CLAUDE_CONFIG_DIR": str(home.folder / ".claude")}
+    program = {"ULLAGE_SERVER": str(SERVER), "ULLAGE_STORE": str(home.folder / "store.db")}
+    return {**os.environ, "ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": "", **folders, **program}
 
 
 def transcript(folder: Path) -> Path:

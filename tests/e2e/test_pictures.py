@@ -43,7 +43,7 @@ _CHANGING = (
     (r"Ullage \S+ on Python \S+ \(.*\)", "Ullage 0.1.0 on Python 3.13.5 (/usr/bin/python3)"),
     (r"limits of \d+ models", "limits of 368 models"),
     (r"\d+\.\d MB, schema version \d+ of \d+", "0.4 MB, schema version 6 of 6"),
-    (r"extras +[^\n]*(\n {18}[^\n]*)*", "extras       anthropic, openai, keyring, mcp"),
+    (r"extras +[^\n]*(\n {18}[^\n]*)*", "extras       anthropic, openai, keyring, mcp, postgres, otel"),
 )
 _COMMANDS = {
     "ullage-60": (60, ""),

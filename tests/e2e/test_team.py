@@ -24,6 +24,11 @@ def team(postgres_server: PostgresServer, tmp_path: Path) -> Team:
     return make_team(postgres_server, tmp_path)
 
 
+def test_who_shares_before_anything_is_kept_is_told_how_conversations_come_into_the_store(team: Team) -> None:
+    shared = ullage("team", "share", "--archive", team.boris.archive, "--with", team.anna.role, env=team.boris.env)
+    assert (shared.status, "`ullage search WORDS` reads agents' conversations" in shared.err) == (2, True)
+
+
 def test_what_one_shares_of_a_folder_the_other_finds_with_whose_it_is_until_it_is_unshared(team: Team) -> None:
     anna, boris = team.anna, team.boris
     anna.keep("one", "/orchard", said("m1", "Where do we plant the walnut?"), title="Trees")

@@ -157,6 +157,9 @@ async def cancelled(end: ProgramEnd, session_id: str, begun: Awaitable[object]) 
     text = [{"type": "text", "text": "Tell it slowly"}]
     asked = end.start("session/prompt", sessionId=session_id, prompt=text)
     await begun
+    if end.version == 2:
+        # A prompt that is cancelled before it is shown is refused: the model may have been asked for something else.
+        await end.until(lambda _: "Tell it slow" in said(end))
     end.send({"method": "session/cancel", "params": {"sessionId": session_id}})
     answer = await end.answer(asked)
     if end.version == 2:

@@ -66,6 +66,12 @@ def test_nothing_is_changed_without_a_yes(home: Home) -> None:
     assert "nothing was added" in home.run("unwire").out
 
 
+def test_an_agent_with_a_plugin_is_said_to_get_back_what_a_compaction_leaves_out(home: Home) -> None:
+    (home.folder / ".pi" / "agent").mkdir(parents=True)
+    told = " ".join(home.run("wire", "pi").out.split())
+    assert told.startswith("pi gets back what a compaction leaves out (a plugin) and can search its own ")
+
+
 def test_settings_that_are_not_there_are_made_and_removed_again(home: Home) -> None:
     home.done("wire")
     assert set(home.value["hooks"]) == {"PreCompact", "SessionStart", "SubagentStop", "UserPromptSubmit"}

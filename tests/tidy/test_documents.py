@@ -1,6 +1,8 @@
-"""The documents agree with the tree: links have targets, and the architecture names files and tests that exist."""
+"""The documents agree with the tree: links have targets, the architecture names files and tests that exist, and lists
+of commands, agents, settings and variables are complete."""
 
 import ast
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -9,6 +11,9 @@ import pytest
 
 from support.documents import ROOT, heading_anchors, region, table_rows
 from support.tables import every
+from ullage.agents.table import AGENTS
+from ullage.cli.command_line import COMMANDS, options_page
+from ullage.lsp import server
 
 LONGEST_MAP = 1_500
 ARCHITECTURE = (ROOT / "server" / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -37,6 +42,41 @@ def is_broken(link: str, document: Path) -> bool:
 def test_links_lead_to_files_and_headings(document: Path) -> None:
     text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     assert [link for link in LINK.findall(text) if is_broken(link, document)] == []
+
+
+def test_the_page_on_the_command_line_names_each_command_and_each_agent_whose_conversations_are_read() -> None:
+    page = (ROOT / "docs" / "guide" / "command-line.md").read_text(encoding="utf-8")
+    commands = set(re.findall(r"`(?:ullage )?([a-z]+)\b[^`]*`", page))
+    agents = {name.strip() for name in " ".join(page.split()).partition("database of ")[2].split(",")}
+    assert {command.name for command in COMMANDS[1:]} - commands == set()
+    assert {agent.name for agent in AGENTS} - agents == set()
+
+
+def test_the_page_on_settings_names_those_that_come_first_in_the_generated_list() -> None:
+    page = (ROOT / "docs" / "guide" / "settings.md").read_text(encoding="utf-8")
+    generated = region((ROOT / "protocol" / "README.md").read_text(encoding="utf-8"), "generated: settings")
+    first = [row["setting"] for row in table_rows(generated.partition("### Advanced")[0], "setting")]
+    assert sorted(re.findall(r"`[\w.]+`", page.partition("They come first")[0])) == sorted(first)
+
+
+def test_the_page_of_vs_codes_extension_names_each_setting_that_is_not_advanced() -> None:
+    folder = ROOT / "editors" / "vscode"
+    usual, _ = json.loads((folder / "package.json").read_text(encoding="utf-8"))["contributes"]["configuration"]
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    assert [name for name in usual["properties"] if f"`{name}`" not in page] == []
+
+
+def test_the_editors_page_lists_the_commands_of_the_language_server() -> None:
+    page = (ROOT / "editors" / "README.md").read_text(encoding="utf-8")
+    listed = [row["command"].strip("`") for row in table_rows(page, "command")]
+    assert sorted(listed) == sorted(command.name for command in server.COMMANDS)
+
+
+def test_the_help_names_each_variable_that_is_read_for_the_user() -> None:
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "server" / "ullage").rglob("*.py"))
+    read = set(re.findall(r'(?:get\(|VARIABLE = )"(ULLAGE_\w+)"', sources))
+    assert "ULLAGE_STORE" in read
+    assert [name for name in sorted(read) if f"  {name}" not in options_page().format_help()] == []
 
 
 def test_the_architecture_is_short_enough_to_be_a_map() -> None:

@@ -94,6 +94,21 @@ T['every setting is described, with the fields of models and providers'] = funct
   eq(missing(names), {})
 end
 
+T['a default that is told of a setting is its own'] = function()
+  local file = editor.ROOT .. '/protocol/settings.schema.json'
+  local settings = HELP:match('%*ullage%-settings%*\n(.-)%*ullage%-model%*')
+  local told = 0
+  for path, schema in pairs(vim.json.decode(table.concat(vim.fn.readfile(file), '\n')).properties) do
+    local entry = (settings .. '\n'):match('\n    ' .. vim.pesc(path) .. ' (.-)\n%s?%s?%s?%s?%f[%S\n]') or ''
+    local default = entry:match('%((%d[%d.]*)%)') or entry:match('%((true)%)') or entry:match('%((false)%)')
+    if default then
+      told = told + 1
+      eq({ path, vim.json.decode(default) }, { path, schema.default })
+    end
+  end
+  eq(told > 10, true)
+end
+
 T['every highlight group is described'] = function()
   local names = {}
   for group in pairs(require('ullage.highlights').LINKS) do

@@ -65,7 +65,7 @@ export interface AppendResult {
 
 /** The archive of agents' own files, from which a transcript that its agent has deleted is given back. */
 export interface ArchiveSettings {
-  /** Keep the files of agents on this machine, byte for byte, next to the store. @default true */
+  /** Keep the files of agents on this machine, byte for byte, next to the store, once you have agreed. @default true */
   readonly enabled?: boolean;
   /** Gigabytes of the archive at which no more is kept. Nothing is removed by itself. Unset: no limit. @default 5.0 */
   readonly limit?: number | null;

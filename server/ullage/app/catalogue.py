@@ -3,8 +3,8 @@
 The figures come from the catalogue, and from the files that have changed since. Of a file of records only the ends are
 read, as far as they say the figure. What has not changed is not read again.
 
-What the store lacks is read so that a search finds everything, the last changed first. What is left when the reading
-is ended is read by the next one.
+What the store lacks is read so that a search finds everything, files that have its words first, and of these and of the
+others the last changed first. What is left when the reading is ended is read by the next one.
 
 Also what runs on this machine now: agents with their conversations, and the process that follows these."""
 

@@ -144,7 +144,8 @@ def open_source(place: StorePlace | None) -> Generator[SessionStore]:
     lack sessions. What is missing in the store is removed from the archive, so a missing store is no empty one. Raises
     `StoreUnavailable`."""
     if not is_there(place):
-        raise StoreUnavailable(f"the store {local_path(place)} is not there, so nothing is sent")
+        remedy = "`ullage search WORDS` reads agents' conversations into it"
+        raise StoreUnavailable(f"the store {local_path(place)} is not there, so nothing is sent: {remedy}")
     with open_to_read_at(place) as store:
         yield store
 

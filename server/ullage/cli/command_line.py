@@ -115,6 +115,11 @@ environment:
   ULLAGE_LIMIT a limit of your own for conversations: 300k tokens, or $5
   ULLAGE_WARN_AT
                the setting context.warnAt: the share from which on it warns
+  ULLAGE_TEAM  the team's archive that `search --team` and `mcp` search
+  ULLAGE_OFFLINE
+               off, or gigabytes: the copy of a store on a server
+  ULLAGE_DURABLE
+               on: each commit waits for the disk
   ULLAGE_LSP_OPTIONS
                more options of `ullage lsp`
 """

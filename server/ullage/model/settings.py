@@ -326,7 +326,8 @@ class ArchiveSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
     enabled: Annotated[
         bool,
         Meta(
-            description="Keep the files of agents on this machine, byte for byte, next to the store.",
+            description="Keep the files of agents on this machine, byte for byte, next to the store, once you have "
+            "agreed.",
             extra_json_schema=_RESTRICTED,
         ),
     ] = True

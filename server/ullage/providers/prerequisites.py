@@ -15,13 +15,17 @@ from ullage.model import words
 from ullage.model.errors import SdkMissing
 from ullage.model.settings import ProviderSettings
 
-# What each extra is for. An extra, and the import name of its package, are called the same.
+# What each extra is for.
 EXTRAS = {
     "anthropic": "summaries by Anthropic's models",
     "openai": "summaries by OpenAI's models or a local server's",
     "keyring": "keys kept by the operating system",
     "mcp": "MCP servers that an editor gives to `ullage acp` (what `ullage wire` adds works without it)",
+    "postgres": "conversations in PostgreSQL",
+    "otel": "spans and metrics for programs",
 }
+# The import names of packages that are not called as their extra is.
+_IMPORTED = {"postgres": "psycopg", "otel": "opentelemetry"}
 # The extra that each kind of provider needs; the others need none.
 _OF_KIND = {"anthropic": "anthropic", "openai": "openai", "openai_chat": "openai"}
 _VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "openai_chat": "OPENAI_API_KEY"}
@@ -37,7 +41,7 @@ _absent: dict[str, float] = {}
 
 def is_installed(extra: str) -> bool:
     """Returns whether the extra's package can be imported. Imports nothing."""
-    return find_spec(extra) is not None
+    return find_spec(_IMPORTED.get(extra, extra)) is not None
 
 
 def require_sdk(provider: str, kind: str) -> None:

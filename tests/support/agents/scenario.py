@@ -142,7 +142,7 @@ async def compacted_by_hand_over(place: Place) -> str:
 
 async def undone(place: Place) -> str:
     """Returns which compactions can be undone, so that the model is sent the earlier messages again."""
-    ways = {"hand-over": ("--hand-over",), "its own": ()}
+    ways = {"handover": ("--hand-over",), "its own": ()}
     return " and ".join([name for name, options in ways.items() if await _is_undone(place, options)]) or NO
 
 
@@ -220,7 +220,7 @@ COLUMNS: dict[str, Column] = {
     "usage shown": usage_shown,
     "warned": warned,
     "compacted natively": compacted_natively,
-    "compacted by hand-over": compacted_by_hand_over,
+    "compacted by handover": compacted_by_hand_over,
     "undone": undone,
     "resumed": resumed,
 }

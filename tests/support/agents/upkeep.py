@@ -124,7 +124,7 @@ async def figures_right(place: Place) -> str:
 async def cancelled(place: Place) -> str:
     """Returns whether a compaction can be cancelled: the prompt is answered as cancelled, nothing is recorded, and the
     next prompt reaches the model with all that was said. If not every way can, returns those that can."""
-    ways = {"hand-over": ("--hand-over",), "its own": ()}
+    ways = {"handover": ("--hand-over",), "its own": ()}
     found = {name: await _cancel(place, options) for name, options in ways.items()}
     tried = {name: holds for name, holds in found.items() if holds is not None}
     return YES if all(tried.values()) else " and ".join(name for name, holds in tried.items() if holds) or NO

@@ -107,8 +107,7 @@ def test_a_key_is_looked_for_without_a_keyring(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_extras_are_those_of_the_package() -> None:
     project = tomllib.loads((Path(__file__).resolve().parents[3] / "pyproject.toml").read_text())["project"]
-    # What no provider needs: the store in PostgreSQL, spans and metrics.
-    assert {*EXTRAS, "postgres", "otel", "all"} == {*project["optional-dependencies"]}
+    assert {*EXTRAS, "all"} == {*project["optional-dependencies"]}
 
 
 def test_a_provider_is_made_once_and_again_when_its_key_changes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "agent",
         nargs="*",
         metavar="AGENT",
-        help="behind `--`: an agent's command line, to be its proxy; and behind `--then` each, further agents",
+        help="after `--`: an agent's command line, to be its proxy; and after `--then` each, further agents",
     )
     parser.add_argument(
         "--window", type=number, metavar="TOKENS", help="the window of an agent that does not tell its own"

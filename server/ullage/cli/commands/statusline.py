@@ -34,7 +34,7 @@ def add_arguments(parser: "ArgumentParser") -> None:
         "command",
         nargs="*",
         metavar="COMMAND",
-        help="behind `--`: the command that made the status line before; its line comes after Ullage's",
+        help="after `--`: the command that made the status line before; its line comes after Ullage's",
     )
 
 

@@ -120,8 +120,10 @@ def _told(change: AgentChange) -> Iterator[str]:
     """Yields the lines that say what an agent gets, which is what its changed files have more, and which these are."""
     gained = [line for file in change.files for line in _compared(file) if line.startswith("+")]
     hooks = sum(line.count(f"hook {change.word}") for line in gained)
+    has_plugin = any(f'"hook", "{change.word}"' in line for line in gained)
     parts = {
         f"gets back what a compaction leaves out ({plural(hooks, 'hook')})": hooks,
+        "gets back what a compaction leaves out (a plugin)": has_plugin,
         "can search its own conversations (an MCP server)": any('"mcp"' in line for line in gained),
         "shows the figure in its status line": any("ullage statusline" in line for line in gained),
     }

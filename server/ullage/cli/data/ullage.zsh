@@ -66,7 +66,7 @@ _shtab_ullage_acp_options=(
   "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  "(*)::behind \`--\`\: an agent\'s command line, to be its proxy\; and behind \`--then\` each, further agents:"
+  "(*)::after \`--\`\: an agent\'s command line, to be its proxy\; and after \`--then\` each, further agents:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -424,7 +424,7 @@ _shtab_ullage_statusline_options=(
   "--store[what Ullage keeps\: a file, or postgresql\:\/\/HOST\/DATABASE\; \`doctor\` names the usual one]:STORE:_files"
   "--color[colours\; auto\: on a terminal]:color:(auto always never)"
   "--no-pager[print long output at once]"
-  "(*)::behind \`--\`\: the command that made the status line before\; its line comes after Ullage\'s:"
+  "(*)::after \`--\`\: the command that made the status line before\; its line comes after Ullage\'s:"
 )
 
 # guard to ensure default positional specs are added only once per session

@@ -229,7 +229,7 @@ _V5 = (
     "CREATE INDEX configurations ON records (session_id) WHERE event = 'session_configured'",
 )
 
-# Payloads and snapshots may be compressed, see `connection.py`. No table changes: the number keeps out versions that
+# Payloads and snapshots may be compressed, see `session_table.py`. No table changes: the number keeps out versions that
 # can't read such rows.
 _V6: tuple[str, ...] = ()
 
