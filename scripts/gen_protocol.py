@@ -19,6 +19,7 @@ from msgspec import to_builtins
 
 from generators import ROOT, as_json, settle
 from generators.agent_folders import in_lua
+from generators.agent_page import agent_tables, table
 from generators.manifest import with_generated, with_texts, with_version
 from generators.plugins import plugin_files
 from generators.typescript import typescript
@@ -35,6 +36,7 @@ from ullage.model.usage import Keeper, Nearness, ThresholdSource, UsageSource, W
 
 PROTOCOL = ROOT / "protocol"
 README, EXAMPLES = PROTOCOL / "README.md", PROTOCOL / "examples"
+AGENTS_PAGE = ROOT / "docs" / "guide" / "agents.md"
 VSCODE = ROOT / "editors" / "vscode"
 MANIFEST = VSCODE / "package.json"
 NLS = VSCODE / "package.nls.json"
@@ -93,20 +95,20 @@ def readme() -> str:
         ),
         "settings": settings_table(settings_schema()["properties"]),
     }
-    text = README.read_text(encoding="utf-8")
-    for name, content in tables.items():
-        text = with_region(text, name, content)
+    return with_regions(README, tables)
+
+
+def with_regions(document: Path, contents: Mapping[str, str]) -> str:
+    """Returns a document's text with everything between `<!-- generated: NAME -->` and `<!-- end -->` replaced, for
+    each name of the contents."""
+    text = document.read_text(encoding="utf-8")
+    for name, content in contents.items():
+        start, end = f"<!-- generated: {name} -->", "<!-- end -->"
+        pattern = re.compile(f"({re.escape(start)}\n).*?({re.escape(end)})", re.DOTALL)
+        text, found = pattern.subn(lambda match, content=content: match[1] + content + match[2], text)
+        if found != 1:
+            raise SystemExit(f"{document.relative_to(ROOT)} needs one region {start} … {end}; it has {found}")
     return text
-
-
-def with_region(text: str, name: str, content: str) -> str:
-    """Returns the text with everything between `<!-- generated: name -->` and `<!-- end -->` replaced."""
-    start, end = f"<!-- generated: {name} -->", "<!-- end -->"
-    pattern = re.compile(f"({re.escape(start)}\n).*?({re.escape(end)})", re.DOTALL)
-    replaced, found = pattern.subn(lambda match: match[1] + content + match[2], text)
-    if found != 1:
-        raise SystemExit(f"{README.relative_to(ROOT)} needs one region {start} … {end}; it has {found}")
-    return replaced
 
 
 def words_table() -> str:
@@ -245,17 +247,12 @@ def settings_table(settings: Mapping[str, Mapping[str, Any]]) -> str:
     return f"{first.rstrip()}\n\n### Advanced\n\n{table(('setting', 'default', 'meaning'), others)}"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Returns a Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
 OUTPUTS: Mapping[Path, Callable[[], str]] = {
     PROTOCOL / "methods.json": lambda: as_json(methods_document()),
     PROTOCOL / "schema.json": lambda: as_json(schema_document()),
     PROTOCOL / "settings.schema.json": lambda: as_json(settings_schema()),
     README: readme,
+    AGENTS_PAGE: lambda: with_regions(AGENTS_PAGE, agent_tables()),
     VSCODE / "src" / "protocol.gen.ts": typescript,
     MANIFEST: lambda: with_generated(MANIFEST.read_text()),
     NLS: lambda: with_texts(NLS.read_text()),

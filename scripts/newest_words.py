@@ -1,13 +1,13 @@
-"""Lists what the newest released agents know and Ullage does not: `./scripts/newest FOLDER [AGENT...]`.
+"""Lists what the newest released agents know and Ullage does not: `python scripts/newest_words.py FOLDER [AGENT...]`.
 
 `npm` fetches the programs into FOLDER. None of them is run: the words are found in their text. Printed are the words of
-lists that Ullage reads (records, tools), of settings, variables and triggers about compaction, and names of models,
-each only if neither Ullage's own code has it nor docs/newest.md, which says what was done about the words found before.
+lists that Ullage reads (records, tools), of settings, variables and triggers about compaction, each only if neither
+Ullage's own code has it nor docs/newest.md, which says what was done about the words found before. New models come with
+the list of models (`update_known_models.py`).
 """
 
 import argparse
 import ast
-import json
 import re
 import subprocess
 import sys
@@ -27,40 +27,36 @@ JUDGED = ROOT / "docs" / "newest.md"
 
 class Program(Struct, frozen=True, kw_only=True):
     """A released agent. `package` is its npm package, or that of the program for Linux, whose words are those of
-    all systems; without one `missing` says why. `suffix` is that of its version for Linux. `folders` are names in
-    `agents/`, of a folder or the beginnings of files, that read what it writes, and `variables` and `models` begin
-    the names of its environment variables and of its models. `is_compiled` says that the words in it have nothing
+    all systems. `suffix` is that of its version for Linux. `folders` are names in
+    `agents/`, of a folder or the beginnings of files, that read what it writes, and `variables` begin the names of
+    its environment variables. `is_compiled` says that the words in it have nothing
     between them."""
 
     name: str
-    package: str = ""
+    package: str
     suffix: str = ""
-    missing: str = ""
     folders: tuple[str, ...] = ()
     variables: str = ""
-    models: str = ""
     is_compiled: bool = False
 
 
-def _program(name: str, package: str, folder: str, variables: str, models: str = "") -> Program:
-    return Program(name=name, package=package, folders=(folder,), variables=variables, models=models)
+def _program(name: str, package: str, folder: str, variables: str) -> Program:
+    return Program(name=name, package=package, folders=(folder,), variables=variables)
 
 
-_CODEX = _program("codex", "@openai/codex", "codex", "CODEX", "gpt")
+_CODEX = _program("codex", "@openai/codex", "codex", "CODEX")
 PROGRAMS = (
-    _program("claude-code", "@anthropic-ai/claude-code-linux-x64", "claude_code", "CLAUDE|ANTHROPIC|DISABLE", "claude"),
+    _program("claude-code", "@anthropic-ai/claude-code-linux-x64", "claude_code", "CLAUDE|ANTHROPIC|DISABLE"),
     replace(_CODEX, suffix="-linux-x64", is_compiled=True),
-    _program("gemini-cli", "@google/gemini-cli", "gemini_cli", "GEMINI", "gemini"),
+    _program("gemini-cli", "@google/gemini-cli", "gemini_cli", "GEMINI"),
     _program("opencode", "opencode-linux-x64", "opencode", "OPENCODE"),
-    _program("qwen-code", "@qwen-code/qwen-code", "qwen_code", "QWEN", "qwen3"),
+    _program("qwen-code", "@qwen-code/qwen-code", "qwen_code", "QWEN"),
     _program("copilot-cli", "@github/copilot-linux-x64", "copilot_cli", "COPILOT"),
     _program("pi", "@earendil-works/pi-coding-agent", "pi", "PI"),
-    _program("kimi-code", "@moonshot-ai/kimi-code", "kimi_code", "KIMI", "kimi"),
+    _program("kimi-code", "@moonshot-ai/kimi-code", "kimi_code", "KIMI"),
     _program("cline", "@cline/cli-linux-x64", "cline", "CLINE"),
     _program("kilo-code", "@kilocode/cli-linux-x64", "opencode", "KILO"),
     _program("droid", "@factory/cli-linux-x64", "droid", "FACTORY"),
-    Program(name="crush", missing="@charmland/crush has no program in it: it is fetched when the package is installed"),
-    Program(name="goose", missing="neither npm nor PyPI has it"),
 )
 
 # Settings, variables and triggers with these words are about compaction, or about the room that there is.
@@ -129,10 +125,8 @@ def judged(document: str) -> set[str]:
 
 
 def known_of(program: Program, document: str) -> Words:
-    """Returns what Ullage's code, its list of models and the document know of a program's words."""
-    models = json.loads((SOURCE / "known_models" / "data" / "models.json").read_text(encoding="utf-8"))
+    """Returns what Ullage's code and the document know of a program's words."""
     everything = literals(SOURCE.rglob("*.py")) | judged(document)
-    everything |= {plain(name.rsplit("/", 1)[-1]) for name in models}
     own = literals(sources_of(program))
     tools = frozenset(plain(name) for names in TOOLS.values() for name in names)
     own = frozenset(word for word in own if len(word) > _COMMON)
@@ -199,13 +193,6 @@ def triggers(text: bytes, known: frozenset[str]) -> set[str]:
     return {word for match in near if plain(word := match[1].decode()) not in known}
 
 
-def models(text: bytes, prefix: str, known: frozenset[str]) -> set[str]:
-    """Returns the names of models that begin with `prefix`, without those that add a date or a place to another."""
-    names = {match[0].decode() for match in re.finditer(rb"\b%s-[a-z0-9][a-z0-9.-]{0,30}\b" % prefix.encode(), text)}
-    names = {name for name in names if re.search(r"-(\w+-)?\d", name) and not re.search(r"-20\d{6}|[.-]$", name)}
-    return {name for name in names if plain(name) not in known}
-
-
 def unknown(program: Program, texts: Iterable[bytes], words: Words) -> dict[str, set[str]]:
     """Returns what is in the texts of a program and Ullage does not know, by kind."""
     own = {*_strings(sources_of(program))} if program.is_compiled else set[str]()
@@ -216,7 +203,6 @@ def unknown(program: Program, texts: Iterable[bytes], words: Words) -> dict[str,
         "settings": lambda text: settings(text, words.known),
         "variables": lambda text: variables(text, program.variables, words.known) if program.variables else set(),
         "triggers": lambda text: triggers(text, words.known),
-        "models": lambda text: models(text, program.models, words.known) if program.models else set(),
     }
     if underscored:
         kinds["records"] = lambda text: glued(text, underscored, words.known)
@@ -259,7 +245,7 @@ def texts_of(archive: Path) -> Iterator[bytes]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints each program's version and unknown words. Returns 1 if a program could not be fetched."""
-    parser = argparse.ArgumentParser(prog="scripts/newest", description=__doc__)
+    parser = argparse.ArgumentParser(prog="scripts/newest_words.py", description=__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the programs are kept: about a gigabyte")
     parser.add_argument("agents", nargs="*", metavar="AGENT", choices=[[], *(program.name for program in PROGRAMS)])
     given = parser.parse_args(arguments)
@@ -269,9 +255,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed = False
     for program in PROGRAMS:
         if given.agents and program.name not in given.agents:
-            continue
-        if program.missing:
-            print(f"{program.name}: {program.missing}")
             continue
         try:
             archive = fetch(program, folder)

@@ -19,30 +19,21 @@ from rich.console import Console
 from rich.table import Table
 
 from attacks.attack import Ground
-from attacks.disks import no_shared_memory, read_only_disk, small_disk
+from attacks.disks import no_shared_memory, read_only_disk
 from attacks.doors import wrong_frames
 from attacks.laws import edit_laws
 from attacks.names import hostile_names
-from attacks.serving import server_kills
-from attacks.settings import hostile_settings, killed_wire, two_writers
-from attacks.stores import backups, crowd, damaged_store, full_disk, kills, versions
+from attacks.settings import killed_wire
+from attacks.stores import damaged_store, full_disk
 
 ATTACKS = {
-    "kills": kills,
-    "server-kills": server_kills,
-    "crowd": crowd,
     "full-disk": full_disk,
-    "small-disk": small_disk,
     "read-only-disk": read_only_disk,
     "damaged-store": damaged_store,
     "no-shared-memory": no_shared_memory,
     "wrong-frames": wrong_frames,
     "hostile-names": hostile_names,
-    "hostile-settings": hostile_settings,
     "killed-wire": killed_wire,
-    "two-writers": two_writers,
-    "backups": backups,
-    "versions": versions,
     "edit-laws": edit_laws,
 }
 # Bytes of memory for this process and each of its children, so that an attack which succeeds harms no machine.

@@ -48,12 +48,10 @@ def environment(home: Path) -> dict[str, str]:
     return {**kept, "HOME": str(home), "XDG_DATA_HOME": str(home / "data")}
 
 
-def ullage(
-    home: Path, words: Sequence[str], cwd: Path, given: str = "", before: Sequence[str] = ()
-) -> subprocess.CompletedProcess[bytes]:
-    """Runs a command of Ullage's in a folder. `given` is its input, `before` the words of a program that runs it."""
+def ullage(home: Path, words: Sequence[str], cwd: Path, given: str = "") -> subprocess.CompletedProcess[bytes]:
+    """Runs a command of Ullage's in a folder. `given` is its input."""
     return subprocess.run(
-        [*before, sys.executable, "-P", "-m", "ullage", *words],
+        [sys.executable, "-P", "-m", "ullage", *words],
         cwd=cwd,
         env=environment(home),
         input=given.encode(),
@@ -61,20 +59,3 @@ def ullage(
         timeout=PATIENCE,
         check=False,
     )
-
-
-def python(program: str, *words: str, path: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    """Runs a program in Python, with the modules of another folder if one is named."""
-    return subprocess.run(
-        [sys.executable, "-c", program, *words],
-        env={**os.environ, **({} if path is None else {"PYTHONPATH": str(path)})},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-
-
-def last_line(ran: "subprocess.CompletedProcess[str]") -> str:
-    """Returns the last that a program has said of its errors, or its status."""
-    return (ran.stderr.splitlines() or [f"status {ran.returncode}"])[-1]

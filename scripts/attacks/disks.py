@@ -1,5 +1,5 @@
-"""Real disks that are full, become read-only in the middle, or have no memory that processes share (then a store has a
-rollback journal in place of a write-ahead log): file systems in a mount namespace of their own.
+"""Real disks that become read-only in the middle, or have no memory that processes share (then a store has a rollback
+journal in place of a write-ahead log): file systems in a mount namespace of their own.
 
 The part that mounts runs as a program of its own, `python -m attacks.disks KIND FOLDER TIMES`, and prints its outcome
 as JSON. It needs Linux, `unshare` and the right to mount.
@@ -16,28 +16,17 @@ import msgspec
 
 from attacks.attack import Ground, Outcome
 from attacks.stores import append_at_once, check, kill_appenders
-from support.appender import append_batch, ids_of
+from support.appender import append_batch
 from support.fuse_folder import mounted
 from support.logs import records
 from ullage.model.errors import StoreUnavailable
 from ullage.model.events import SessionCreated
-from ullage.service.ports.store import SessionStore
 from ullage.store import open_store
 
 _SESSION = "s"
 # Seconds that an attack's program may take.
 _PATIENCE = 600
-# Room for a few dozen appends next to the ballast. Without it there is room for them twice: SQLite copies what is in
-# its log to the file before it uses the log again.
-_SMALL = "size=9m"
-_BALLAST = 6_000_000
 _IMAGE = 32_000_000
-
-
-def small_disk(ground: Ground) -> Outcome:
-    """Guards against an append that is acknowledged and lost on a full disk, and against a store that cannot be read,
-    or not be appended to again once there is room."""
-    return _in_namespace("small", ground, ground.times(3, 60), ("mount",))
 
 
 def read_only_disk(ground: Ground) -> Outcome:
@@ -70,27 +59,6 @@ def _in_namespace(kind: str, ground: Ground, times: int, programs: tuple[str, ..
         return Outcome(tried=times, survived="", faults=(why,))
 
 
-def _fill(folder: Path, times: int) -> Outcome:
-    """Fills a file system with appends, again and again, after each time that room was made."""
-    _mount("-t", "tmpfs", "-o", _SMALL, "tmpfs", str(folder))
-    path, ballast = folder / "sessions.db", folder / "ballast"
-    said: list[str] = []
-    faults: list[str] = []
-    for number in range(times):
-        path.unlink(missing_ok=True)
-        ballast.write_bytes(bytes(_BALLAST))
-        with open_store(path) as store:
-            store.create(_SESSION, records(SessionCreated()))
-            names = _append_until_refused(store, "no room left", faults, f"full{number}")
-            if len(store.read(_SESSION)) < sum(len(ids_of(name)) for name in names):
-                faults.append("what was acknowledged cannot be read while the disk is full")
-            ballast.unlink()
-            append_batch(store, _SESSION, "after")
-        said += [*names, "after"]
-        faults += check(path, [*names, "after"])
-    return _outcome(times, said, faults)
-
-
 def _abort(folder: Path, times: int) -> Outcome:
     """Makes a file system read-only, as the kernel does after a fault of the disk, and mounts it again."""
     image, place = folder / "image", folder / "disk"
@@ -112,7 +80,12 @@ def _abort(folder: Path, times: int) -> Outcome:
         # An append is handed to the kernel. Only what the kernel has written outlives a fault of the disk.
         os.sync()
         _mount("-o", "remount,abort", str(place))
-        names += _append_until_refused(store, "", faults, f"broken{number}", most=1)
+        try:
+            append_batch(store, _SESSION, f"broken{number}")
+            names.append(f"broken{number}")
+            faults.append("nothing was refused")
+        except StoreUnavailable:
+            pass
         store.close()
         subprocess.run(["umount", str(place)], check=True)
         _mount("-o", "loop", str(image), str(place))
@@ -121,7 +94,8 @@ def _abort(folder: Path, times: int) -> Outcome:
         faults += check(path, [*names, "after"])
         said += [*names, "after"]
         subprocess.run(["umount", str(place)], check=True)
-    return _outcome(times, said, faults)
+    survived = f"{len(said):,} acknowledged appends, each there once"
+    return Outcome(tried=times, survived=survived, faults=tuple(dict.fromkeys(faults)))
 
 
 def _unshared(folder: Path, times: int) -> Outcome:
@@ -129,34 +103,11 @@ def _unshared(folder: Path, times: int) -> Outcome:
     real.mkdir()
     with mounted(real) as place:
         killed = kill_appenders(place / "killed.db", times, random.Random(times))
-        crowded = append_at_once(place / "crowd.db", times, is_patient=True)
+        crowded = append_at_once(place / "crowd.db", times)
         left = [file.name for file in place.iterdir() if file.name.endswith(("-wal", "-shm"))]
     faults = (*killed.faults, *crowded.faults, *([f"there is a write-ahead log: {left[0]}"] if left else []))
     survived = f"{killed.survived}; {crowded.survived}"
     return Outcome(tried=killed.tried + crowded.tried, survived=survived, faults=faults)
-
-
-def _append_until_refused(store: SessionStore, says: str, faults: list[str], name: str, most: int = 500) -> list[str]:
-    """Appends until the store refuses. Returns the names of the appends that it has acknowledged."""
-    names: list[str] = []
-    for number in range(most):
-        try:
-            append_batch(store, _SESSION, f"{name}-{number}")
-        except StoreUnavailable as error:
-            if says not in str(error):
-                faults.append(f"it was refused for another reason: {error}")
-            return names
-        names.append(f"{name}-{number}")
-    faults.append("nothing was refused")
-    return names
-
-
-def _outcome(times: int, said: list[str], faults: list[str]) -> Outcome:
-    return Outcome(
-        tried=times,
-        survived=f"{len(said):,} acknowledged appends, each there once",
-        faults=tuple(dict.fromkeys(faults)),
-    )
 
 
 def _mount(*arguments: str) -> None:
@@ -166,5 +117,5 @@ def _mount(*arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    attack = {"small": _fill, "read-only": _abort, "unshared": _unshared}[sys.argv[1]]
+    attack = {"read-only": _abort, "unshared": _unshared}[sys.argv[1]]
     sys.stdout.buffer.write(msgspec.json.encode(attack(Path(sys.argv[2]), int(sys.argv[3]))))

@@ -19,14 +19,13 @@ import msgspec
 from msgspec import Struct
 
 from attacks.attack import Ground, Outcome
-from attacks.frames import ACP_METHODS, LSP_METHODS, Frame, FrameMaker
+from attacks.frames import ACP_METHODS, LSP_METHODS, Frame, FrameMaker, Json
 from ullage.api.protocol import CODES
 from ullage.app.acp_agent import make_agent
 from ullage.app.language_server import make_language_server
 from ullage.model.settings import Settings
 from ullage.system.stdio import Connection
 
-Json = dict[str, Any]
 # Bytes: the longest body that the doors accept here. The limit is small, so that many bodies can exceed it.
 LONGEST = 1 << 20
 # Turns of the event loop within which a door must have answered, if no work is left in the door.
@@ -40,7 +39,6 @@ class Door(ABC):
     """One door, with the messages that it has sent since the last exchange. The object is the writer of its
     connection."""
 
-    name: str
     prefix: str
     methods: Sequence[str]
     disturbances: Sequence[bytes]
@@ -122,7 +120,7 @@ class Door(ABC):
 class AcpDoor(Door):
     """The door of `ullage acp`."""
 
-    name, prefix, methods = "acp", "_ullage/", ACP_METHODS
+    prefix, methods = "_ullage/", ACP_METHODS
     disturbances = (
         b"\n",
         b"\r\n",
@@ -157,7 +155,7 @@ class AcpDoor(Door):
 class LspDoor(Door):
     """The door of `ullage lsp`."""
 
-    name, prefix, methods = "lsp", "ullage/", LSP_METHODS
+    prefix, methods = "ullage/", LSP_METHODS
     disturbances = (
         b"Content-Length: x\r\n\r\n",
         b"Content-Type: y\r\n\r\n",

@@ -83,14 +83,18 @@ class Situation(Struct, frozen=True, kw_only=True):
 
     @property
     def terms(self) -> Terms:
-        """Returns the terms on which rungs make room, with stamps numbered from 1."""
+        """Returns the terms on which rungs make room."""
+        return self.terms_of("e", 1_000, ContextSettings(keep_thinking_turns=1, clear_tool_inputs=True))
+
+    def terms_of(self, name: str, timestamp: int, settings: ContextSettings) -> Terms:
+        """Returns terms with stamps of this name and time, numbered from 1."""
         numbers = count(1)
         return Terms(
             limit=self.limit,
             usable=self.limit,
-            settings=ContextSettings(keep_thinking_turns=1, clear_tool_inputs=True),
+            settings=settings,
             transcript=self.transcript,
-            new_stamp=lambda: Stamp(id=f"e{next(numbers)}", timestamp=1_000),
+            new_stamp=lambda: Stamp(id=f"{name}{next(numbers)}", timestamp=timestamp),
             relied=frozenset(self.transcript.relied),
             result_tokens=RESULT_TOKENS,
         )
@@ -160,16 +164,7 @@ def _earlier(rng: random.Random, situation: Situation, stop: int) -> Iterator[Ed
         yield from plan_with_summary(situation, Stamp(id=f"earlier{stop}", timestamp=500))
         return
     rungs: Sequence[Rung] = rng.choice((CHEAP, TRUNCATIONS))
-    numbers = count(1)
-    terms = Terms(
-        limit=situation.limit,
-        usable=situation.limit,
-        settings=ContextSettings(),
-        transcript=situation.transcript,
-        new_stamp=lambda: Stamp(id=f"earlier{stop}-{next(numbers)}", timestamp=500),
-        relied=frozenset(situation.transcript.relied),
-        result_tokens=RESULT_TOKENS,
-    )
+    terms = situation.terms_of(f"earlier{stop}-", 500, ContextSettings())
     yield from (edit for _, edit in climb(rungs, situation.view, terms))
 
 

@@ -21,19 +21,16 @@ _NAMED = (
 BENCHES = {name: name for name in _NAMED} | {
     "search-large": "search:large",
     "search-published": "search",
-    "fitting": "speed:fitting",
     "mcp": "mcp_start",
 }
 
 
-# The bench that an option is of, and the option's help. `--files` is one more way to name paths.
+# The bench that an option is of, and the option's help.
 _OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "embeddings": (
         "search-published",
         {"nargs": 2, "metavar": ("URL", "MODEL"), "help": "order what the words find by the embeddings of this server"},
     ),
-    "files": ("state", {"type": Path, "help": "measure the recordings in this folder"}),
-    "sample": ("state", {"type": int, "help": "measure so many compactions, spread over all"}),
     "detail": ("state", {"action": "store_true", "help": "print each verdict with the line it is judged by"}),
     "minutes": ("soak", {"type": float, "help": "how long to work, 20 unless given"}),
 }
@@ -55,8 +52,6 @@ def main() -> int:
             if bench != name:
                 parser.error(f"--{option} goes with {bench}")
             options[option] = words[option]
-    if folder := options.pop("files", None):
-        paths = [*paths, folder]
     module, _, function = BENCHES[name].partition(":")
     report: Report = getattr(import_module(f"benches.{module}"), function or "run")(paths, **options)
     if words["json"]:

@@ -1,15 +1,13 @@
 """Measures how well the clock of the prompt cache foretells, on recorded conversations of Claude Code.
 
 Before each answer the clock says whether the prompt is still in the provider's cache, and what it costs. Whether it was
-is read here from the file itself: the provider read at least half as many tokens from its cache as the request before
-had in all. Nearly all requests follow soon and find it, so two controls stand beside the clock: one that always says
+says the next report: the provider read at least half as many tokens from its cache as the request before had in all.
+Nearly all requests follow soon and find it, so two controls stand beside the clock: one that always says
 "kept", and the clock with the times of the requests in another order.
 """
 
-import json
 import random
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,25 +26,13 @@ from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import get_counter
 
 
-class Request(Struct, frozen=True):
-    """A request as the file has it: its time in Unix milliseconds, its tokens, and those of the request before it."""
-
-    at: int
-    new: int
-    read: int
-    written: int
-    before: int
-
-    @property
-    def was_kept(self) -> bool:
-        return self.read >= self.before / 2
-
-
 class Foretold(Struct, frozen=True):
-    """What the clock said before a request, and what came."""
+    """What the clock said before a request, and what came: when, in Unix milliseconds, whether the provider had kept
+    the last prompt, and the cost of this one in US dollars."""
 
     cache: PromptCache
-    request: Request
+    at: int
+    was_kept: bool
     cost: float | None
 
     def says_kept(self, at: int) -> bool:
@@ -55,16 +41,15 @@ class Foretold(Struct, frozen=True):
 
 def run(paths: Sequence[Path]) -> Report:
     """Returns a row of the clock and one of each control."""
-    found = recorded(paths)
-    told = [one for path, transcript in found for one in _foretold(path, transcript)]
-    times = [one.request.at for one in told]
+    told = [one for _, transcript in recorded(paths) for one in _foretold(transcript)]
+    times = [one.at for one in told]
     random.Random(5).shuffle(times)
     rows = [
-        _row("clock", [(one.says_kept(one.request.at), one.request.was_kept) for one in told]),
-        _row("control: always kept", [(True, one.request.was_kept) for one in told]),
+        _row("clock", [(one.says_kept(one.at), one.was_kept) for one in told]),
+        _row("control: always kept", [(True, one.was_kept) for one in told]),
         _row(
             "control: times shuffled",
-            [(one.says_kept(at), one.request.was_kept) for one, at in zip(told, times, strict=True)],
+            [(one.says_kept(at), one.was_kept) for one, at in zip(told, times, strict=True)],
         ),
     ]
     off = [error for one in told if (error := _price_error(one)) is not None]
@@ -101,58 +86,28 @@ def _share(off: Sequence[float]) -> float:
 
 
 def _price_error(one: Foretold) -> float | None:
-    said = one.cache.warm if one.says_kept(one.request.at) else one.cache.cold
+    said = one.cache.warm if one.says_kept(one.at) else one.cache.cold
     return None if said is None or not one.cost else abs(said - one.cost) / one.cost
 
 
-def _requests(path: Path) -> Iterator[Request]:
-    """Yields the requests of a file of Claude Code, in its order: each answer once, of the conversation itself."""
-    answers: dict[str, tuple[int, dict[str, Any]]] = {}
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            record = json.loads(line)
-            message = record["message"]
-            used, at = message["usage"], int(datetime.fromisoformat(record["timestamp"]).timestamp() * 1_000)
-        except (ValueError, KeyError, TypeError):
-            continue
-        if record.get("type") == "assistant" and not record.get("isSidechain") and message["model"] != "<synthetic>":
-            answers[message["id"]] = (answers.get(message["id"], (at, used))[0], used)
-    before = 0
-    for at, used in answers.values():
-        new, read, written = (
-            int(used.get(name) or 0)
-            for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-        )
-        yield Request(at, new, read, written, before)
-        before = new + read + written
-
-
-def _foretold(path: Path, transcript: ImportedTranscript) -> Iterator[Foretold]:
-    """Yields what the clock said before each request that the file and the reading of it have alike."""
-    if not _is_log(path, transcript):
+def _foretold(transcript: ImportedTranscript) -> Iterator[Foretold]:
+    """Yields what the clock said before each request of a conversation of Claude Code, but the first."""
+    if transcript.agent != "Claude Code":
         return
-    requests = list(_requests(path))
     projection = Projection(get_counter(transcript.model), Calibration.prior(0.15), cost=_cost)
     said: dict[str, PromptCache | None] = {}
-    done: set[str] = set()
+    before = 0
     for position, event in enumerate((SessionCreated(model=transcript.model), *transcript.events), 1):
         if isinstance(event, MessageAppended) and event.message.role is Role.ASSISTANT:
             used = projection.tracker.reading.used
             said.setdefault(event.message.id, prompt_cache(projection.cached, used, projection.price))
-        if isinstance(event, UsageReported) and event.message_id not in done:
-            done.add(event.message_id)
-            cache, usage = said.get(event.message_id), event.usage
-            counts = (usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens)
-            found = next((one for one in requests if (one.new, one.read, one.written) == counts), None)
-            if found is not None:
-                requests = requests[requests.index(found) + 1 :]
-                if cache is not None and found.before:
-                    yield Foretold(cache, found, projection.price(replace(usage, output_tokens=0)))
+        if isinstance(event, UsageReported) and event.message_id in said:
+            cache, usage = said.pop(event.message_id), event.usage
+            if cache is not None and before:
+                kept = usage.cache_read_input_tokens >= before / 2
+                yield Foretold(cache, event.timestamp, kept, projection.price(replace(usage, output_tokens=0)))
+            before = usage.prompt
         projection.apply([Record(position=position, timestamp=0, event=event)])
-
-
-def _is_log(path: Path, transcript: ImportedTranscript) -> bool:
-    return path.suffix == ".jsonl" and transcript.agent == "Claude Code"
 
 
 def _cost(model: str, usage: Usage) -> float | None:

@@ -2,8 +2,8 @@
 list of all conversations.
 
 A process of `ullage watch --json` follows made-up homes: with a thousand quiet conversations and one that continues,
-and with one file of 200 MB, which it follows again after a restart. `ullage --all`
-lists three thousand conversations, cold and again, beside a script that reads their last figures.
+and with one file of 200 MB, which it follows again after a restart. `ullage --all` lists three thousand conversations,
+cold and again.
 """
 
 import os
@@ -19,7 +19,7 @@ from typing import Any
 from benches.follower import PATIENCE, Rows, environment, memory, processor_seconds, turn, used, watch
 from benches.report import Part, Report, at_most, percentile, report_of
 from support.log_trees import to_bytes
-from support.session_log import JsonObject, boundary, call, line, result, say, summary
+from support.session_log import JsonObject, boundary, summary
 
 _QUIET = 1_000
 _RECORDS = 200
@@ -31,15 +31,13 @@ _LATELY, _AGE = 300, 600.0
 _LARGE = 200 << 20
 # Messages of a large conversation from one compaction to the next, and the megabytes in which it is read.
 _COMPACTED, _LARGE_MEMORY = 100, 300
-# What an agent does before it is silent, how often each is measured, and the seconds that its model and its tools take.
-_KINDS, _BEGINS, _TIMES, _SILENCE = ("turn", "call", "answers", "result"), 2, 6, 2.5
 # Seconds before the follower is taken as idle, and for which its processor time is measured then.
-_REST, _IDLE = 5.0, 20.0
+_REST, _IDLE = 20.0, 20.0
 
 
 def run(_: Sequence[Path]) -> Report:
     """Runs the bench. The paths are not used: it follows files that it makes."""
-    return report_of("follow", [_measure(measure) for measure in (_one, _kinds, _idle, _large, _scan)])
+    return report_of("follow", [_measure(measure) for measure in (_one, _idle, _large, _scan)])
 
 
 def _measure(part: Callable[[Path], Part]) -> Part:
@@ -54,72 +52,17 @@ def _one(home: Path) -> Part:
     _first_figure(home)
     (home / "store.db").unlink()
     first, again = _first_figure(home), _first_figure(home)
-    with watch(home) as (process, rows):
+    with watch(home) as (_, rows):
         rows.get(timeout=PATIENCE)
         delays = [_delay(log, rows, number) for number in range(2, 2 + 2 * _RECORDS, 2)]
-        time.sleep(_REST)
-        share = _processor_share(process.pid)
     p50, p95 = (1000 * percentile(delays, at) for at in (0.5, 0.95))
     return [
         {"what": "append to a printed row", "p50_ms": p50, "p95_ms": p95},
         {"what": "start to the first figure", "first_ms": 1000 * first, "again_ms": 1000 * again},
-        {"what": f"idle with {_QUIET:,} quiet conversations", "processor_percent": 100 * share},
     ], [
         at_most("append to a printed row, p95 ms", p95, 150),
         at_most("start to the first figure, s", max(first, again), 1),
-        at_most(f"idle with {_QUIET:,} quiet conversations: share of a processor", share, 0.005),
     ]
-
-
-def _kinds(home: Path) -> Part:
-    """Measures what an agent writes last before it is silent: an answer that comes long after its prompt, one with a
-    call whose tool runs on, one after another answer, and the result of a call."""
-    folder = home / ".claude" / "projects" / "-home-user-live"
-    folder.mkdir(parents=True)
-    delays: dict[str, list[float]] = {}
-    with watch(home) as (_, rows):
-        for kind in _KINDS:
-            log = folder / f"{kind}-0000.jsonl"
-            log.write_bytes(to_bytes(turn(0, name=kind)))
-            while rows.get(timeout=PATIENCE)[1]["path"] != str(log):
-                pass
-            delays[kind] = [_silent(log, rows, kind, number) for number in range(_BEGINS, _BEGINS + _TIMES)]
-    return [
-        {"what": f"append to a row, {kind}", "p50_ms": 1000 * percentile(found, 0.5), "max_ms": 1000 * max(found)}
-        for kind, found in delays.items()
-    ], [at_most("append to a row, the slowest kind, ms", max(1000 * max(found) for found in delays.values()), 500)]
-
-
-def _silent(log: Path, rows: Rows, kind: str, number: int) -> float:
-    """Writes what the agent writes, and then nothing. Returns the seconds from the last write to the row with the
-    figure of the answer, or of what follows it."""
-    name, stop = f"{kind}{number}", "end_turn" if kind in ("turn", "answers") else "tool_use"
-    usage = {"input_tokens": used(100 * number), "output_tokens": 5}
-    content = [call(f"c{name}")] if stop == "tool_use" else [say("Yes.")]
-    facts: JsonObject = {"sessionId": kind, "cwd": "/home/user/live"}
-    parent = f"{'r' if kind == 'result' else 'a'}{kind}{number - 1}" if number > _BEGINS else f"{kind}u1"
-    if kind != "answers":
-        _append(log, line("user", f"q{name}", parent, f"Question {number}?", **facts))
-        parent = f"q{name}"
-    answer = line("assistant", f"a{name}", parent, content, id=f"m{name}", usage=usage, stop_reason=stop, **facts)
-    least = used(100 * number) + 5
-    time.sleep(_SILENCE)
-    _append(log, answer)
-    if kind == "result":
-        time.sleep(_SILENCE)
-        _append(log, line("user", f"r{name}", f"a{name}", [result(f"c{name}", "12 passed " * 100)], **facts))
-        # A token at the least for each of two hundred words.
-        least += 200
-    written = time.perf_counter()
-    while True:
-        seen, row = rows.get(timeout=PATIENCE)
-        if row["path"] == str(log) and row["used"] >= least:
-            return seen - written
-
-
-def _append(log: Path, written: JsonObject) -> None:
-    with log.open("ab") as file:
-        file.write(to_bytes([written]))
 
 
 def _first_figure(home: Path) -> float:
@@ -187,7 +130,7 @@ def _idle(home: Path) -> Part:
         while len(known) < _LATELY:
             known.add(rows.get(timeout=PATIENCE)[1]["path"])
         # Until all are in the archive.
-        time.sleep(4 * _REST)
+        time.sleep(_REST)
         share = _processor_share(process.pid)
     what = f"idle with {_LATELY} conversations of the last hour and {_QUIET - _LATELY} older ones"
     return [{"what": what, "processor_percent": 100 * share}], [at_most(f"{what}: share of a processor", share, 0.005)]
@@ -204,19 +147,6 @@ def _make_quiet(home: Path, count: int, lately: int = 0) -> None:
         os.utime(path, (changed, changed))
 
 
-# Prints the tokens of the newest usage in the last kilobytes of each log.
-_TAILS = """
-import json, sys
-from pathlib import Path
-for path in Path(sys.argv[1]).rglob("*.jsonl"):
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 16_384))
-        lines = file.read().splitlines()
-    usages = (json.loads(line)["message"]["usage"] for line in reversed(lines) if b"usage" in line)
-    print(path, sum(next(usages).values()))
-"""
-
-
 def _scan(home: Path) -> Part:
     """Measures the list of all conversations, for the first time and again when nothing has changed, without the start
     of the program."""
@@ -225,9 +155,8 @@ def _scan(home: Path) -> Part:
     begin = [_used(home, ours) for _ in range(2)][-1]
     _make_quiet(home, _ALL)
     cold, again = (_used(home, ours) - begin for _ in range(2))
-    floor = _used(home, [sys.executable, "-c", _TAILS, str(home)])
-    what = f"list {_ALL:,} conversations, floor: a script that reads their ends"
-    row = {"what": what, "cold_ms": 1000 * cold, "again_ms": 1000 * again, "floor_ms": 1000 * floor}
+    what = f"list {_ALL:,} conversations"
+    row = {"what": what, "cold_ms": 1000 * cold, "again_ms": 1000 * again}
     aims = [at_most(f"{what}: ms of processor, cold", 1000 * cold, 600)]
     return [row], [*aims, at_most(f"{what}: ms of processor, again", 1000 * again, 100)]
 

@@ -31,11 +31,10 @@ class Turn(Struct, frozen=True):
 
 
 class Asked(Struct, frozen=True):
-    """A question, the places of the messages that answer it, and the kind of question."""
+    """A question, and the places of the messages that answer it."""
 
     text: str
     evidence: frozenset[Place]
-    kind: str
 
 
 class Talk(Struct, frozen=True, kw_only=True):
@@ -82,9 +81,8 @@ def _locomo(one: dict[str, Any]) -> Talk:
             turns.append(_turn(number, index, role, f"{turn['speaker']}: {turn['text']}", time + 60_000 * index))
         sessions.append(turns)
     questions = [
-        Asked(ask["question"], frozenset(places[ref] for ref in ask.get("evidence", ()) if ref in places), kind)
+        Asked(ask["question"], frozenset(places[ref] for ref in ask.get("evidence", ()) if ref in places))
         for ask in one["qa"]
-        for kind in (str(ask["category"]),)
     ]
     return Talk(dataset="LoCoMo", sessions=sessions, questions=[one for one in questions if one.evidence])
 
@@ -107,12 +105,8 @@ def _beam(file: Path) -> Talk:
         sessions.append(turns)
     asked = json.loads((file.parent / "probing_questions" / "probing_questions.json").read_text("utf-8"))
     questions = [
-        Asked(
-            one["question"],
-            frozenset(places[ref] for ref in _numbers(one.get("source_chat_ids")) if ref in places),
-            kind,
-        )
-        for kind, ones in asked.items()
+        Asked(one["question"], frozenset(places[ref] for ref in _numbers(one.get("source_chat_ids")) if ref in places))
+        for ones in asked.values()
         for one in ones
     ]
     return Talk(dataset="BEAM", sessions=sessions, questions=[one for one in questions if one.evidence])

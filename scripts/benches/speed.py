@@ -1,5 +1,5 @@
-"""Measures what a session's length and a compaction cost (`speed`), and fitting a session of 160,000 tokens to a
-quarter (`fitting`), beside a floor of the same run.
+"""Measures what a session's length costs an append, and fitting a session of 160,000 tokens to a quarter, beside a
+floor of the same run.
 
 The session that is fitted is the longest of the recorded ones, cut to size. Its floor is the cheapest way, first
 message and tail, which gets its counts beforehand, as Ullage does. The cost of a summary depends on whether its
@@ -10,11 +10,10 @@ the entries of summaries from earlier runs.
 import asyncio
 import functools
 import gc
-import json
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from benches.report import Part, Report, at_most, compared, median, recorded, report_of, seconds
@@ -24,23 +23,19 @@ from ullage.edits.counted import CountedView
 from ullage.edits.drop import Keep, TokenBudgetStrategy, plan_drop
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import MessageAppended, SessionCreated
-from ullage.model.message import Message, Role, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Message, Role, TextBlock
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import sessions
-from ullage.service.archive import undo as history
-from ullage.service.compact.by_hand import ManualRequest, compact_by_hand, fit_budget
-from ullage.service.conversation import projection
+from ullage.service.compact.by_hand import fit_budget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.summaries.write import conversation_key
 from ullage.summary.reader import Reader, go_on
-from ullage.tokens.counter import forget_pieces, get_counter
-from ullage.tokens.vocabulary import load_encoding
+from ullage.tokens.counter import get_counter
 from ullage.transcript.view import groups
 
 SHORT, LONG = 100, 50_000
-APPENDS, RUNS = 400, 5
-APPEND_AIM, COMPACT_AIM = 1.5, 10.0
+APPENDS, APPEND_AIM = 400, 1.5
 MODEL = "bench-model"
 # The fitted session's tokens, the share of them that is left, and how often each way is measured.
 TOKENS, SHARE, _RUNS = 160_000, 4, 9
@@ -52,81 +47,31 @@ _REMEMBERS = type(functools.lru_cache(get_counter))
 
 
 def run(paths: Sequence[Path]) -> Report:
-    """Measures appends to a short and a long session, offline compaction of the largest transcript, and fitting."""
+    """Measures appends to a short and a long session, and fitting."""
     transcripts = [transcript for _, transcript in recorded(paths)]
-    return report_of(
-        "speed",
-        [
-            asyncio.run(_with_workspace(measure_appends)),
-            *(asyncio.run(_with_workspace(measure_compaction, each)) for each in _largest(transcripts)),
-            measure_fitting(transcripts),
-        ],
-    )
+    return report_of("speed", [asyncio.run(measure_appends()), measure_fitting(transcripts)])
 
 
-def fitting(paths: Sequence[Path]) -> Report:
-    """Measures fitting alone."""
-    return report_of("fitting", [measure_fitting([transcript for _, transcript in recorded(paths)])])
-
-
-async def measure_appends(workspace: Workspace) -> Part:
+async def measure_appends() -> Part:
     """Returns the median time of an append with its new total, in turn for both sessions, so that load slows both
-    equally."""
-    short, long = await _session(workspace, SHORT), await _session(workspace, LONG)
-    gc.collect()
-    times: dict[str, list[float]] = {short.id: [], long.id: []}
-    for number in range(APPENDS):
-        for session, at in ((short, LONG + 2 * number), (long, LONG + 2 * number + 1)):
-            (message,) = made_up(at, at + 1)
-            began = time.perf_counter()
-            await sessions.append(session, [message], None)
-            assert session.used > 0
-            times[session.id].append(time.perf_counter() - began)
-    what = f"append to {LONG:,} messages, floor: to {SHORT}"
-    return compared(what, median(times[short.id]), median(times[long.id]), APPEND_AIM)
-
-
-async def measure_compaction(workspace: Workspace, transcript: ImportedTranscript) -> Part:
-    """Compares a whole offline compaction, stored and published, with tokenizing the same text once without a cache."""
-    session = await sessions.import_transcript(workspace, transcript, "")
-    encoding = load_encoding("o200k_base")
-    floors: list[float] = []
-    ours: list[float] = []
-    saved = 0
-    for _ in range(RUNS):
-        texts = [text for message in session.transcript.view for text in _texts(message)]
-        floors.append(seconds(lambda texts=texts: [encoding.encode_ordinary(text) for text in texts]))
-        forget_pieces()
-        began = time.perf_counter()
-        done = await compact_by_hand(session, ManualRequest())
-        ours.append(time.perf_counter() - began)
-        saved = done.edit.tokens_saved
-        history.undo(session, None)
-    what = f"compact {len(transcript.events):,} events ({saved:,} tokens saved), floor: tokenise once"
-    return compared(what, median(floors), median(ours), COMPACT_AIM)
-
-
-def _texts(message: Message) -> Iterator[str]:
-    for block in message.content:
-        match block:
-            case TextBlock(text=text) | ThinkingBlock(thinking=text):
-                yield text
-            case ToolUseBlock(input=given):
-                yield json.dumps(given)
-            case ToolResultBlock(content=parts):
-                yield from (part.text for part in parts if isinstance(part, TextBlock))
-            case _:
-                pass
-
-
-async def _with_workspace(measure: Callable[..., Awaitable[Part]], *rest: object) -> Part:
-    """Runs a measurement on a temporary store. No window is so small that anything would be compacted automatically."""
+    equally. No window is so small that anything would be compacted automatically."""
     settings = Settings(context=ContextSettings(enabled=False))
     with (
         tempfile.TemporaryDirectory() as folder,
         open_workspace(Path(folder) / "bench.db", settings) as workspace,
     ):
-        return await measure(workspace, *rest)
+        short, long = [await _session(workspace, messages) for messages in (SHORT, LONG)]
+        gc.collect()
+        times: dict[str, list[float]] = {short.id: [], long.id: []}
+        for number in range(APPENDS):
+            for session, at in ((short, LONG + 2 * number), (long, LONG + 2 * number + 1)):
+                (message,) = made_up(at, at + 1)
+                began = time.perf_counter()
+                await sessions.append(session, [message], None)
+                assert session.used > 0
+                times[session.id].append(time.perf_counter() - began)
+    what = f"append to {LONG:,} messages, floor: to {SHORT}"
+    return compared(what, median(times[short.id]), median(times[long.id]), APPEND_AIM)
 
 
 async def _session(workspace: Workspace, messages: int) -> Conversation:
@@ -134,16 +79,6 @@ async def _session(workspace: Workspace, messages: int) -> Conversation:
     for start in range(0, messages, 1_000):
         await sessions.append(session, made_up(start, min(start + 1_000, messages)), None)
     return session
-
-
-def _largest(transcripts: list[ImportedTranscript]) -> list[ImportedTranscript]:
-    return sorted(transcripts, key=_characters)[-1:]
-
-
-def _characters(transcript: ImportedTranscript) -> int:
-    return sum(
-        projection.counting_work(event.message) for event in transcript.events if isinstance(event, MessageAppended)
-    )
 
 
 # Fitting
@@ -215,7 +150,7 @@ def _compact(messages: Sequence[Message], budget: int, *, is_read: bool) -> floa
     if is_read:
         folder = session.transcript.cwd
         workspace.reader.go_on(conversation_key(session), messages, range(len(messages)), cwd=folder, check=go_on)
-    return seconds(lambda: asyncio.run(_fit(session, budget)))
+    return seconds(lambda: asyncio.run(fit_budget(session, budget)))
 
 
 def _forget() -> None:
@@ -226,10 +161,6 @@ def _forget() -> None:
                 clear = getattr(remembers, "cache_clear", None)
                 if clear and not (isinstance(remembers, _REMEMBERS) and not remembers.cache_parameters()["maxsize"]):
                     clear()
-
-
-async def _fit(session: Conversation, budget: int) -> None:
-    await fit_budget(session, budget)
 
 
 def _open(messages: Sequence[Message]) -> tuple[Workspace, Conversation]:

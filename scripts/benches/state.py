@@ -1,18 +1,17 @@
-"""Measures what contexts say of the state of work at the compactions that agents made: `./scripts/bench state`.
+"""Measures what contexts say of the state of work at the compactions of Claude Code: `./scripts/bench state`.
 
 *State truth* is the share of what is true at a cut (`state_truth`) that a page says rightly, less what it says wrongly
-(`state_verdicts`, `state_work`). Truth is folded from agents' files by code that shares nothing with Ullage, which is
-run from outside: `ullage lost --brief` and `ullage compact`, on the part of the file that was written at the cut. At
-each compaction the arms are: what the agent kept; that with Ullage's brief, and with quoted lines of the brief's size;
-Ullage's own context, the first message with the newest ones, and the newest ones with quoted lines, each in the agent's
-size. All sizes are characters; four count as a token, for every arm alike.
+(`state_verdicts`, `state_work`). Truth is folded from the agent's files by code that shares nothing with Ullage, which
+is run from outside: `ullage lost --brief` and `ullage compact`, on the part of the file that was written at the cut. At
+each compaction the arms are: what the agent kept; that with Ullage's brief, and with the newest messages in the brief's
+size; and in the agent's size Ullage's own context, and the first message with the newest ones. All sizes are
+characters; four count as a token, for every arm alike. Left out are compactions of so few tokens that Ullage has no
+room for a summary.
 
 Controls that say nothing must score nothing: the pages of `agent + brief` and of `ullage` with their words in any
-order, names alone, and an empty page. The bench fails if one scores. It shows, too, what those pages say with
-their lines in any order: a line that has its subject and its state says both anywhere, so that is no control.
+order. The bench fails if one scores.
 
-`--files FOLDER` measures other recordings, `--sample N` so many cuts, spread over all; `--detail` prints every
-verdict with the line that it was judged by.
+`--detail` prints every verdict with the line that it was judged by.
 """
 
 import os
@@ -21,10 +20,8 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from math import fsum
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -33,7 +30,7 @@ import msgspec
 from msgspec import Struct
 
 from benches.report import TRANSCRIPTS, Aim, Report, Row, at_most
-from benches.state_page import Page, names, read_page
+from benches.state_page import Page, read_page
 from benches.state_records import (
     CALL,
     COMPACTED,
@@ -47,21 +44,18 @@ from benches.state_records import (
     rendered,
 )
 from benches.state_truth import Truth, fold
-from benches.state_verdicts import ABSENT, RIGHT, WRONG, Kind, Verdict, cover, judge_said
+from benches.state_verdicts import ABSENT, RIGHT, WRONG, Kind, Verdict, judge_said
 from benches.state_work import judge_checks, judge_work
 
 CHARS = 4
-AGENT, BRIEFED, LINED, OURS = "agent", "agent + brief", "agent + lines", "ullage"
-FIRST_TAIL, TAIL_LINES = "first + tail", "tail + lines"
-ARMS = (AGENT, BRIEFED, LINED, OURS, FIRST_TAIL, TAIL_LINES)
-SHUFFLED_LINES, SHUFFLED_WORDS, NAMES, EMPTY = "shuffled lines", "shuffled words", "bare names", "empty page"
-# Under so many tokens Ullage has no room for a summary: then only what the agent kept is measured, with the brief.
+AGENT, BRIEFED, NEWEST, OURS, FIRST_TAIL = "agent", "agent + brief", "agent + newest", "ullage", "first + tail"
+SHUFFLED = "shuffled words"
+ARMS = (AGENT, BRIEFED, NEWEST, OURS, FIRST_TAIL, *(f"{arm}: {SHUFFLED}" for arm in (BRIEFED, OURS)))
+# Under so many tokens Ullage has no room for a summary.
 FEWEST_TOKENS = 300
 _TIMEOUT_S = 120
 # Ullage counts in its own tokens: how often it is asked to come close to the room, and how close is close enough.
 _TRIES, _ENOUGH, _AIMED = 3, 0.93, 0.98
-_MOST_OF_LINE = 400
-_SAMPLE_SHARE, _NEWEST_SHARE = 0.25, 0.5
 
 
 class Cut(Struct, frozen=True, kw_only=True):
@@ -84,24 +78,20 @@ class Cut(Struct, frozen=True, kw_only=True):
 
 
 def cuts(recording: Recording) -> list[Cut]:
-    """Returns the compactions that left a text."""
+    """Returns the compactions that left a text with room for a summary."""
     found = [Cut(recording=recording, at=at) for at, event in enumerate(recording.events) if event.kind == COMPACTED]
-    return [cut for cut in found if (cut.compaction.text + cut.compaction.kept).strip() and cut.before]
+    return [cut for cut in found if len(cut.compaction.text) >= FEWEST_TOKENS * CHARS and cut.before]
 
 
 def pages(cut: Cut) -> dict[str, str]:
-    """Returns the page of each arm; arms that need more room than the agent took are left out."""
-    kept = "\n\n".join(text for text in (cut.compaction.text, cut.compaction.kept) if text.strip())
-    brief = run_brief(cut)
-    room = len(kept)
-    found = {AGENT: kept, BRIEFED: f"{kept}\n\n{brief}" if brief else kept}
-    if room < FEWEST_TOKENS * CHARS:
-        return found
-    return found | {
-        LINED: f"{kept}\n\n{tail_and_lines(cut.before, len(brief))}",
-        OURS: run_compact(cut, room),
-        FIRST_TAIL: first_and_tail(cut.before, room),
-        TAIL_LINES: tail_and_lines(cut.before, room),
+    """Returns the page of each arm."""
+    kept, brief = cut.compaction.text, run_brief(cut)
+    return {
+        AGENT: kept,
+        BRIEFED: f"{kept}\n\n{brief}",
+        NEWEST: f"{kept}\n\n{tail(cut.before, len(brief))}",
+        OURS: run_compact(cut, len(kept)),
+        FIRST_TAIL: first_and_tail(cut.before, len(kept)),
     }
 
 
@@ -195,134 +185,60 @@ def first_and_tail(events: Sequence[Event], room: int) -> str:
     return f"{first}\n\n{tail(events, room - len(first) - 2)}"
 
 
-def tail_and_lines(events: Sequence[Event], room: int) -> str:
-    """Returns the newest events, and in a quarter of the room lines from before them, those with the rarest names."""
-    newest = tail(events, int(room * (1 - _SAMPLE_SHARE)))
-    seen = set(newest.splitlines())
-    every = (line for event in events for line in rendered(event).splitlines())
-    of_line = {line: names(line) for line in every if line not in seen and len(line) <= _MOST_OF_LINE}
-    often = Counter(name for found in of_line.values() for name in found)
-    # Exact sums: a set of names has another order in each process.
-    ranked = sorted(of_line, key=lambda line: -fsum(1 / often[name] for name in of_line[line]))
-    left = room - len(newest) - 2
-    chosen: set[str] = set()
-    for line in ranked:
-        if len(line) + 3 <= left:
-            chosen.add(line)
-            left -= len(line) + 3
-    quoted = "\n".join(f"> {line}" for line in of_line if line in chosen)
-    return f"{quoted}\n\n{newest}"
-
-
 # Controls
 
 
-def controls(page: str, truth: Truth, seed: int) -> dict[str, str]:
-    """Returns pages that say nothing: a page's lines and words in any order, the names alone, and none."""
-    chance = random.Random(seed)
-    lines = page.splitlines()
-    chance.shuffle(lines)
+def shuffled(page: str, seed: int) -> str:
+    """Returns a page with its words in any order."""
     every = page.split()
-    chance.shuffle(every)
+    random.Random(seed).shuffle(every)
     rest = iter(every)
-    shuffled = "\n".join(re.sub(r"\S+", lambda _: next(rest, ""), line) for line in page.splitlines())
-    return {SHUFFLED_LINES: "\n".join(lines), SHUFFLED_WORDS: shuffled, NAMES: "\n".join(_bare(truth)), EMPTY: ""}
-
-
-def _bare(truth: Truth) -> Iterable[str]:
-    yield from (file.path for file in truth.files)
-    yield from (name for file in truth.files for name in sorted(file.edited))
-    yield from (task.subject for task in truth.tasks)
-    yield from (run.command for run in truth.runs)
-    yield from (commit.sha for commit in truth.commits)
-    yield from (name for problem in truth.problems for name in sorted(problem.signs | problem.mend))
+    return "\n".join(re.sub(r"\S+", lambda _: next(rest, ""), line) for line in page.splitlines())
 
 
 # A word or two may say something by luck ("yes"); under so many points of a hundred a control says nothing.
 _NOTHING = 5.0
 # One shuffle may place lines by luck.
 _WORKERS, _SHUFFLES = 2, 3
-# Written as fixtures, with texts left out.
-_FIXTURES = "agent_fixtures"
-_CONTROLS = (SHUFFLED_WORDS, NAMES, EMPTY)
-_SHUFFLED = (SHUFFLED_LINES, SHUFFLED_WORDS)
 
 
 class Measured(Struct, frozen=True, kw_only=True):
     """One page at one cut."""
 
     cut: str
-    agent: str
     arm: str
     chars: int
     verdicts: tuple[Verdict, ...]
-    shares: tuple[float, ...]
-    whole: tuple[bool, ...]
-    brief_chars: int = 0
 
 
-def run(paths: Sequence[Path], *, sample: int | None = None, detail: bool = False) -> Report:
+def run(paths: Sequence[Path], *, detail: bool = False) -> Report:
     found = [cut for path in _files(paths) if (recording := read_recording(path)) for cut in cuts(recording)]
-    if sample and sample < len(found):
-        found = [found[at * len(found) // sample] for at in range(sample)]
     with ProcessPoolExecutor(_WORKERS) as pool:
         measured = [each for many in pool.map(_measure, found) for each in many]
     if detail:
         for each in measured:
             _show(each)
-    # Arms are compared at the same cuts: those with room for each.
-    roomy = {each.cut for each in measured if each.arm == OURS}
-    compared = [each for each in measured if each.cut in roomy]
-    rows = [*_rows(compared), *_kind_rows(compared), *_agent_rows(measured)]
-    return Report(bench="state", rows=rows, aims=[*_aims(compared)])
+    return Report(bench="state", rows=[*_rows(measured), *_kind_rows(measured)], aims=[*_aims(measured)])
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:
-    chosen = paths or [Path(os.environ.get("ULLAGE_TRANSCRIPTS") or TRANSCRIPTS)]
-    found = {file for path in chosen for file in ([path] if path.is_file() else path.rglob("*.jsonl"))}
-    return sorted(file for file in found if paths or _FIXTURES not in file.parts)
+    found = {file for path in paths or [TRANSCRIPTS] for file in ([path] if path.is_file() else path.rglob("*.jsonl"))}
+    return sorted(found)
 
 
 def _measure(cut: Cut) -> list[Measured]:
     truth = fold(cut.before, cut.recording.folder)
     made = pages(cut)
-    brief = len(made[BRIEFED]) - len(made[AGENT])
-    found: list[Measured] = []
-    every = [*made.items()]
-    for arm in (BRIEFED, OURS):
-        for seed in range(_SHUFFLES) if made.get(arm) else ():
-            for name, text in controls(made[arm], truth, seed).items():
-                if name in _SHUFFLED:
-                    every.append((f"{arm}: {name}", text))
-                elif (arm, seed) == (OURS, 0):
-                    every.append((name, text))
-    for arm, text in every:
-        page = read_page(text)
-        shares, whole = cover(page, truth)
-        found.append(
-            Measured(
-                cut=cut.name,
-                agent=cut.recording.agent,
-                arm=arm,
-                chars=len(text),
-                verdicts=tuple(judge(page, truth)),
-                shares=tuple(shares),
-                whole=tuple(whole),
-                brief_chars=brief,
-            )
-        )
-    return found
+    words = [(f"{arm}: {SHUFFLED}", shuffled(made[arm], seed)) for arm in (BRIEFED, OURS) for seed in range(_SHUFFLES)]
+    return [
+        Measured(cut=cut.name, arm=arm, chars=len(text), verdicts=tuple(judge(read_page(text), truth)))
+        for arm, text in (*made.items(), *words)
+    ]
 
 
 def judge(page: Page, truth: Truth) -> list[Verdict]:
     """Returns a verdict for each item, and one for each wrong statement about what is no item (such as a done task)."""
     return [*judge_said(page, truth), *judge_work(page, truth), *judge_checks(page, truth)]
-
-
-def _arms(measured: Sequence[Measured]) -> list[str]:
-    shuffled = [f"{arm}: {name}" for arm in (BRIEFED, OURS) for name in _SHUFFLED]
-    present = {each.arm for each in measured}
-    return [arm for arm in (*ARMS, *shuffled, NAMES, EMPTY) if arm in present]
 
 
 def score(verdicts: Sequence[Verdict]) -> float | None:
@@ -336,54 +252,32 @@ def _ends(verdicts: Sequence[Verdict]) -> Row:
     return {end: sum(verdict.end == end for verdict in verdicts) for end in (RIGHT, WRONG, ABSENT)}
 
 
-def _percent(values: Sequence[float]) -> float | None:
-    return 100 * sum(values) / len(values) if values else None
-
-
 def _rows(measured: Sequence[Measured]) -> Iterator[Row]:
-    for arm in _arms(measured):
+    for arm in ARMS:
         own = [each for each in measured if each.arm == arm]
         verdicts = [verdict for each in own for verdict in each.verdicts]
         by_kind = [value for kind in Kind if (value := score([v for v in verdicts if v.kind is kind])) is not None]
         yield {
             "arm": arm,
             "cuts": len({each.cut for each in own}),
-            "tokens": round(median(each.chars for each in own) / CHARS),
+            "tokens": round(median([each.chars for each in own] or [0]) / CHARS),
             "state truth": score(verdicts),
             "mean of kinds": sum(by_kind) / len(by_kind) if by_kind else None,
             **_ends(verdicts),
-            "user's words": _percent([share for each in own for share in each.shares]),
-            "short whole": _percent([stands for each in own for stands in each.whole]),
-            "brief chars": round(median(each.brief_chars for each in own)) if arm == BRIEFED else None,
         }
 
 
 def _kind_rows(measured: Sequence[Measured]) -> Iterator[Row]:
     for kind in Kind:
-        for arm in _arms(measured):
+        for arm in ARMS:
             own = [v for each in measured if each.arm == arm for v in each.verdicts if v.kind is kind]
             if own:
                 yield {"kind": kind.value, "by arm": arm, "score": score(own), **_ends(own)}
 
 
-def _agent_rows(measured: Sequence[Measured]) -> Iterator[Row]:
-    for agent in sorted({each.agent for each in measured}):
-        for arm in (AGENT, BRIEFED):
-            own = [each for each in measured if (each.agent, each.arm) == (agent, arm)]
-            verdicts = [verdict for each in own for verdict in each.verdicts]
-            yield {
-                "agent": agent,
-                "page": arm,
-                "cuts": len(own),
-                "items": sum(not verdict.extra for verdict in verdicts),
-                "state truth": score(verdicts),
-                "user's words": _percent([share for each in own for share in each.shares]),
-            }
-
-
 def _aims(measured: Sequence[Measured]) -> Iterator[Aim]:
-    for arm in _arms(measured):
-        if arm in _CONTROLS or arm.endswith(_CONTROLS):
+    for arm in ARMS:
+        if arm.endswith(SHUFFLED):
             value = score([v for each in measured if each.arm == arm for v in each.verdicts])
             yield at_most(f"control, {arm}", value or 0.0, _NOTHING)
 

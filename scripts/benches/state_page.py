@@ -207,24 +207,3 @@ def _longest_rise(values: Sequence[int]) -> int:
         at = bisect_left(tails, value)
         tails[at : at + 1] = [value]
     return len(tails)
-
-
-def longest_order(values: Sequence[int]) -> set[int]:
-    """Returns the indexes of the longest rising or falling run of values (not necessarily side by side)."""
-    return max((_rise(values), _rise([-value for value in values])), key=len)
-
-
-def _rise(values: Sequence[int]) -> set[int]:
-    if not values:
-        return set()
-    lengths, before = [1] * len(values), [-1] * len(values)
-    for at in range(len(values)):
-        for other in range(at):
-            if values[other] < values[at] and lengths[other] + 1 > lengths[at]:
-                lengths[at], before[at] = lengths[other] + 1, other
-    at = max(range(len(values)), key=lengths.__getitem__)
-    found: set[int] = set()
-    while at >= 0:
-        found.add(at)
-        at = before[at]
-    return found

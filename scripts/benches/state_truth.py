@@ -1,4 +1,4 @@
-"""What is true at a cut, folded from what an agent's file records (`state_records`), for the state bench.
+"""What is true at a cut, folded from what Claude Code's file records (`state_records`), for the state bench.
 
 A cut is a compaction of the agent. `fold` reads all events before it and returns what a reader who continues must know:
 the user's words, tasks and the state of each, net changes of the project's files, how each check last ended, problems
@@ -6,15 +6,15 @@ with what mended them, and the project's commits.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from benches.state_page import names
-from benches.state_records import CALL, COMPACTED, RESULT, SAID, TYPED, Event
+from benches.state_records import CALL, RESULT, TYPED, Event, as_dict, as_list
 
 TESTS, BUILD, LINT, TYPES = "tests", "build", "lint", "types"
 
@@ -74,15 +74,6 @@ class Part(Struct, frozen=True, kw_only=True):
 
     text: str
     then: str
-
-
-def command_of(given: Mapping[str, Any]) -> str:
-    """Returns the command line of a call of a shell, in any of the shapes of agents; empty if it is no such call."""
-    value = given.get("command") or given.get("cmd") or given.get("input")
-    if isinstance(value, list):
-        words = [str(word) for word in cast("list[Any]", value)]
-        return words[-1] if len(words) > 1 and words[-2] in ("-lc", "-c") else " ".join(words)
-    return value if isinstance(value, str) else ""
 
 
 def parts(command: str) -> list[Part]:
@@ -164,34 +155,10 @@ def _is_last(kind: str, output: str) -> bool:
     return named is not None and named[1].rstrip("s") == kind.rstrip("s")
 
 
-def covers(later: str, earlier: str) -> bool:
-    """Whether a later check's success also settles an earlier failure of the same purpose: it runs the same, or all."""
-    if later == earlier:
-        return True
-    one, two = later.split(), earlier.split()
-    if one[:2] != two[:2] and not (one[:2] == ["mise", "run"] or one[0] in ("make", "npm", "pnpm", "yarn", "just")):
-        return False
-    selects = {"-run", "-k", "--only", "-t", "--filter", "-m"}
-    narrow = [word for word in one[2:] if not word.startswith("-") and word not in ("./...", ".")]
-    if not narrow and not selects & set(one):
-        return True
-    places = [word for word in two[2:] if not word.startswith("-")]
-    wide = [word.removesuffix("/...") for word in narrow if word.endswith("/...")]
-    return not selects & set(one) and bool(wide) and any(place.startswith(tuple(wide)) for place in places)
-
-
 OPEN, ACTIVE, DONE, DROPPED = "open", "in progress", "done", "dropped"
 CREATED, CHANGED, DELETED, SAME = "created", "changed", "deleted", "not changed"
 
-_STATES = {
-    **dict.fromkeys(("pending", "todo", "open", "not_started"), OPEN),
-    "in_progress": ACTIVE,
-    **dict.fromkeys(("completed", "complete", "done"), DONE),
-    **dict.fromkeys(("cancelled", "deleted"), DROPPED),
-}
-_LISTS = ("todos", "plan", "tasks", "items", "todo_list")
-_SUBJECTS = ("content", "step", "subject", "description", "text", "title")
-_PATHS = ("file_path", "path", "filePath", "absolute_path", "notebook_path")
+_STATES = {"pending": OPEN, "in_progress": ACTIVE, "completed": DONE, "deleted": DROPPED}
 _SAYS_NO = re.compile(
     r"(?:no|nope|nah|not|don'?t|do not|never|stop|wait|actually|instead|rather|revert|undo|nein|nicht"
     r"|doch nicht|non|pas"
@@ -199,17 +166,14 @@ _SAYS_NO = re.compile(
     re.IGNORECASE,
 )
 _COMMITTED = re.compile(r"^\[([^\]\n]*?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.*)$", re.MULTILINE)
-_PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _ERROR_LINE = re.compile(r"fail|error|undefined|panic|expected|actual|unused|cannot|mismatch|\.\w+:\d+", re.IGNORECASE)
 
 
 class Words(Struct, frozen=True, kw_only=True):
-    """A message that the user typed; `refuses` if it turned down what the agent did or proposed, `proposal` being what
-    the agent had said before it."""
+    """A message that the user typed; `refuses` if it turned down what the agent did or proposed."""
 
     text: str
     refuses: bool = False
-    proposal: str = ""
 
 
 class Task(Struct, frozen=True, kw_only=True):
@@ -249,7 +213,6 @@ class Problem(Struct, frozen=True, kw_only=True):
 class Commit(Struct, frozen=True, kw_only=True):
     sha: str
     subject: str
-    is_ours: bool
 
 
 class Truth(Struct, frozen=True, kw_only=True):
@@ -288,63 +251,41 @@ def fold(events: Iterable[Event], folder: str) -> Truth:
     """Returns what is true after these events; `folder` is the project's."""
     folding = _Folding(folder=folder)
     calls: dict[str, Event] = {}
-    said = ""
     for event in events:
         if event.kind == TYPED:
             refuses = event.refuses or bool(_SAYS_NO.match(event.text.lstrip(" \"'.,")))
-            folding.words.append(Words(text=event.text, refuses=refuses, proposal=said if refuses else ""))
-        elif event.kind == SAID:
-            said = event.text
+            folding.words.append(Words(text=event.text, refuses=refuses))
         elif event.kind == CALL:
             calls[event.id] = event
-            if plan := event.input.get("plan"):
-                said = plan if isinstance(plan, str) else said
         elif event.kind == RESULT and event.id in calls:
             _apply(folding, calls[event.id], event)
-        elif event.kind == COMPACTED:
-            said = ""
     return _settled(folding)
 
 
 def _apply(folding: _Folding, call: Event, result: Event) -> None:
     given = call.input
-    name = call.name.lower()
-    if _is_list(given) or name in ("taskcreate", "taskupdate", "tasklist"):
+    if isinstance(given.get("todos"), list) or call.name in ("TaskCreate", "TaskUpdate"):
         if not result.failed:
-            _plan(folding, name, given, result)
-        return
-    command = command_of(given)
-    if command and ("apply_patch" in command or command.startswith("*** Begin Patch")):
-        if not result.failed:
-            _patch(folding, call.line, command)
-    elif command:
+            _plan(folding, call.name, given, result)
+    elif command := str(given.get("command") or ""):
         _shell(folding, call, result, command)
-    elif not result.failed and (path := next((str(given[key]) for key in _PATHS if given.get(key)), "")):
+    elif not result.failed and (path := str(given.get("file_path") or given.get("notebook_path") or "")):
         _file_call(folding, call, result, path)
 
 
 # Tasks
 
 
-def _is_list(given: Mapping[str, Any]) -> bool:
-    return any(isinstance(given.get(key), list) for key in _LISTS)
-
-
 def _plan(folding: _Folding, name: str, given: Mapping[str, Any], result: Event) -> None:
-    for key in _LISTS:
-        if isinstance(given.get(key), list):
-            entries = [cast("dict[str, Any]", each) for each in cast("list[Any]", given[key]) if isinstance(each, dict)]
-            folding.tasks = {
-                subject: Task(subject=subject, state=_STATES.get(str(each.get("status", "pending")).lower(), OPEN))
-                for each in entries
-                if (subject := str(next((each[k] for k in _SUBJECTS if each.get(k)), "")))
-            }
-            return
-    if name == "taskcreate" and given.get("subject"):
+    if "todos" in given:
+        entries = (as_dict(each) for each in as_list(given["todos"]))
+        tasks = (Task(subject=str(each["content"]), state=_STATES[str(each["status"])]) for each in entries)
+        folding.tasks = {task.subject: task for task in tasks}
+    elif name == "TaskCreate" and given.get("subject"):
         folding.made += 1
         found = re.search(r"#(\d+)", result.text)
         folding.tasks[found[1] if found else str(folding.made)] = Task(subject=str(given["subject"]), state=OPEN)
-    elif name == "taskupdate" and (task := folding.tasks.get(str(given.get("taskId", "")))):
+    elif task := folding.tasks.get(str(given.get("taskId", ""))):
         state = _STATES.get(str(given.get("status", "")), task.state)
         folding.tasks[str(given["taskId"])] = Task(subject=str(given.get("subject") or task.subject), state=state)
 
@@ -368,26 +309,21 @@ def _file_call(folding: _Folding, call: Event, result: Event, path: str) -> None
     inside = _inside(folding, path)
     if inside is None:
         return
-    given, name = call.input, call.name.lower()
-    file = folding.files.get(inside) or _File()
+    given = call.input
     is_known = inside in folding.files
-    if name not in ("grep", "glob", "ls", "list_directory", "find"):
-        folding.files[inside] = file
-    if "edits" in given or any(key in given for key in ("old_string", "oldText", "old_str")):
-        edits = [cast("dict[str, Any]", each) for each in cast("list[Any]", given.get("edits") or [given])]
-        for each in edits:
-            old = next((str(each[k]) for k in ("old_string", "oldText", "old_str") if k in each), "")
-            new = next((str(each[k]) for k in ("new_string", "newText", "new_str") if k in each), "")
-            _edit(folding, call.line, inside, (old, new))
+    file = folding.files.setdefault(inside, _File())
+    if "old_string" in given or "edits" in given:
+        for each in map(as_dict, as_list(given.get("edits")) or [given]):
+            _edit(folding, call.line, inside, (str(each.get("old_string", "")), str(each.get("new_string", ""))))
         file.seen |= names(str(result.of.get("originalFile") or ""))
-    elif "content" in given and name not in ("read", "grep"):
+    elif "content" in given:
         made = result.of.get("type") == "create" or "created successfully" in result.text
         made = made or (not is_known and not result.of)
         file.existed = (is_known and file.existed) or not made
         file.is_gone = False
         original = str(result.of.get("originalFile") or "")
         _edit(folding, call.line, inside, (original, str(given["content"])))
-    elif name in ("read", "read_file", "view"):
+    elif call.name == "Read":
         file.seen |= names(result.text)
 
 
@@ -404,21 +340,6 @@ def _edit(folding: _Folding, line: int, path: str, edit: tuple[str, str]) -> Non
     folding.mends.append((line, changed | {PurePosixPath(path).name}))
 
 
-def _patch(folding: _Folding, line: int, command: str) -> None:
-    found = [*_PATCHED.finditer(command)]
-    for at, match in enumerate(found):
-        path = _inside(folding, match[2].strip())
-        if path is None:
-            continue
-        body = command[match.end() : found[at + 1].start() if at + 1 < len(found) else len(command)]
-        file = folding.files.get(path) or _File(existed=match[1] != "Add")
-        old = "\n".join(each[1:] for each in body.splitlines() if each.startswith("-"))
-        new = "\n".join(each[1:] for each in body.splitlines() if each.startswith("+"))
-        file.is_gone = match[1] == "Delete"
-        folding.files[path] = file
-        _edit(folding, line, path, (old, new))
-
-
 # Commands
 
 
@@ -431,38 +352,19 @@ def _shell(folding: _Folding, call: Event, result: Event, command: str) -> None:
                 lines = [each for each in result.text.splitlines() if _ERROR_LINE.search(each)]
                 folding.errors[len(folding.runs) - 1] = names("\n".join(lines))
     split = [plain(part.text) for part in parts(command)]
-    elsewhere = any(_leaves(folding, text) for text in split)
     for match in _COMMITTED.finditer(result.text) if any("git" in each and "commit" in each for each in split) else ():
         if "--amend" in command and folding.commits:
             folding.commits.pop()
-        ours = not elsewhere and not ("root-commit" in match[0] and folding.commits)
-        folding.commits.append(Commit(sha=match[2], subject=match[3].strip(), is_ours=ours))
-    if result.failed or elsewhere:
-        return
-    if any(text.startswith(("git stash pop", "git stash apply")) for text in split):
-        return
-    for text in split:
-        _touch(folding, call.line, text)
+        # A second beginning is another repository's.
+        if "root-commit" not in match[0] or not folding.commits:
+            folding.commits.append(Commit(sha=match[2], subject=match[3].strip()))
+    if not result.failed and not any(text.startswith(("git stash pop", "git stash apply")) for text in split):
+        for text in split:
+            _touch(folding, text)
 
 
-def _leaves(folding: _Folding, text: str) -> bool:
-    """Whether a command goes out of the project's folder, or begins a repository."""
-    if text.startswith("git init"):
-        return True
-    found = re.match(r"(?:cd|pushd)\s+(\S+)|git -C (\S+)", text)
-    path = (found[1] or found[2] or "").strip("'\"") if found else ""
-    is_other = path.startswith(("/", "~", "..")) and path.rstrip("/") != folding.folder.rstrip("/")
-    return is_other and _inside(folding, path) is None
-
-
-_KEEPS_EDITS = re.compile(
-    r"git (?:checkout (?:-b )?\S+$|reset (?:HEAD )?(?:--soft |--mixed )?\S*$|stash (?:list|show)|pull|merge|rebase)"
-)
-_WRITES = re.compile(r"(?:^|\s)>\s*(\S+)\s*<<|(?:cat|tee)\s.*?>\s*(\S+)|^sed -i\S*.*\s(\S+)$")
-
-
-def _touch(folding: _Folding, line: int, text: str) -> None:
-    """Follows what a command does to files: removes, moves, undoes edits, writes."""
+def _touch(folding: _Folding, text: str) -> None:
+    """Follows what a command does to files: it removes them, or may undo edits, which are unknown from then on."""
     words = [word.strip("'\"") for word in text.split()]
     paths = [inside for word in words[1:] if not word.startswith("-") and (inside := _inside(folding, word))]
     known = [folding.files[path] for path in paths if path in folding.files]
@@ -470,31 +372,8 @@ def _touch(folding: _Folding, line: int, text: str) -> None:
         for file in known:
             file.is_gone = True
     elif re.match(r"git (?:checkout|restore|stash|reset|revert|merge|rebase|pull|clean|cherry-pick)\b", text):
-        _take_back(folding, text, known)
-    elif re.match(r"(?:git )?mv\b", text) and len(paths) == 2 and paths[0] in folding.files:
-        file = folding.files[paths[0]]
-        moved = [*file.edits, ("", "moved")]
-        folding.files[paths[1]] = _File(existed=False, edits=moved, edited=set(file.edited), seen=set(file.seen))
-        file.is_gone = True
-    elif found := _WRITES.search(text):
-        path = _inside(folding, next((group for group in found.groups() if group), "").strip("'\""))
-        if path:
-            file = folding.files.setdefault(path, _File(existed=text.startswith("sed")))
-            file.is_gone = False
-            _edit(folding, line, path, ("", text))
-
-
-def _take_back(folding: _Folding, text: str, named: Sequence[_File]) -> None:
-    """Follows git: named files are as before if nothing was committed; after what may undo any edit, files that
-    were edited are unknown."""
-    if re.match(r"git (?:checkout (?:HEAD )?--|restore)\s", text) and named and not folding.commits:
-        for file in named:
-            file.edits.clear()
-    elif not _KEEPS_EDITS.match(text) or "--hard" in text:
-        for file in named or folding.files.values():
+        for file in known or folding.files.values():
             file.is_unknown = file.is_unknown or bool(file.edits)
-    if re.match(r"git reset (?:--\w+ )?HEAD[~^]", text) and folding.commits:
-        folding.commits.pop()
 
 
 def _settled(folding: _Folding) -> Truth:
@@ -502,15 +381,12 @@ def _settled(folding: _Folding) -> Truth:
     settled: list[Run] = []
     problems: list[Problem] = []
     for at, run in enumerate(runs):
-        after = next((later for later in runs[at + 1 :] if later.passed and _settles(later, run)), None)
-        mended = not run.passed and after is not None
-        settled.append(replace(run, mended=mended))
-        if after is None or not mended:
-            continue
-        between = runs[at + 1 : runs.index(after)]
-        if not any((later.purpose, later.command) == (run.purpose, run.command) for later in between):
+        same = [later for later in runs[at + 1 :] if (later.purpose, later.command) == (run.purpose, run.command)]
+        after = next((later for later in same if later.passed), None)
+        settled.append(replace(run, mended=not run.passed and after is not None))
+        if not run.passed and after is not None and same[0] is after and folding.errors.get(at):
             mend = frozenset[str]().union(*(words for line, words in folding.mends if run.line <= line <= after.line))
-            if mend and folding.errors.get(at):
+            if mend:
                 problems.append(Problem(command=run.command, signs=folding.errors[at], mend=mend))
     files: list[File] = []
     for path, file in folding.files.items():
@@ -525,13 +401,6 @@ def _settled(folding: _Folding) -> Truth:
         problems=tuple(problems),
         commits=tuple(folding.commits),
     )
-
-
-def _settles(later: Run, earlier: Run) -> bool:
-    """Whether a success settles an earlier failure: of the same purpose and as wide, or tests that compile the tree."""
-    if later.purpose == earlier.purpose:
-        return covers(later.command, earlier.command)
-    return later.purpose == TESTS and earlier.purpose in (BUILD, TYPES)
 
 
 def _change(file: _File) -> str:

@@ -2,13 +2,13 @@
 
 A statement counts only with its meaning. An item is *right* if the page says it with what makes it a statement: whose
 words they are, which state a task is in, what was done to a file, how a check ended, what mended a problem. It is
-*wrong* if the page says the contrary, says it of another thing (under another parent), or puts the user's words into
-another's mouth or order. Else it is *absent*. A bare name or a line that is apart from what it belongs to says
-nothing, so that lists of names and shuffled pages score nothing.
+*wrong* if the page says the contrary, or says it of another thing (under another parent). Else it is *absent*. A bare
+name or a line that is apart from what it belongs to says nothing, so that lists of names and shuffled pages score
+nothing.
 
 Where a page says both, the wrong statement counts: who reads it can't know which one holds.
 
-Here is also judged whether a page says what the user said: whole, as the user's, and in its order.
+Here is also judged whether a page says what the user said: whole, and as the user's.
 """
 
 import re
@@ -16,10 +16,9 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from benches.state_page import Line, Page, find_passage, find_whole, longest_order, words
-from benches.state_truth import Truth, Words
+from benches.state_page import Line, Page, find_passage, find_whole, words
+from benches.state_truth import Truth
 
 
 class Kind(StrEnum):
@@ -121,8 +120,7 @@ def verdict(
 
 
 _SHORT, _BOUND, _LONG, _EDGE = 8, 4, 150, 60
-_MOST, _MOST_LONG = 0.8, 0.6
-_FEWEST_ORDERED, _ORDERED_SHARE = 4, 0.7
+_MOST = 0.8
 _USER = re.compile(
     r"\b(?:users?|requests?|asked|typed|instructions?|prompts?|human|person|your words|refus|overrul"
     r"|said by you|messages)\b",
@@ -135,64 +133,32 @@ _USER_INLINE = re.compile(
     r"interrupted|pointed|reported|noted|approved|chose|then|also|explicitly|corrected|clarified|feedback|quote)\b",
     re.IGNORECASE,
 )
-_OTHER = re.compile(
-    r"\b(?:assistant|agent|claude|codex|gemini|model|decisions?|decided|findings?|found|code|output"
-    r"|files?|commands?|errors?|fix|details"
-    r"|commits?|tests?|state|plan|progress|concepts?|ran|failed|look|read|modified|changed|result|call)\b",
-    re.IGNORECASE,
-)
-_PROPOSES = re.compile(r"\b(?:recommend\w*|suggest\w*|propos\w*|option \w+)\b", re.IGNORECASE)
-_DECIDED = re.compile(r"\b(?:decisions?|decided|findings?|found|chosen|approach|conclusions?|plan)\b", re.IGNORECASE)
 
 
-class _Speakers:
-    """Who says each line of a page."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self._of = {line.number: self._speaker(line) for line in page.lines}
-
-    def __getitem__(self, line: Line) -> str:
-        return self._of[line.number]
-
-    def _speaker(self, line: Line) -> str:
-        if _USER_INLINE.search(line.text):
-            return "user"
-        for label in self.page.labels(line):
-            if _USER_INLINE.search(label) or _USER.search(label[:120]):
-                return "user"
-            if _OTHER.search(label[:120]):
-                return "other"
-        return ""
+def _is_users(page: Page, line: Line) -> bool:
+    """Whether a page says that a line is the user's, in it or in what it is under."""
+    if _USER_INLINE.search(line.text):
+        return True
+    return any(_USER_INLINE.search(label) or _USER.search(label[:120]) for label in page.labels(line))
 
 
 def judge_said(page: Page, truth: Truth) -> Iterator[Verdict]:
-    speakers = _Speakers(page)
-    mine = [number for number, line in enumerate(page.line_of) if speakers[page.lines[line]] == "user"]
+    users = {line.number for line in page.lines if _is_users(page, line)}
+    mine = [number for number, line in enumerate(page.line_of) if line in users]
     own = [page.words[number] for number in mine]
-    found: list[tuple[Words, Verdict, Line | None]] = []
     for message in dict.fromkeys(truth.words):
         kind = Kind.REFUSAL if message.refuses else Kind.REQUEST
-        wanted = words(message.text)
-        if not wanted:
+        if not (wanted := words(message.text)):
             continue
-        start = _standing(page, own, wanted, message.text)
-        if start is not None:
-            at = page.lines[page.line_of[mine[start]]]
-            found.append((message, Verdict(kind=kind, end=RIGHT, item=message.text, quote=at.text), at))
-            continue
-        start = _standing(page, page.words, wanted, message.text)
-        if start is None:
-            found.append((message, Verdict(kind=kind, end=ABSENT, item=message.text), None))
-            continue
-        line = page.lines[page.line_of[start]]
-        speaker = speakers[line]
-        end = RIGHT if speaker == "user" else WRONG if speaker == "other" and _BOUND < len(wanted) <= _LONG else ABSENT
-        why = f"said by {speaker or 'nobody'}"
-        verdict = Verdict(kind=kind, end=end, item=message.text, why=why, quote=line.text)
-        found.append((message, verdict, line if end == RIGHT else None))
-    yield from _ordered(found)
-    yield from _overruled(page, truth, speakers)
+        if (start := _standing(page, own, wanted, message.text)) is not None:
+            at: int | None = page.line_of[mine[start]]
+        elif (start := _standing(page, page.words, wanted, message.text)) is not None:
+            # It is whole in lines of which some are nobody's.
+            at = line if (line := page.line_of[start]) in users else None
+        else:
+            at = None
+        end = ABSENT if at is None else RIGHT
+        yield Verdict(kind=kind, end=end, item=message.text, quote="" if at is None else page.lines[at].text)
 
 
 def _standing(page: Page, stream: Sequence[str], wanted: Sequence[str], text: str) -> int | None:
@@ -204,7 +170,7 @@ def _standing(page: Page, stream: Sequence[str], wanted: Sequence[str], text: st
                 return start
         return None
     passage = find_passage(stream, wanted)
-    if passage.share >= (_MOST if len(wanted) <= _LONG else _MOST_LONG):
+    if passage.share >= _MOST:
         return passage.start
     if len(wanted) > _LONG:
         edges = find_passage(stream, wanted[:_EDGE]), find_passage(stream, wanted[-_EDGE:])
@@ -219,61 +185,3 @@ def _is_bound(page: Page, text: str) -> bool:
         rf"(?:^|[\"“'`:]\s*|^\W*#\d+\W*){re.escape(text.strip())}[.!?]?(?:$|[\"”'`]|\s*\()", re.IGNORECASE
     )
     return any(bound.search(line.text) for line in page.lines)
-
-
-def _ordered(found: Sequence[tuple[Words, Verdict, Line | None]]) -> Iterator[Verdict]:
-    """Words under one heading have an order: where they have none, what falls out of it is said at the wrong time."""
-    groups: dict[int, list[int]] = {}
-    for at, (_, _, line) in enumerate(found):
-        if line is not None:
-            groups.setdefault(line.above[0] if line.above else -1, []).append(at)
-    wrong: set[int] = set()
-    for group in groups.values():
-        numbers = [found[at][2].number for at in group]  # type: ignore[union-attr]
-        kept = longest_order(numbers)
-        if len(group) < _FEWEST_ORDERED or len(kept) >= _ORDERED_SHARE * len(group):
-            continue
-        wrong |= {at for place, at in enumerate(group) if place not in kept and numbers.count(numbers[place]) == 1}
-    for at, (_, verdict, _) in enumerate(found):
-        yield replace(verdict, end=WRONG, why="out of order") if at in wrong else verdict
-
-
-def _overruled(page: Page, truth: Truth, speakers: _Speakers) -> Iterator[Verdict]:
-    """Sentences of a proposal that the user turned down, said as decided without the user's words next to it."""
-    for message in truth.words:
-        if not message.refuses or not message.proposal:
-            continue
-        refused = words(message.text)[:4]
-        for line in page.lines:
-            own = words(line.text)
-            if (
-                refused
-                and not line.is_code
-                and len(own) >= 8
-                and _PROPOSES.search(line.text)
-                and speakers[line] != "user"
-                and any(_DECIDED.search(label) for label in page.labels(line))
-                and find_passage(words(message.proposal), own).share >= 0.7
-                and not find_whole(own, refused)
-            ):
-                why = "what the user turned down, as decided"
-                yield Verdict(kind=Kind.REFUSAL, end=WRONG, item=message.text, why=why, extra=True, quote=line.text)
-                break
-
-
-def cover(page: Page, truth: Truth) -> tuple[list[float], list[bool]]:
-    """Returns for each message that the user typed the share of it that is verbatim in the page (a short one:
-    all or nothing), and for each short message whether it is whole."""
-    shares: list[float] = []
-    whole: list[bool] = []
-    for message in dict.fromkeys(truth.words):
-        wanted = words(message.text)
-        if not wanted:
-            continue
-        if len(wanted) <= 3 * _SHORT:
-            stands = bool(find_whole(page.words, wanted)) and (len(wanted) > _BOUND or _is_bound(page, message.text))
-            whole.append(stands)
-            shares.append(float(stands))
-        else:
-            shares.append(find_passage(page.words, wanted).share)
-    return shares, whole

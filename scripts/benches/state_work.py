@@ -50,10 +50,6 @@ _OPEN_SIGN = re.compile(
 _DONE_SIGN = re.compile(
     r"\[[xX]\]|[✅✓✔☑]|~~|\b(?:done|completed?|finished|closed|implemented|dropped|cancelled)\b", re.IGNORECASE
 )
-_NOT_DONE = re.compile(
-    r"\bnot (?:yet )?(?:started|done|completed?|finished|implemented)\b|\bincomplete\b|\buncompleted\b", re.IGNORECASE
-)
-_SHORT = 8
 
 
 def _tasks(page: Page, truth: Truth) -> Iterator[Verdict]:
@@ -66,7 +62,7 @@ def _tasks(page: Page, truth: Truth) -> Iterator[Verdict]:
             for line in _lines_with(page, subject)
             # What is in progress may be done before the list says so: in a recording the agent ran all that such a task
             # asks for, and said so, before it updated its list.
-            if (state := _state(page, line, task.subject)) and not (task.state == ACTIVE and state == DONE)
+            if (state := _state(page, line)) and not (task.state == ACTIVE and state == DONE)
         ]
         is_open = task.state != DONE
         found = verdict(Kind.TASK, task.subject, OPEN if is_open else DONE, said, extra=not is_open)
@@ -75,44 +71,20 @@ def _tasks(page: Page, truth: Truth) -> Iterator[Verdict]:
 
 
 def _lines_with(page: Page, wanted: Sequence[str]) -> list[Line]:
-    """Returns the lines that have a subject in full: all its words, in their order, with few others between."""
-    found: list[Line] = []
-    for line in page.lines:
-        own = words(line.text)
-        if not line.is_code and any(
-            _in_order(own[at : at + len(wanted) + 4], wanted) for at in find_whole(own, wanted[:1])
-        ):
-            found.append(line)
-    return found
+    """Returns the lines that have a subject in full: all its words in a row."""
+    return [line for line in page.lines if not line.is_code and find_whole(words(line.text), wanted)]
 
 
-def _in_order(own: Sequence[str], wanted: Sequence[str]) -> bool:
-    at = 0
-    for word in own:
-        at += at < len(wanted) and word == wanted[at]
-    return at >= (len(wanted) if len(wanted) <= _SHORT else round(0.9 * len(wanted)))
-
-
-def _state(page: Page, line: Line, subject: str) -> str:
+def _state(page: Page, line: Line) -> str:
     """Returns the state that a line gives to a task: by a sign in it, else by what it is under; none if that is
     two-fold."""
-    inline = _signs(_without(line.text, subject))
-    if inline:
-        return "" if inline == "both" else inline
-    above = next((state for label in page.labels(line) if (state := _signs(label))), "")
-    return "" if above == "both" else above
-
-
-def _without(text: str, subject: str) -> str:
-    """Returns a line without the subject's own words, which may be signs themselves ("Fix open tabs")."""
-    for word in words(subject):
-        text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", " ", text, count=1, flags=re.IGNORECASE)
-    return text
+    state = next((state for text in (line.text, *page.labels(line)) if (state := _signs(text))), "")
+    return "" if state == "both" else state
 
 
 def _signs(text: str) -> str:
     is_open = _OPEN_SIGN.search(text) is not None
-    is_done = _DONE_SIGN.search(_NOT_DONE.sub("", text)) is not None
+    is_done = _DONE_SIGN.search(text) is not None
     return "both" if is_open and is_done else OPEN if is_open else DONE if is_done else ""
 
 
@@ -133,13 +105,7 @@ _LISTED = re.compile(
     r"|removed|wrote|updated)\b[^/`]{0,40}:",
     re.IGNORECASE,
 )
-_MARKED = re.compile(
-    r"\b(read[ -]?only|read|not modified|unchanged|reverted|deleted|removed|modified|changed|created"
-    r"|new|edited|updated|added|rewritten|embedded)\b",
-    re.IGNORECASE,
-)
 _HEADS_CHANGED = re.compile(r"\b(?:modified|changed|edited|created|written|last done)\b", re.IGNORECASE)
-_HEADS_LIST = re.compile(r"\b(?:files?|state|status|modified|changed)\b", re.IGNORECASE)
 _VERB_FIRST = re.compile(rf"^(?:\W*\w+\W+){{0,9}}?\W*{_VERB}\b", re.IGNORECASE)
 _VERB_WORD = re.compile(rf"\b{_VERB}\b", re.IGNORECASE)
 _NOT_CHANGED_WORDS = frozenset({"read only", "read-only", "readonly", "not modified", "unchanged", "reverted"})
@@ -149,11 +115,7 @@ _GONE_WORDS = frozenset({"deleted", "removed"})
 def _files(page: Page, truth: Truth) -> Iterator[Verdict]:
     for file in truth.files:
         lines = _naming(page, file, truth.files)
-        said = [
-            (sign, line, _file_place(page, line))
-            for line in lines
-            if (sign := _change_said(page, line, file, only_marked=file.change == SAME))
-        ]
+        said = [(sign, line, place(page, line, "file")) for line in lines if (sign := _change_said(page, line, file))]
         meant = CHANGED if file.change == CREATED else file.change
         if meant != SAME and any(sign == meant for sign, _, _ in said):
             # A file that was read before it was changed is no contradiction; that it was only read is one.
@@ -165,16 +127,6 @@ def _files(page: Page, truth: Truth) -> Iterator[Verdict]:
             yield found
         if file.change in (CREATED, CHANGED) and file.edited:
             yield _done_to(page, file, lines, truth.files)
-
-
-def _file_place(page: Page, line: Line) -> str:
-    """Returns where a line about files is. A list of paths is a statement only under what heads a list of files or
-    the state of work: anywhere else it says what belongs to another heading."""
-    where = place(page, line, "file")
-    if len(_PATH.findall(line.text)) > _MANY and not line.text.startswith(("Call ", "Result:")):
-        label = next((page.lines[number].text for number in line.above if page.lines[number].is_label), "")
-        return where if not label or (where == FITS and _HEADS_LIST.search(label)) else MISPLACED
-    return where
 
 
 def _naming(page: Page, file: File, files: Sequence[File]) -> list[Line]:
@@ -192,30 +144,19 @@ def _suffix(file: File, files: Sequence[File]) -> str:
     return file.path
 
 
-def _change_said(page: Page, line: Line, file: File, *, only_marked: bool) -> str:
-    """Returns which change a line says of a file: by the list's beginning, by a mark next to the path, by a verb close
-    to it, by what is under it, or by the list in which it is. With `only_marked`, by the first two alone:
-    a verb next to a file that did not change may be about another's work."""
+def _change_said(page: Page, line: Line, file: File) -> str:
+    """Returns which change a line says of a file: by the list's beginning, by a verb close to it, by what is under it,
+    or by the list in which it is. Of a file that did not change by the first alone: a verb next to it may be about
+    another's work."""
     if listed := _LISTED.match(line.text):
         return _sign(listed[1])
+    if file.change == SAME:
+        return ""
     name = PurePosixPath(file.path).name
     sentence = next((each for each in sentences(line.text) if name in each), line.text)
     before, _, after = sentence.partition(name)
     after = re.sub(r"^[`*\"]*(?::[\d,\s-]+|\s*\(lines?[^)]*\))?", "", after)
-    marked = _marked(after)
-    if marked or only_marked:
-        return marked
     return _by_verb(before, after) or (_by_entry(page, line) if _starts(line, file) else "")
-
-
-def _marked(after: str) -> str:
-    """Returns the change that a mark after a path says: `(new)`, `- modified`."""
-    beside = re.match(r"\s*[*_]*\s*(?:\(|—|–|-|:)\s*[*_]*([^)]{0,40})", after)
-    sign = _MARKED.match(beside[1].strip()) if beside else None
-    if beside is None or sign is None:
-        return ""
-    is_whole = re.match(r"[*_]*\s*(?:$|[.,;])", beside[1].strip()[sign.end() :]) is not None
-    return CHANGED if sign[1].lower() in _GONE_WORDS and not is_whole else _sign(sign[1])
 
 
 def _by_verb(before: str, after: str) -> str:
@@ -295,15 +236,8 @@ _PASSES = (
 )
 _FAILS = r"(?:fail(?:s|ed|ing|ures?)?|errors?|broken|breaks|[❌✗])"
 _NO_FAIL = re.compile(r"\b(?:0|no|zero|without) (?:failures|errors|failed|issues)\b", re.IGNORECASE)
-_NO_PASS = re.compile(
-    r"\b(?:not|never|didn't|doesn't|don't) (?:yet )?pass\w*|\b(?:should|to|must|will) pass\b"
-    r"|\bensure\b|\bverify\b|\bif (?:the )?tests?\b|\bpassing (?:in|through|the)\b",
-    re.IGNORECASE,
-)
 _MENDED = re.compile(r"\b(?:fix(?:ed|es)?|resolved|solved|mended)\b", re.IGNORECASE)
-_ASKED = re.compile(r"(?:#\d+\s+)?(?:make|get)\b", re.IGNORECASE)
-_AGAIN = re.compile(r"ran again|outcome (?:is )?(?:not shown|unknown)", re.IGNORECASE)
-_NEAR, _FEWEST_OF_CUT = 60, 12
+_NEAR = 60
 PASSED, FAILED = "passed", "failed"
 
 
@@ -316,13 +250,6 @@ def _checks(page: Page, truth: Truth) -> Iterator[Verdict]:
         # A failure that a later success covers no longer counts.
         meant = PASSED if run.passed or run.mended else FAILED
         yield verdict(Kind.CHECK, f"{purpose}: {run.command}", meant, said)
-    judged = {run.command for run in ends.values()}
-    for command in dict.fromkeys(run.command for run in truth.runs if run.mended and run.command not in judged):
-        if _latest(truth.runs, command).passed or _latest(truth.runs, command).mended:
-            line = _claimed_failed(page, command)
-            if line is not None:
-                why = "has passed since, said failed"
-                yield Verdict(kind=Kind.CHECK, end=WRONG, item=command, why=why, quote=line.text, extra=True)
 
 
 def _latest(runs: Sequence[Run], command: str) -> Run:
@@ -336,12 +263,12 @@ def _check_said(page: Page, line: Line, purpose: str, run: Run, runs: Sequence[R
     still_open = [each for each in failed if _latest(runs, each.command) is each]
     for sentence in sentences(line.text):
         commands = [command for quoted in _CODE.findall(sentence) if (command := _only_command(quoted))]
-        own = [command for command in commands if _is_run(command, run.command)]
+        own = [command for command in commands if command == run.command]
         if own:
             bare = sentence.replace("`", "\x00")
             ended = _ended(bare[bare.find(own[0]) + len(own[0]) :], page, line)
             if ended:
-                return FAILED if _ASKED.match(sentence) else ended
+                return ended
         elif not commands:
             bare = _CODE.sub("c", sentence)
             for found in re.finditer(rf"\b{_PURPOSE_WORDS[purpose]}\b", bare, re.IGNORECASE):
@@ -366,47 +293,21 @@ def _only_command(quoted: str) -> str:
     return plain(split[0].text) if len(split) == 1 else ""
 
 
-def _is_run(quoted: str, command: str) -> bool:
-    if quoted == command:
-        return True
-    cut = re.sub(r"\s*\[?…\]?$|\.\.\.$", "", quoted)
-    return cut != quoted and len(cut) > _FEWEST_OF_CUT and command.startswith(cut)
-
-
 def _ended(text: str, page: Page, line: Line) -> str:
     """Returns how a check ended by the words after it: passed (also: failed, and was mended), failed, or nothing."""
-    bare = _NO_PASS.sub(" ", text)
-    fails = re.search(rf"\b{_FAILS}\b|[❌✗]", _blanked(bare), re.IGNORECASE)
-    passes = [*re.finditer(_PASSES, bare, re.IGNORECASE)]
+    fails = re.search(rf"\b{_FAILS}\b|[❌✗]", _blanked(text), re.IGNORECASE)
+    passes = re.search(_PASSES, text, re.IGNORECASE)
     if not fails:
         return PASSED if passes else ""
-    if passes and passes[0].start() < fails.start() and not _MENDED.search(bare[fails.end() :]):
+    if passes and passes.start() < fails.start():
         return PASSED
-    rest = " ".join([bare[fails.end() :], *(child.text for child in page.entry(line)[1:] if not child.is_code)])
+    rest = " ".join([text[fails.end() :], *(child.text for child in page.entry(line)[1:] if not child.is_code)])
     return PASSED if re.search(_PASSES, rest, re.IGNORECASE) or _MENDED.search(rest) else FAILED
 
 
 def _blanked(text: str) -> str:
     """Returns a text with blanks in place of what says that nothing failed."""
     return _NO_FAIL.sub(lambda found: " " * len(found[0]), text)
-
-
-def _claimed_failed(page: Page, command: str) -> Line | None:
-    """Returns the line that says of this command that it failed, with no word of what became of it."""
-    for line in page.lines:
-        if line.is_code:
-            continue
-        whole = " ".join(each.text for each in page.entry(line))
-        for quoted in re.finditer(r"`[^`]+`", line.text):
-            after = line.text[quoted.end() :]
-            failure = re.search(rf"\b{_FAILS}\b", _blanked(after[:40]), re.IGNORECASE)
-            is_meant = _only_command(quoted[0]) == command and not _AGAIN.search(whole)
-            if not is_meant or not failure or "`" in after[: failure.start()]:
-                continue
-            rest = whole[quoted.end() + failure.end() :]
-            if not re.search(_PASSES, rest, re.IGNORECASE) and not _MENDED.search(rest):
-                return line
-    return None
 
 
 # Problems with what mended them
@@ -474,20 +375,20 @@ _SHA = re.compile(r"\b[0-9a-f]{7,40}\b")
 
 
 def _commit(page: Page, truth: Truth) -> Iterator[Verdict]:
-    ours = [commit for commit in truth.commits if commit.is_ours]
-    if not ours:
+    if not truth.commits:
         return
-    last = ours[-1]
+    last = truth.commits[-1]
     said: list[tuple[str, Line, str]] = []
     for line in page.lines:
         if line.is_code:
             continue
         shas = _SHA.findall(line.text)
-        about = _COMMIT_WORD.search(line.text) or any(_COMMIT_WORD.search(label) for label in page.labels(line))
-        if any(last.sha.startswith(sha[:7]) for sha in shas) or find_whole(words(line.text), words(last.subject)):
-            if about:
-                said.append((last.sha, line, place(page, line, "commit")))
-        elif _LAST.search(line.text):
-            others = (each for each in truth.commits if each is not last)
-            said += [(one.sha, line, FITS) for one in others if any(one.sha.startswith(sha[:7]) for sha in shas)]
+        is_named = any(last.sha.startswith(sha[:7]) for sha in shas) or find_whole(
+            words(line.text), words(last.subject)
+        )
+        if is_named and any(_COMMIT_WORD.search(text) for text in (line.text, *page.labels(line))):
+            said.append((last.sha, line, place(page, line, "commit")))
+        elif _LAST.search(line.text) and not is_named:
+            others = (each.sha for each in truth.commits[:-1])
+            said += [(sha, line, FITS) for sha in others if any(sha.startswith(each[:7]) for each in shas)]
     yield verdict(Kind.COMMIT, f"{last.sha} {last.subject}", last.sha, said)

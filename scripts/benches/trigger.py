@@ -4,23 +4,16 @@ Recorded conversations are replayed event by event, in the order of their times,
 earlier ones as evidence, as a store has them. Compactions that a user or the provider asked for are no truth.
 
 - Threshold: the truth lies between two bounds, the context with which the last call before was made and the context
-  that was compacted. The error is the distance from them, as a share; `of the fill` compares with the upper bound,
-  which one large step can put far above the threshold.
+  that was compacted. The error is the distance from them, as a share.
 - Calls: the truth is the number of calls that still came before the compaction, for the last forty calls before it.
 - Warning: ahead if a call followed it before the compaction. What is shown between two calls counts, too: a prompt or
   results of tools that are in the conversation before the call that they are for. It was false if the conversation
   continued for longer than the forecast's range without a compaction or a smaller context.
 
-The forecast was fitted on one half of such conversations, chosen by the hash of the file's name (`fitted`); the aims
-are for all. The floors are the rule alone, the last compaction's size, the last three growths, a warning that knows no
-more than the last call's report, and one at a fixed share.
-
-A user is also shown what has been added since the last call: a prompt or results of tools, counted. So a warning may
-come after them, before the call that they are for. While a file is followed, that is so with agents that say when an
-answer has ended; of others, such as Claude Code until 2.1.42, the results are taken with the next answer.
+While a file is followed, what is added between two calls is shown with agents that say when an answer has ended; of
+others, such as Claude Code until 2.1.42, the results are taken with the next answer.
 """
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +23,7 @@ from msgspec.structs import replace
 
 from benches.report import Aim, Report, at_least, at_most, median, recorded
 from ullage.agents.agent import Agent
-from ullage.agents.own_context import Rule, Setup
+from ullage.agents.own_context import Setup
 from ullage.agents.table import agent_of_format
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.known_models import ContextLimits
@@ -53,72 +46,60 @@ from ullage.service.conversation.projection import Projection
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import get_counter
 
-# The share of the threshold at which the floor warns.
-_FIXED = 8 / 9
-# The ways of warning: ours; the same rule if only the size that the last call reported were known; at a fixed share.
-OURS, BY_REPORTS, FLOOR = "ours", "ours, of reports alone", "fixed share (floor)"
+# The share of the threshold from which on a warning may come.
+_EARLIEST = 8 / 9
 
 
 class Guess(Struct, frozen=True, kw_only=True):
-    """What was predicted before one automatic compaction: the threshold by each way, in tokens, None if not known.
-    `times` counts the compactions that were known of the same version, model and window."""
+    """The threshold that was predicted before one automatic compaction, in tokens, None if it is not known. `times`
+    counts the compactions that were known of the same version, model and window."""
 
     seen: Compacted
     times: int
-    by: dict[str, int | None]
+    tokens: int | None
 
-    def error(self, way: str) -> float:
-        """Returns the distance of a prediction from the bounds, as a share of the upper one; 1 without a prediction."""
-        tokens = self.by[way]
-        if tokens is None:
+    @property
+    def error(self) -> float:
+        """The distance of the prediction from the bounds, as a share of the upper one; 1 without a prediction."""
+        if self.tokens is None:
             return 1.0
-        return max(self.seen.beyond - tokens, tokens - self.seen.tokens, 0) / self.seen.tokens
+        return max(self.seen.beyond - self.tokens, self.tokens - self.seen.tokens, 0) / self.seen.tokens
 
 
 class Step(Struct, frozen=True, kw_only=True):
     """What was shown from one call to the next.
 
-    `used` is the size of the context after the call. `left` and `floor` are the forecasts then, ours and the floor's,
-    None if there was none. `warned` has the size at which each way warned before the next call, for those that did. The
-    warnings are made of `threshold` and `growths`.
+    `used` is the size of the context after the call, and `warned` that at which a warning came before the next call,
+    None if none did. Forecasts and warnings are made of `threshold` and `growths`.
     """
 
     used: int
-    left: CallsLeft | None
-    floor: tuple[int, int] | None
     threshold: int | None = None
     growths: tuple[int, ...] = ()
-    warned: dict[str, int] = {}
+    warned: int | None = None
 
     def forecast(self, used: int) -> CallsLeft | None:
         """Returns the calls left that are shown when the context has grown to `used` tokens since the call."""
         return None if self.threshold is None else calls_left(max(0, self.threshold - used), self.growths)
 
-    def shown(self, used: int, *, is_report: bool) -> "Step":
-        """Returns the step after the size `used` was shown. `is_report` says that it is the call's own report."""
-        if self.threshold is None:
+    def shown(self, used: int) -> "Step":
+        """Returns the step after the size `used` was shown."""
+        if self.threshold is None or self.warned is not None:
             return self
-        earliest = int(self.threshold * _FIXED)
-        is_due = used >= warns_at(self.threshold, self.growths, earliest)
-        due = {OURS: is_due, BY_REPORTS: is_due and is_report, FLOOR: used >= earliest}
-        return replace(self, warned={way: used for way, is_due in due.items() if is_due} | self.warned)
+        is_due = used >= warns_at(self.threshold, self.growths, int(self.threshold * _EARLIEST))
+        return replace(self, warned=used) if is_due else self
 
 
 class Span(Struct, frozen=True, kw_only=True):
     """The calls between two compactions. `compacted` says that the agent itself compacted after the last of them."""
 
-    name: str
     steps: tuple[Step, ...]
     compacted: bool
 
     @property
-    def is_fitted(self) -> bool:
-        """Whether the conversation is in the half on which the forecast was fitted."""
-        return not int(hashlib.md5(self.name.encode(), usedforsecurity=False).hexdigest(), 16) & 1
-
-    def first_warning(self, way: str) -> int | None:
-        """Returns the place of the step in which this way warned first, or None if it did not warn."""
-        return next((place for place, step in enumerate(self.steps) if way in step.warned), None)
+    def first_warning(self) -> int | None:
+        """The place of the step in which a warning came first, None if none did."""
+        return next((place for place, step in enumerate(self.steps) if step.warned is not None), None)
 
 
 class Replay:
@@ -130,7 +111,7 @@ class Replay:
         self._known: dict[str, list[Compacted]] = {}
         self._ids: set[str] = set()
 
-    def take(self, path: Path, transcript: ImportedTranscript) -> None:
+    def take(self, transcript: ImportedTranscript) -> None:
         """Replays one conversation."""
         agent, evidence = agent_of_format(transcript.format), Evidence()
         model, version, steps = transcript.model, "", list[Step]()
@@ -149,7 +130,7 @@ class Replay:
                 steps.append(_step(evidence, others, agent, _setup(evidence, agent, model, version)))
             elif isinstance(event, MessageAppended) and event.message.role is Role.USER and steps:
                 waiting = counted.waiting
-                steps[-1] = steps[-1] if waiting is None else steps[-1].shown(waiting, is_report=False)
+                steps[-1] = steps[-1] if waiting is None else steps[-1].shown(waiting)
             elif isinstance(event, ContextEdited) and isinstance(event.edit, CompactionEdit) and event.edit.by_agent:
                 seen = evidence.compactions[-1] if len(evidence.compactions) else None
                 is_new = seen is not None and seen.id not in self._ids and evidence.compactions != before.compactions
@@ -157,28 +138,22 @@ class Replay:
                     self._ids.add(seen.id)
                     if seen.tells and steps:
                         self._guess(seen, before, others, agent, _setup(before, agent, model, version))
-                    self._end(path, steps, compacted=seen.tells)
+                    self._end(steps, compacted=seen.tells)
                     self._known.setdefault(transcript.format, []).append(seen)
                 steps = []
-        self._end(path, steps, compacted=False)
+        self._end(steps, compacted=False)
 
-    def _end(self, path: Path, steps: Sequence[Step], *, compacted: bool) -> None:
+    def _end(self, steps: Sequence[Step], *, compacted: bool) -> None:
         if steps:
-            self.spans.append(Span(name=path.name, steps=tuple(steps), compacted=compacted))
+            self.spans.append(Span(steps=tuple(steps), compacted=compacted))
 
     def _guess(
         self, seen: Compacted, evidence: Evidence, others: Sequence[Compacted], agent: Agent | None, setup: Setup
     ) -> None:
         known = of_same_window(others, agent, setup)
         same = [one for one in (*known, *evidence.compactions) if one.tells and one.version == seen.version]
-        rule = agent.own_context.threshold(setup) if agent else None
-        by = {
-            "ours": _tokens(evidence, known, agent, setup),
-            "without a rule": _tokens(evidence, known, None, setup),
-            "rule alone": rule.tokens if isinstance(rule, Rule) else None,
-            "last compaction": same[-1].tokens if same else None,
-        }
-        self.guesses.append(Guess(seen=seen, times=len(same), by=by))
+        tokens = _tokens(evidence, known, agent, setup)
+        self.guesses.append(Guess(seen=seen, times=len(same), tokens=tokens))
 
 
 def _setup(evidence: Evidence, agent: Agent | None, model: str, version: str) -> Setup:
@@ -199,17 +174,7 @@ def _tokens(evidence: Evidence, others: tuple[Compacted, ...], agent: Agent | No
 def _step(evidence: Evidence, others: tuple[Compacted, ...], agent: Agent | None, setup: Setup) -> Step:
     used, growths = evidence.last, evidence.growths
     threshold = _tokens(evidence, of_same_window(others, agent, setup), agent, setup)
-    if threshold is None:
-        return Step(used=used, left=None, floor=None)
-    left, recent = max(0, threshold - used), growths[-3:]
-    step = Step(
-        used=used,
-        left=calls_left(left, growths),
-        floor=(left // max(recent), left // min(recent)) if recent else None,
-        threshold=threshold,
-        growths=growths,
-    )
-    return step.shown(used, is_report=True)
+    return Step(used=used, threshold=threshold, growths=growths).shown(used)
 
 
 class _Counted:
@@ -235,31 +200,18 @@ class _Counted:
 
 
 _STEPS = 40
-_WAYS = (OURS, BY_REPORTS, FLOOR)
-_THRESHOLDS = ("ours", "without a rule", "rule alone", "last compaction")
 
 
 def run(paths: Sequence[Path]) -> Report:
     """Returns the figures of all conversations, or of the recorded ones if none are named."""
     replay = Replay()
-    found = [one for one in recorded(paths) if agent_of_format(one[1].format)]
-    for path, transcript in sorted(found, key=lambda one: _begin(one[1])):
-        replay.take(path, transcript)
-    rows = [_threshold_row(replay.guesses, way, least) for least in (0, 1, 3) for way in _THRESHOLDS]
-    halves = {
-        "fitted": [one for one in replay.spans if one.is_fitted],
-        "held out": [one for one in replay.spans if not one.is_fitted],
-        "all": replay.spans,
-    }
-    calls = [_calls_row(name, spans) for name, spans in halves.items()]
-    warned = {(name, way): _warning_row(name, spans, way) for name, spans in halves.items() for way in _WAYS}
-    misses = [row for guess in replay.guesses if (row := _miss(guess)) is not None]
-    misses += [row for span in replay.spans if (row := _wrong_warning(span)) is not None]
-    return Report(
-        bench="trigger",
-        rows=[*rows, *calls, *warned.values(), *misses],
-        aims=_aims(replay, calls[-1], warned["all", OURS]),
-    )
+    found = [transcript for _, transcript in recorded(paths) if agent_of_format(transcript.format)]
+    for transcript in sorted(found, key=_begin):
+        replay.take(transcript)
+    calls = _calls_row(replay.spans)
+    warnings = _warning_row(replay.spans)
+    thresholds = [_threshold_row(replay.guesses, least) for least in (0, 1, 3)]
+    return Report(bench="trigger", rows=[*thresholds, calls, warnings], aims=_aims(replay, calls, warnings))
 
 
 def _begin(transcript: ImportedTranscript) -> int:
@@ -267,85 +219,49 @@ def _begin(transcript: ImportedTranscript) -> int:
     return next((time for time in times if time), 0)
 
 
-def _threshold_row(guesses: Iterable[Guess], way: str, least: int) -> dict[str, Any]:
+def _threshold_row(guesses: Iterable[Guess], least: int) -> dict[str, Any]:
     known = [guess for guess in guesses if guess.times >= least]
-    errors = [guess.error(way) for guess in known]
-    fills = [abs((guess.by[way] or 0) - guess.seen.tokens) / guess.seen.tokens for guess in known]
+    errors = [guess.error for guess in known]
     return {
-        "threshold by": way,
-        "known before": f">= {least}",
+        "threshold, known before": f">= {least}",
         "compactions": len(known),
         "median error": median(errors),
         "max error": max(errors, default=0.0),
-        "median of the fill": median(fills),
-        "within 1% of the fill": _share([fill <= 0.01 for fill in fills]),
     }
 
 
-def _miss(guess: Guess) -> dict[str, Any] | None:
-    if guess.error("ours") <= 0.002:
-        return None
-    return {
-        "missed": f"{guess.seen.model} {guess.seen.version}",
-        "predicted": guess.by["ours"],
-        "lower bound": guess.seen.beyond,
-        "compacted at": guess.seen.tokens,
-        "known": guess.times,
-    }
-
-
-def _wrong_warning(span: Span) -> dict[str, Any] | None:
-    steps = span.steps
-    at = span.first_warning(OURS)
-    late = span.compacted and (at is None or at == len(steps) - 1)
-    if not late and (at is None or span.compacted or not _continued(steps, at, OURS)):
-        return None
-    return {
-        "warning": "late" if late else "false",
-        "in": span.name,
-        "at call": at,
-        "of": len(steps),
-        "last contexts": ", ".join(f"{step.used:,}" for step in steps[-3:]),
-    }
-
-
-def _calls_row(name: str, spans: Sequence[Span]) -> dict[str, Any]:
+def _calls_row(spans: Sequence[Span]) -> dict[str, Any]:
     held: list[bool] = []
-    floor: list[bool] = []
     widths: list[float] = []
     for span in spans:
         if span.compacted:
             for place, step in list(enumerate(span.steps))[-_STEPS:]:
                 truth = len(span.steps) - 1 - place
-                if step.left is not None and step.floor is not None:
-                    held.append(step.left.low <= truth <= step.left.high)
-                    floor.append(step.floor[0] <= truth <= step.floor[1])
-                    widths.append((step.left.high - step.left.low) / max(1, step.left.mean))
+                if (left := step.forecast(step.used)) is not None and step.growths:
+                    held.append(left.low <= truth <= left.high)
+                    widths.append((left.high - left.low) / max(1, left.mean))
     return {
-        "calls left": name,
-        "steps": len(held),
+        "calls left of steps": len(held),
         "in the range": _share(held),
         "median width / mean": median(widths),
-        "floor: last three growths": _share(floor),
     }
 
 
-def _warning_row(name: str, spans: Sequence[Span], way: str) -> dict[str, Any]:
+def _warning_row(spans: Sequence[Span]) -> dict[str, Any]:
     ahead: list[bool] = []
     false: list[bool] = []
     leads: list[int] = []
     for span in spans:
         steps = span.steps
-        at = span.first_warning(way)
+        at = span.first_warning
         if span.compacted:
             ahead.append(at is not None and at < len(steps) - 1)
         if at is None:
             continue
         leads += [len(steps) - 1 - at] if span.compacted else []
-        false.append(not span.compacted and _continued(steps, at, way))
+        false.append(not span.compacted and _continued(steps, at))
     return {
-        "warning": f"{name}, {way}",
-        "compactions": len(ahead),
+        "warnings of compactions": len(ahead),
         "ahead": _share(ahead),
         "warnings": len(false),
         "false": _share(false),
@@ -353,10 +269,10 @@ def _warning_row(name: str, spans: Sequence[Span], way: str) -> dict[str, Any]:
     }
 
 
-def _continued(steps: Sequence[Step], at: int, way: str) -> bool:
+def _continued(steps: Sequence[Step], at: int) -> bool:
     """Returns whether the conversation continued for longer than the forecast's range after a warning, though its
     context did not become smaller."""
-    warned = steps[at].warned[way]
+    warned = steps[at].warned or 0
     left = steps[at].forecast(warned)
     after = steps[at + 1 :]
     smaller = next((place for place, step in enumerate(after) if step.used < 0.9 * warned), len(after))
@@ -371,7 +287,7 @@ def _aims(replay: Replay, calls: dict[str, Any], warned: dict[str, Any]) -> list
     learned = [
         at_most(f"largest error of the threshold, compactions known: {least} or more", max(errors), bound)
         for least, bound in ((1, 0.01), (3, 0.002))
-        if (errors := [guess.error("ours") for guess in replay.guesses if guess.times >= least])
+        if (errors := [guess.error for guess in replay.guesses if guess.times >= least])
     ]
     return [
         *learned,

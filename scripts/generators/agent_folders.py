@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from ullage.agents.agent import Agent
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
 
@@ -37,15 +38,20 @@ def in_lua() -> str:
     return "\n".join((head, "---@type table<string, string[]>", "return {", *lines, "}", ""))
 
 
+def folders_of(agent: Agent, machine: Machine) -> list[str]:
+    """Returns the folders in which an agent keeps conversations on a machine: its patterns up to the first wildcard."""
+    places = agent.sessions.patterns(machine) if agent.sessions else ()
+    return list(dict.fromkeys(re.split(r"/[^/]*[*?\[]", place)[0] for place in places))
+
+
 def _places(system: str) -> set[str]:
     variables: tuple[Mapping[str, str], ...] = ({}, Names())
     machines = (Machine(system=system, home="~", variables=named) for named in variables)
     return {
-        re.split(r"/[^/]*[*?\[]", place)[0]
+        place
         for machine in machines
         for agent in AGENTS
-        if agent.sessions
-        for place in agent.sessions.patterns(machine)
+        for place in folders_of(agent, machine)
         # VS Code makes these folders for every user.
-        if "/workspaceStorage/" not in place and "emptyWindowChatSessions" not in place
+        if not place.endswith("/workspaceStorage") and "emptyWindowChatSessions" not in place
     }

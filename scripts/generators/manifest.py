@@ -142,7 +142,9 @@ def configuration() -> list[Mapping[str, Any]]:
 
 def _group(title: str, names: Sequence[str]) -> Mapping[str, Any]:
     known = _settings()
-    properties = {_SPACE + name: {**_named(known[name], _SETTING + name), "order": at} for at, name in enumerate(names)}
+    properties = {
+        _SPACE + name: {**_named(known[name], _SETTING + name, {}), "order": at} for at, name in enumerate(names)
+    }
     return {"title": title, "properties": properties}
 
 
@@ -155,11 +157,11 @@ def with_texts(nls: str) -> str:
 def generated_texts() -> Mapping[str, str]:
     """Returns the English texts of the generated parts by their keys."""
     tools = {_TOOL + name: text for name, text in _DISPLAYED.items()}
-    settings = dict[str, str]()
+    texts = dict[str, str]()
     known = _settings()
     for name in (*_LISTED, *_ADVANCED):
-        settings.update(_texts(known[name], _SETTING + name))
-    return {**tools, **settings}
+        _named(known[name], _SETTING + name, texts)
+    return {**tools, **texts}
 
 
 def _settings() -> Mapping[str, Mapping[str, Any]]:
@@ -168,38 +170,21 @@ def _settings() -> Mapping[str, Mapping[str, Any]]:
     return {**server, **_CLIENT}
 
 
-def _named(schema: Any, key: str) -> Any:
-    """Returns a schema with keys in place of its texts: `%KEY%`, and `%KEY/PART%` in its parts."""
+def _named(schema: Any, key: str, texts: dict[str, str]) -> Any:
+    """Returns a schema with keys in place of its texts: `%KEY%`, and `%KEY/PART%` in its parts. Adds the texts."""
     match schema:
         case dict():
-            fields = cast("dict[str, Any]", schema).items()
-            return {
-                name: f"%{key}%" if _is_text(name, value) else _named(value, _under(key, name))
-                for name, value in fields
-            }
+            named = dict[str, Any]()
+            for name, value in cast("dict[str, Any]", schema).items():
+                if name in _TEXTS and isinstance(value, str):
+                    texts[key], named[name] = value, f"%{key}%"
+                else:
+                    named[name] = _named(value, _under(key, name), texts)
+            return named
         case list():
-            return [_named(value, f"{key}/{at}") for at, value in enumerate(cast("list[Any]", schema))]
+            return [_named(value, f"{key}/{at}", texts) for at, value in enumerate(cast("list[Any]", schema))]
         case _:
             return schema
-
-
-def _texts(schema: Any, key: str) -> Mapping[str, str]:
-    """Returns the texts of a schema by the keys that `_named` puts in their place."""
-    found = dict[str, str]()
-    match schema:
-        case dict():
-            for name, value in cast("dict[str, Any]", schema).items():
-                found.update({key: value} if _is_text(name, value) else _texts(value, _under(key, name)))
-        case list():
-            for at, value in enumerate(cast("list[Any]", schema)):
-                found.update(_texts(value, f"{key}/{at}"))
-        case _:
-            pass
-    return found
-
-
-def _is_text(name: str, value: Any) -> bool:
-    return name in _TEXTS and isinstance(value, str)
 
 
 def _under(key: str, name: str) -> str:

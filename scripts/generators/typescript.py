@@ -3,7 +3,8 @@ numbers that params take, and error codes."""
 
 import json
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import get_args
 
 from msgspec import inspect as kinds
 
@@ -44,11 +45,10 @@ export interface NotificationMethod<P> {
 
 def typescript() -> str:
     """Returns the whole file."""
-    methods = (*map(_method, METHODS), *map(_client_method, CLIENT_METHODS))
     parts = [
         _HEAD,
-        *map(_declaration, wire.declarations()),
-        *methods,
+        *_declarations(),
+        *map(_method, (*METHODS, *CLIENT_METHODS)),
         *map(_notification, NOTIFICATIONS),
         _method_names(),
         _settings(),
@@ -60,14 +60,18 @@ def typescript() -> str:
     return "\n".join(parts)
 
 
-def _declaration(declaration: wire.Declaration) -> str:
-    match declaration:
-        case wire.Interface(name=name, doc=doc, members=members):
-            return _comment(doc) + _interface(name, members)
-        case wire.Choice(name=name, doc=doc, values=values):
-            return _comment(doc) + _alias(name, map(json.dumps, values))
-        case wire.Union(name=name, of=of):
-            return _alias(name, of)
+def _declarations() -> Iterator[str]:
+    """Yields the types that have a name, sorted by it."""
+    found = {kind.cls.__name__: _declaration(kind) for kind in wire.named_types()}
+    found |= {name: _alias(name, (kind.__name__ for kind in get_args(union))) for name, union in wire.UNIONS.items()}
+    yield from (found[name] for name in sorted(found))
+
+
+def _declaration(kind: wire.Named) -> str:
+    name, doc = kind.cls.__name__, _comment(wire.doc_of(kind.cls))
+    if isinstance(kind, kinds.EnumType):
+        return doc + _alias(name, (json.dumps(member.value) for member in kind.cls))
+    return doc + _interface(name, wire.members(kind))
 
 
 def _interface(name: str, members: Iterable[wire.Member]) -> str:
@@ -118,26 +122,22 @@ def _inline(kind: kinds.StructType) -> str:
     return f"{{ {body.removesuffix(';')} }}"
 
 
-def _method(method: AnyMethod) -> str:
-    name, params = json.dumps(PREFIXES["lsp"] + method.name), method.params.__name__
-    kind = f"NotificationMethod<{params}>" if method.notification else f"Method<{params}, {method.result.__name__}>"
-    return _comment(method.doc) + f"export const {_constant(method.name)}: {kind} = {{ name: {name} }};\n"
-
-
-def _client_method(method: ClientMethod) -> str:
-    name, kind = (
-        json.dumps(PREFIXES["lsp"] + method.name),
-        f"Method<{method.params.__name__}, {method.result.__name__}>",
-    )
-    return (
-        _comment(f"{method.doc} Sent by the server.")
-        + f"export const {_constant(method.name)}: {kind} = {{ name: {name} }};\n"
-    )
+def _method(method: AnyMethod | ClientMethod) -> str:
+    is_notified = not isinstance(method, ClientMethod) and method.notification
+    kind = "NotificationMethod" if is_notified else "Method"
+    types = [method.params.__name__, *([] if is_notified else [method.result.__name__])]
+    doc = f"{method.doc} Sent by the server." if isinstance(method, ClientMethod) else method.doc
+    return _comment(doc) + _typed_name(method.name, f"{kind}<{', '.join(types)}>")
 
 
 def _notification(method: str) -> str:
-    name, kind = json.dumps(PREFIXES["lsp"] + method), f"NotificationMethod<{NOTIFICATIONS[method].__name__}>"
-    return _comment("Sent by the server.") + f"export const {_constant(method)}: {kind} = {{ name: {name} }};\n"
+    return _comment("Sent by the server.") + _typed_name(
+        method, f"NotificationMethod<{NOTIFICATIONS[method].__name__}>"
+    )
+
+
+def _typed_name(method: str, kind: str) -> str:
+    return f"export const {_constant(method)}: {kind} = {{ name: {json.dumps(PREFIXES['lsp'] + method)} }};\n"
 
 
 def _constant(method: str) -> str:

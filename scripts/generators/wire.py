@@ -1,4 +1,4 @@
-"""The types on the wire as declarations that belong to no language. The generators in this folder write them in theirs.
+"""The types on the wire, and the members of each.
 
 A member is optional if it may be missing. Clients may leave out every member with a default. The server leaves out
 members that are `UNSET`, and defaults of `omit_defaults` structs. If a missing member means null, null itself is never
@@ -6,6 +6,7 @@ sent, so it is no part of the type.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from inspect import getdoc
 from typing import Any, get_args, get_origin
 
@@ -38,46 +39,18 @@ class Member(Struct, frozen=True, kw_only=True):
     doc: str = ""
 
 
-class Interface(Struct, frozen=True, kw_only=True):
-    """An object with members."""
-
-    name: str
-    doc: str
-    members: tuple[Member, ...]
+Named = kinds.StructType | kinds.EnumType
 
 
-class Choice(Struct, frozen=True, kw_only=True):
-    """One of several strings."""
-
-    name: str
-    doc: str
-    values: tuple[str, ...]
+def named_types() -> list[Named]:
+    """Returns every struct and enum on the wire that has a name, sorted by it."""
+    return sorted(_named(wire_types()), key=lambda kind: kind.cls.__name__)
 
 
-class Union(Struct, frozen=True, kw_only=True):
-    """One of several interfaces, distinguished by their tag."""
-
-    name: str
-    of: tuple[str, ...]
-
-
-Declaration = Interface | Choice | Union
-
-
-def declarations() -> tuple[Declaration, ...]:
-    """Returns every type on the wire that has a name, sorted by name."""
-    sent = {kind.cls for kind in _named(_sent_by_clients())}
-    found: list[Declaration] = [
-        _choice(kind) if isinstance(kind, kinds.EnumType) else _interface(kind, kind.cls in sent)
-        for kind in _named(wire_types())
-    ]
-    found.extend(_union(name, get_args(union)) for name, union in UNIONS.items())
-    return tuple(sorted(found, key=lambda declaration: declaration.name))
-
-
-def members(kind: kinds.StructType, *, sent: bool = False) -> tuple[Member, ...]:
-    """Returns a struct's fields, its tag first. `sent` says whether clients send the struct."""
-    given = tuple(_member(field, _omits_defaults(kind), sent) for field in kind.fields)
+def members(kind: kinds.StructType) -> tuple[Member, ...]:
+    """Returns a struct's fields, its tag first."""
+    omits, is_sent = _omits_defaults(kind), kind.cls in _sent_by_clients()
+    given = tuple(_member(field, omits, is_sent) for field in kind.fields)
     if kind.tag_field is None:
         return given
     return (Member(name=kind.tag_field, type=kinds.LiteralType((kind.tag,))), *given)
@@ -96,8 +69,10 @@ def maxima() -> dict[str, dict[str, int]]:
 
 def optional_members() -> dict[str, list[str]]:
     """Returns the names of the members that may be missing or null, by interface."""
-    interfaces = (each for each in declarations() if isinstance(each, Interface))
-    found = {each.name: [one.name for one in each.members if one.optional or _may_be_null(one)] for each in interfaces}
+    structs = (kind for kind in named_types() if isinstance(kind, kinds.StructType))
+    found = {
+        kind.cls.__name__: [one.name for one in members(kind) if one.optional or _may_be_null(one)] for kind in structs
+    }
     return {name: names for name, names in found.items() if names}
 
 
@@ -126,16 +101,13 @@ def alternatives(union: kinds.UnionType) -> tuple[kinds.Type | str, ...]:
     return union.types
 
 
-def _sent_by_clients() -> tuple[type, ...]:
-    return (
-        *(method.params for method in METHODS),
-        *(method.result for method in CLIENT_METHODS),
-        ClientAbilities,
-        Settings,
-    )
+@cache
+def _sent_by_clients() -> frozenset[type]:
+    sent = (*(method.params for method in METHODS), *(method.result for method in CLIENT_METHODS))
+    return frozenset(kind.cls for kind in _named((*sent, ClientAbilities, Settings)))
 
 
-def _named(types: Iterable[type]) -> Iterator[kinds.StructType | kinds.EnumType]:
+def _named(types: Iterable[type]) -> Iterator[Named]:
     """Yields each struct and enum that is reachable from the types, once."""
     seen = set[type]()
     waiting = list(kinds.multi_type_info(types))
@@ -162,14 +134,6 @@ def _inner(kind: kinds.Type) -> Iterable[kinds.Type]:
             return [inner]
         case _:
             return []
-
-
-def _interface(kind: kinds.StructType, sent: bool) -> Interface:
-    return Interface(name=kind.cls.__name__, doc=_doc(kind.cls), members=members(kind, sent=sent))
-
-
-def _choice(kind: kinds.EnumType) -> Choice:
-    return Choice(name=kind.cls.__name__, doc=_doc(kind.cls), values=tuple(member.value for member in kind.cls))
 
 
 def _member(field: kinds.Field, omits_defaults: bool, sent: bool) -> Member:
@@ -227,9 +191,6 @@ def _omits_defaults(kind: kinds.StructType) -> bool:
     return origin.__struct_config__.omit_defaults
 
 
-def _union(name: str, types: Iterable[type]) -> Union:
-    return Union(name=name, of=tuple(kind.__name__ for kind in types))
-
-
-def _doc(kind: type) -> str:
+def doc_of(kind: type) -> str:
+    """Returns a type's docstring as one line."""
     return " ".join((getdoc(kind) or "").split())

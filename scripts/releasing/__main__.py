@@ -6,8 +6,15 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from releasing.channels import build_extension, build_package, build_plugin, build_program
-from releasing.listings import JUDGES, check_generated, write_listings
+from releasing.channels import (
+    build_extension,
+    build_package,
+    build_plugin,
+    build_program,
+    build_rock,
+    check_generated,
+    write_entry,
+)
 from releasing.project import ROOT, Failed, Outcome, Project, attempt, read_project
 
 
@@ -30,27 +37,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build_all(project: Project, out: Path) -> list[Outcome]:
-    """Builds and checks each channel. Listings name the source archive by its hash: without one there are none."""
+    """Builds and checks each channel."""
     package = attempt("PyPI", partial(build_package, project, ROOT, out))
     program = attempt("one program", partial(_program, project, package, out))
     packed = program.made[0] if program.made else None
-    outcomes = [
+    return [
         attempt("generated files", partial(check_generated, ROOT)),
         package,
         program,
         attempt("VS Code Marketplace, Open VSX", partial(build_extension, project, ROOT, out, packed)),
         attempt("Neovim's plugin", partial(build_plugin, project, ROOT, out)),
+        attempt("LuaRocks", partial(build_rock, project, out)),
+        attempt("agent registry", partial(write_entry, project, out)),
     ]
-    listings = attempt("listings", partial(_listings, project, package, out))
-    judged = [] if listings.fault else [attempt(name, partial(judge, project, out)) for name, judge in JUDGES.items()]
-    return [*outcomes, listings, *judged]
-
-
-def _listings(project: Project, package: Outcome, out: Path) -> list[Path]:
-    archives = [path for path in package.made if path.name == project.archive]
-    if not archives:
-        raise Failed("there is no source archive to name")
-    return write_listings(project, archives[0], out)
 
 
 def _program(project: Project, package: Outcome, out: Path) -> list[Path]:

@@ -1,8 +1,8 @@
 """What a release builds: the wheel and the source archive, from which `pip`, `pipx`, `uv tool` and `uvx` install; the
 server as one program for this machine's system; VS Code's extension, for the Marketplace and for Open VSX, with the
 server as a program for this machine's platform, and without one for all others (the workflow makes those with the
-other systems' programs, each on its system); and Neovim's plugin as a tree of its own, with its folders at the top,
-where plugin managers and LuaRocks look.
+other systems' programs, each on its system); Neovim's plugin as a tree of its own, with its folders at the top, where
+plugin managers and LuaRocks look; and the entry of the agent registry, from which Zed and JetBrains install agents.
 """
 
 import gzip
@@ -16,11 +16,22 @@ import tarfile
 import venv
 from collections.abc import Sequence
 from pathlib import Path
+from string import Template
 from tempfile import TemporaryDirectory
+from typing import Any
 from zipfile import ZipFile
 
 import program
 from releasing.project import Failed, Missing, Project, run
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def check_generated(root: Path) -> list[Path]:
+    """Checks that the repository's own manifests have this version: `server.json` of the MCP registry, the
+    plugins of Claude Code and Gemini CLI, the extension's manifest. Returns no files."""
+    run([sys.executable, root / "scripts" / "gen_protocol.py", "--check"], root)
+    return []
 
 
 def build_package(project: Project, root: Path, out: Path) -> list[Path]:
@@ -130,3 +141,54 @@ def build_plugin(project: Project, root: Path, out: Path) -> list[Path]:
     made = out / f"{top}.tar.gz"
     made.write_bytes(gzip.compress(packed.getvalue(), mtime=0))
     return [tree, made]
+
+
+def build_rock(project: Project, out: Path) -> list[Path]:
+    """Writes the rockspec of the plugin, and has LuaRocks read it and install the plugin's archive by it into an empty
+    folder."""
+    luarocks = shutil.which("luarocks")
+    if luarocks is None:
+        raise Missing("there is no luarocks (Debian: luarocks)")
+    archive = f"{project.name}.nvim-{project.version}"
+    rockspec = out / "luarocks" / f"{archive}-1.rockspec"
+    rockspec.parent.mkdir()
+    rockspec.write_text(fill_in_rock(project), encoding="utf-8")
+    run([luarocks, "lint", rockspec], out)
+    with TemporaryDirectory(prefix="ullage-rock-") as folder:
+        run(["tar", "-xzf", out / f"{archive}.tar.gz"], Path(folder))
+        # Installs from the unpacked archive: nothing is published that could be downloaded.
+        tree = Path(folder) / "tree"
+        run([luarocks, "--tree", tree, "make", rockspec], Path(folder) / archive)
+        if not [*tree.glob("share/lua/*/ullage/client.lua")] or not [*tree.glob("lib/**/lsp/ullage.lua")]:
+            raise Failed("LuaRocks installed no client.lua, or no lsp/ullage.lua")
+    return [rockspec]
+
+
+def fill_in_rock(project: Project) -> str:
+    """Returns the rockspec of this version."""
+    return Template((_TEMPLATES / "ullage.rockspec").read_text(encoding="utf-8")).substitute(project._asdict())
+
+
+def write_entry(project: Project, out: Path) -> list[Path]:
+    """Writes the files for the pull request to the agent registry."""
+    folder = out / "acp-registry" / project.name
+    folder.mkdir(parents=True)
+    (folder / "agent.json").write_text(json.dumps(agent_entry(project), indent=2) + "\n", encoding="utf-8")
+    shutil.copy(_TEMPLATES / "icon.svg", folder)
+    return [folder]
+
+
+def agent_entry(project: Project) -> dict[str, Any]:
+    """Returns Ullage's entry in the registry of the Agent Client Protocol. Only the agent is listed: an entry cannot
+    name the agent that the proxy is put before."""
+    return {
+        "id": project.name,
+        "name": project.name.capitalize(),
+        "version": project.version,
+        "description": project.description,
+        "repository": project.repository,
+        "authors": [project.name.capitalize()],
+        "license": project.license,
+        "license_url": f"{project.repository}/blob/v{project.version}/LICENSE",
+        "distribution": {"uvx": {"package": f"{project.name}[all]=={project.version}", "args": ["acp"]}},
+    }

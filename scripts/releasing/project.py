@@ -12,16 +12,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Project(NamedTuple):
-    """The package's facts. `dependencies` are requirements as PEP 508 writes them, those of the core alone; `python` is
-    the range of Python's versions; `repository` has no slash at its end."""
+    """The package's facts. `repository` has no slash at its end."""
 
     name: str
     version: str
     description: str
     license: str
     repository: str
-    python: str
-    dependencies: tuple[str, ...]
 
     @property
     def archive(self) -> str:
@@ -38,8 +35,6 @@ def read_project(root: Path = ROOT) -> Project:
         description=stated["description"],
         license=stated["license"],
         repository=stated["urls"]["Repository"],
-        python=stated["requires-python"],
-        dependencies=tuple(stated["dependencies"]),
     )
 
 

@@ -37,7 +37,11 @@ async def append_until_killed(client: LspClient, session_id: str, round_: int, a
 
 async def stored_ids(client: LspClient, session_id: str) -> list[str]:
     answer = await client.request("ullage/context/messages", {"sessionId": session_id, "scope": "transcript"})
-    return [entry["message"]["id"] for entry in answer["entries"] if not entry.get("inserted")]
+    messages = [entry["message"] for entry in answer["entries"] if not entry.get("inserted")]
+    for message in messages:
+        round_, _, number = message["id"].removeprefix("m").partition("-")
+        assert [part["text"] for part in message["content"]] == [f"note {number} of round {round_}"]
+    return [message["id"] for message in messages]
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """Unpacks the packed vocabularies into tiktoken encodings, without network, cache folder or environment variables.
 
-`scripts/pack_vocab.py` makes the files. Packed form, xz-compressed: the number of tokens as 4 bytes little-endian, one
-length byte per token, then the bytes of all tokens in rank order.
+The files are what OpenAI publishes, also in npm's package `gpt-tokenizer`, in packed form (`pack`), xz-compressed: the
+number of tokens as 4 bytes little-endian, one length byte per token, then the bytes of all tokens in rank order.
 """
 
 import lzma

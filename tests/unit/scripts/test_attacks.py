@@ -9,7 +9,7 @@ pytest.importorskip("resource", reason="Windows has no limits of processes")
 
 from attacks.__main__ import ATTACKS
 from attacks.attack import Ground
-from attacks.disks import no_shared_memory, read_only_disk, small_disk
+from attacks.disks import no_shared_memory, read_only_disk
 from attacks.stores import full_disk
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reliability.md"
@@ -25,10 +25,8 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
     assert not outcome.survived.startswith("0 ")
 
 
-def test_a_disk_that_is_full_read_only_or_without_shared_memory_loses_nothing_acknowledged(
-    tmp_path: Path,
-) -> None:
-    for attack in (small_disk, read_only_disk, no_shared_memory):
+def test_a_disk_that_is_read_only_or_without_shared_memory_loses_nothing_acknowledged(tmp_path: Path) -> None:
+    for attack in (read_only_disk, no_shared_memory):
         folder = tmp_path / attack.__name__
         folder.mkdir()
         outcome = attack(ground(folder))

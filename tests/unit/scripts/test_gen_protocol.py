@@ -19,6 +19,8 @@ def test_check_names_every_file_that_has_drifted_and_writing_mends_it(tmp_path: 
     for folder in ("protocol", "scripts", "editors", ".claude-plugin"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=others)
     shutil.copy(ROOT / "server.json", tmp_path)
+    (tmp_path / "docs" / "guide").mkdir(parents=True)
+    shutil.copy(ROOT / "docs" / "guide" / "agents.md", tmp_path / "docs" / "guide")
     assert run(tmp_path, "--check").returncode == 0
     (tmp_path / "protocol" / "schema.json").unlink()
     (tmp_path / "editors" / "vscode" / "src" / "protocol.gen.ts").unlink()

@@ -1,17 +1,14 @@
 """What a registry, a package manager or an editor reads of Ullage has one version and one description, everywhere."""
 
-import base64
 import json
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from releasing.channels import build_plugin
-from releasing.listings import TEMPLATES, agent_entry, fill_in, write_listings
+from releasing.channels import agent_entry, build_plugin, fill_in_rock, write_entry
 from releasing.project import read_project
 from support.documents import ROOT
 from support.neovim import RIGS
@@ -20,7 +17,6 @@ from ullage.acp.agent import LOGIN_ARGUMENTS
 from ullage.cli.command_line import build_parser
 
 PROJECT = read_project()
-_DIGEST = "ab" * 32
 # The manifests in the repository that channels read. Those of the plugins for agents describe the plugin.
 _PLUGINS = (
     ".claude-plugin/marketplace.json",
@@ -28,15 +24,6 @@ _PLUGINS = (
     "editors/gemini-cli/gemini-extension.json",
 )
 _MANIFESTS = ("server.json", "editors/vscode/package.json", *_PLUGINS)
-
-
-@pytest.fixture
-def release(tmp_path: Path) -> Path:
-    """The listings of a release whose source archive is four bytes."""
-    archive = tmp_path / PROJECT.archive
-    archive.write_bytes(b"tar.")
-    write_listings(PROJECT, archive, tmp_path / "out")
-    return tmp_path / "out"
 
 
 def stated(path: str, name: str) -> set[str]:
@@ -68,40 +55,11 @@ def test_the_extension_s_description_is_the_package_s() -> None:
     assert texts[manifest["description"].strip("%")] == PROJECT.description
 
 
-@pytest.mark.parametrize("template", TEMPLATES.values())
-def test_each_listing_has_the_version_and_no_other_and_the_description(template: str) -> None:
-    text = fill_in(template, PROJECT, _DIGEST)
-    # nvim-lspconfig's files name no version: they are for whichever is installed.
-    if template != "lspconfig.lua":
-        assert __version__ in text
+def test_the_rockspec_has_the_version_and_no_other_and_the_description() -> None:
+    text, newer = fill_in_rock(PROJECT), fill_in_rock(PROJECT._replace(version="7.8.9"))
     assert PROJECT.description in text
-    assert "$" not in text.replace('"$HOME:$HOME:ro"', "")
-
-
-@pytest.mark.parametrize("template", TEMPLATES.values())
-def test_a_new_version_changes_each_listing_that_names_one(template: str) -> None:
-    newer = fill_in(template, PROJECT._replace(version="7.8.9"), _DIGEST)
     assert __version__ not in newer
-    assert newer.replace("7.8.9", __version__) == fill_in(template, PROJECT, _DIGEST)
-
-
-def test_the_listings_that_download_the_archive_name_it_by_its_hash(release: Path) -> None:
-    # The SHA-256 of `tar.`, in hexadecimal and in base 64.
-    formula = (release / "homebrew/Formula/ullage.rb").read_text(encoding="utf-8")
-    found = re.search(r'sha256 "([0-9a-f]{64})"', formula)
-    assert found
-    expression = (release / "nixpkgs/ullage/package.nix").read_text(encoding="utf-8")
-    integrity = re.search(r'hash = "sha256-(.+)"', expression)
-    assert integrity
-    assert base64.b64decode(integrity[1]).hex() == found[1]
-
-
-def test_nix_is_told_every_package_that_the_core_needs() -> None:
-    stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    expression = fill_in("package.nix", PROJECT, _DIGEST)
-    listed = re.search(r"python3Packages; \[\n(.*?)\n  \]", expression, re.DOTALL)
-    assert listed
-    assert listed[1].split() == [re.split(r"[<>=]", needed)[0] for needed in stated]
+    assert newer.replace("7.8.9", __version__) == text
 
 
 def test_the_agent_registry_s_entry_keeps_the_rules_of_its_schema() -> None:
@@ -131,8 +89,10 @@ def test_the_agent_registry_s_entry_is_valid_by_its_schema() -> None:
     assert [*judge.iter_errors({**agent_entry(PROJECT), "version": "new"})]
 
 
-def test_the_registry_s_icon_has_one_colour_and_sixteen_pixels(release: Path) -> None:
-    icon = (release / "acp-registry/ullage/icon.svg").read_text(encoding="utf-8")
+def test_the_registry_s_icon_has_one_colour_and_sixteen_pixels(tmp_path: Path) -> None:
+    (folder,) = write_entry(PROJECT, tmp_path)
+    assert json.loads((folder / "agent.json").read_text(encoding="utf-8")) == agent_entry(PROJECT)
+    icon = (folder / "icon.svg").read_text(encoding="utf-8")
     assert 'width="16" height="16"' in icon
     assert {*re.findall(r'(?:fill|stroke)="([^"]+)"', icon)} == {"none", "currentColor"}
 

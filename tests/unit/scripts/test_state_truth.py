@@ -1,14 +1,14 @@
-"""What the state bench takes from agents' files, and what it folds from them."""
+"""What the state bench takes from files of Claude Code, and what it folds from them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from benches.state import first_and_tail, tail_and_lines
-from benches.state_records import COMPACTED, TYPED, Recording, read_recording, typed_text
+from benches.state import first_and_tail, tail
+from benches.state_records import COMPACTED, Recording, read_recording, typed_text
 from benches.state_truth import Truth, fold, outcomes
 
 FOLDER = "/home/ada/cards"
@@ -74,8 +74,6 @@ class ClaudeFile:
         "<local-command-stdout>Bye!</local-command-stdout>",
         "[Request interrupted by user]",
         "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>",
-        "<environment_context>\n  <cwd>/home</cwd>\n</environment_context>",
-        "# AGENTS.md instructions for /home\n\nBe brief",
         "This session is being continued from a previous conversation.",
         "Base directory for this skill: /home/ada/.claude/skills/review",
     ],
@@ -93,12 +91,11 @@ def test_what_is_typed_beside_an_insertion_is_kept() -> None:
     assert typed_text(given) == "only the tests"
 
 
-def test_words_of_a_refusal_of_an_answer_and_of_a_queue_are_typed(tmp_path: Path) -> None:
+def test_words_of_a_refusal_and_of_a_queue_are_typed(tmp_path: Path) -> None:
     file = ClaudeFile()
     file.user("add gift cards")
     file.call("Edit", {"file_path": f"{FOLDER}/a.py"}, "The user doesn't want to proceed with this tool use. "
               "To tell you how to proceed, the user said:\nnot in this branch", failed=True)  # fmt: skip
-    file.call("AskUserQuestion", {}, 'User has answered your questions: "Which?"="Plan B". You can now continue')
     file.add("queue-operation", operation="enqueue", content="and a changelog")
     file.add("queue-operation", operation="remove")
     file.add("queue-operation", operation="enqueue", content="taken back")
@@ -106,10 +103,10 @@ def test_words_of_a_refusal_of_an_answer_and_of_a_queue_are_typed(tmp_path: Path
     file.user([{"type": "text", "text": "skill text"}], isMeta=True)
     file.add("user", message={"content": "a sub-agent's prompt"}, isSidechain=True)
     file.records[-1]["parentUuid"] = "elsewhere"
-    file.records.append({**file.records[0], "uuid": "u99", "parentUuid": "u12"})
+    file.records.append({**file.records[0], "uuid": "u99", "parentUuid": "u10"})
     words = file.truth(tmp_path).words
-    assert [each.text for each in words][:4] == ["add gift cards", "not in this branch", "Plan B", "and a changelog"]
-    assert [each.refuses for each in words][:4] == [False, True, False, False]
+    assert [each.text for each in words][:3] == ["add gift cards", "not in this branch", "and a changelog"]
+    assert [each.refuses for each in words][:3] == [False, True, False]
     assert not {"taken back", "skill text", "a sub-agent's prompt"} & {each.text for each in words}
 
 
@@ -121,131 +118,6 @@ def test_a_branch_that_was_left_is_no_part_of_the_conversation(tmp_path: Path) -
     file.user("instead")
     file.records[-1]["parentUuid"] = "u1"
     assert [each.text for each in file.truth(tmp_path).words] == ["first", "instead"]
-
-
-@pytest.mark.parametrize(
-    ("records", "agent"),
-    [
-        (
-            [
-                {"type": "session_meta", "payload": {"id": "1", "cwd": FOLDER}},
-                {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"text": "go"}]}},
-                {"type": "compacted", "payload": {"message": "summary"}},
-            ],
-            "Codex",
-        ),
-        (
-            [
-                {"type": "message", "message": {"role": "user", "content": [{"type": "text", "text": "go"}]}},
-                {"type": "compaction", "summary": "summary", "firstKeptEntryId": "a"},
-            ],
-            "pi",
-        ),
-        (
-            [
-                {"type": "user.message", "data": {"content": "go"}},
-                {"type": "session.compaction_complete", "data": {"success": True, "summaryContent": "summary"}},
-            ],
-            "Copilot CLI",
-        ),
-        (
-            [
-                {"type": "turn.prompt", "input": [{"type": "text", "text": "go"}], "origin": {"kind": "user"}},
-                {"type": "context.apply_compaction", "summary": "summary"},
-            ],
-            "Kimi",
-        ),
-        (
-            [
-                {"type": "user", "message": {"parts": [{"text": "go"}]}},
-                {
-                    "type": "system",
-                    "subtype": "chat_compression",
-                    "systemPayload": {"compressedHistory": [{"parts": [{"text": "summary"}]}]},
-                },
-            ],
-            "Qwen Code",
-        ),
-        (
-            [
-                {"projectHash": "1"},
-                {"id": "1", "type": "user", "content": [{"text": "go"}]},
-                {"$set": {"messages": [{"content": [{"text": "<state_snapshot>summary</state_snapshot>"}]}]}},
-            ],
-            "Gemini CLI",
-        ),
-    ],
-)
-def test_compactions_of_other_agents_are_read(tmp_path: Path, records: Sequence[Mapping[str, Any]], agent: str) -> None:
-    path = tmp_path / "session.jsonl"
-    path.write_bytes(b"\n".join(msgspec.json.encode(record) for record in records))
-    recording = read_recording(path)
-    assert recording is not None
-    assert recording.agent == agent
-    assert [event.text for event in recording.events if event.kind == TYPED] == ["go"]
-    assert ["summary" in event.text for event in recording.events if event.kind == COMPACTED] == [True]
-
-
-def _pi_said(entry: str, role: str, **content: Any) -> Mapping[str, Any]:
-    return {"type": "message", "id": entry, "message": {"role": role, "content": [content]}}
-
-
-KEPT: list[tuple[list[Mapping[str, Any]], str]] = [
-    (
-        [
-            _pi_said("a", "user", type="text", text="old"),
-            _pi_said("b", "user", type="text", text="go"),
-            _pi_said("c", "assistant", type="toolCall", id="1", name="bash", arguments={"command": "ls"}),
-            {"type": "compaction", "summary": "summary", "firstKeptEntryId": "b"},
-        ],
-        'User: go\n\nCall bash: {"command":"ls"}',
-    ),
-    (
-        [
-            *(
-                {"type": "turn.prompt", "input": [{"type": "text", "text": text}], "origin": {"kind": "user"}}
-                for text in ("one", "two", "three", "four")
-            ),
-            {
-                "type": "context.apply_compaction",
-                "summary": "summary",
-                "keptUserMessageCount": 2,
-                "keptHeadUserMessageCount": 1,
-            },
-        ],
-        "User: one\n\nUser: four",
-    ),
-    (
-        [
-            {"projectHash": "1"},
-            {
-                "$set": {
-                    "messages": [
-                        {"type": "user", "content": [{"text": "<state_snapshot>summary</state_snapshot>"}]},
-                        {"type": "user", "content": [{"text": "go"}]},
-                        {
-                            "type": "gemini",
-                            "content": [{"functionCall": {"name": "sh", "args": {"command": "ls"}}}],
-                        },
-                        {"type": "user", "content": [{"functionResponse": {"response": {"output": "a.py"}}}]},
-                    ]
-                }
-            },
-        ],
-        'User: go\n\nCall sh: {"command":"ls"}\n\nResult: a.py',
-    ),
-]
-
-
-@pytest.mark.parametrize(("records", "kept"), KEPT, ids=["pi", "Kimi", "Gemini CLI"])
-def test_what_an_agent_keeps_beside_its_summary_is_kept(
-    tmp_path: Path, records: Sequence[Mapping[str, Any]], kept: str
-) -> None:
-    path = tmp_path / "session.jsonl"
-    path.write_bytes(b"\n".join(msgspec.json.encode(record) for record in records))
-    recording = read_recording(path)
-    assert recording is not None
-    assert [event.kept for event in recording.events if event.kind == COMPACTED] == [kept]
 
 
 def test_a_file_without_a_compaction_is_nothing_to_measure(tmp_path: Path) -> None:
@@ -270,20 +142,11 @@ def test_tasks_have_their_newest_state_by_the_number_in_the_result(tmp_path: Pat
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("TodoWrite", {"todos": [{"content": "Add the field", "status": "pending"}]}),
-        ("update_plan", {"plan": [{"step": "Add the field", "status": "pending"}]}),
-        ("write_todos", {"todos": [{"description": "Add the field", "status": "pending"}]}),
-        ("todowrite", {"todos": [{"content": "Add the field", "status": "pending", "id": "1"}]}),
-    ],
-)
-def test_a_list_replaces_the_list_before(tmp_path: Path, name: str, given: Mapping[str, Any]) -> None:
+def test_a_list_replaces_the_list_before(tmp_path: Path) -> None:
     file = ClaudeFile()
     file.user("add gift cards")
-    file.call("TodoWrite", {"todos": [{"content": "Old", "status": "pending"}]}, "ok")
-    file.call(name, given, "ok")
+    for subject in ("Old", "Add the field"):
+        file.call("TodoWrite", {"todos": [{"content": subject, "status": "pending"}]}, "ok")
     assert [(task.subject, task.state) for task in file.truth(tmp_path).tasks] == [("Add the field", "open")]
 
 
@@ -306,15 +169,6 @@ def test_files_have_their_net_change(tmp_path: Path) -> None:
     }
 
 
-def test_a_patch_of_codex_changes_files(tmp_path: Path) -> None:
-    file = ClaudeFile()
-    file.user("go")
-    patch = "*** Begin Patch\n*** Add File: a.py\n+x\n*** Update File: b.py\n-old_name\n+new_name\n*** End Patch"
-    file.bash(f"apply_patch <<'EOF'\n{patch}\nEOF", "Done")
-    changes = {each.path: each.change for each in file.truth(tmp_path).files}
-    assert changes == {"a.py": "created", "b.py": "changed"}
-
-
 @pytest.mark.parametrize(
     ("command", "output", "failed", "ended"),
     [
@@ -334,10 +188,10 @@ def test_how_checks_ended(command: str, output: str, failed: bool, ended: list[t
     assert [(each.purpose, each.passed) for each in outcomes(command, output, failed)] == ended
 
 
-def test_a_failure_is_mended_by_a_wider_success_and_has_its_mend(tmp_path: Path) -> None:
+def test_a_failure_is_mended_by_the_next_success_and_has_its_mend(tmp_path: Path) -> None:
     file = ClaudeFile()
     file.user("go")
-    file.bash("go test ./cards -run TestBalance", "--- FAIL: TestBalance_Empty\nFAIL", failed=True)
+    file.bash("go test ./...", "--- FAIL: TestBalance_Empty\nFAIL", failed=True)
     file.edit("balance.go", "old_total", "new_total")
     file.bash("go test ./...", "ok  \tcards\t0.1s")
     truth = file.truth(tmp_path)
@@ -352,8 +206,7 @@ def test_a_commit_of_a_probe_is_not_the_projects(tmp_path: Path) -> None:
     file.user("go")
     file.bash("git commit -m 'add cards'", "[main 4f1c2aa] add cards\n 1 file changed")
     file.bash("cd /tmp && git init && git commit -m initial", "[main (root-commit) 9d0e77b] initial")
-    commits = file.truth(tmp_path).commits
-    assert [(each.sha, each.is_ours) for each in commits] == [("4f1c2aa", True), ("9d0e77b", False)]
+    assert [each.sha for each in file.truth(tmp_path).commits] == ["4f1c2aa"]
 
 
 def test_baselines_keep_to_their_room(tmp_path: Path) -> None:
@@ -363,6 +216,6 @@ def test_baselines_keep_to_their_room(tmp_path: Path) -> None:
         file.bash(f"grep -n gift_card_{number} .", f"a.py:{number}: gift_card_{number} = {number}\n" * 3)
     file.compact("It is about gift cards.")
     events = file.read(tmp_path).events
-    for make in (first_and_tail, tail_and_lines):
+    for make in (first_and_tail, tail):
         page = make(events, 2_000)
         assert 1_200 < len(page) <= 2_000

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from benches.state import controls, judge, score
+from benches.state import judge, score, shuffled
 from benches.state_page import read_page
 from benches.state_truth import Commit, File, Problem, Run, Task, Truth, Words
-from benches.state_verdicts import ABSENT, RIGHT, WRONG, Kind, cover
+from benches.state_verdicts import ABSENT, RIGHT, WRONG, Kind
 
 FOLDER = "/home/ada/cards"
 
@@ -30,7 +30,7 @@ SAID = Truth(
             'All user messages:\n- "never push to main"\n- Prices of services are shown per hour, not per day, please.',
             [RIGHT, RIGHT],
         ),
-        ("## Decisions and findings\n- Prices of services are shown per hour, not per day, please.", [ABSENT, WRONG]),
+        ("## Decisions and findings\n- Prices of services are shown per hour, not per day, please.", [ABSENT, ABSENT]),
         ("All user messages:\n- never push\n- prices are shown per hour", [ABSENT, ABSENT]),
         ("never push to main", [ABSENT, ABSENT]),
         ("User: never push to main", [RIGHT, ABSENT]),
@@ -56,22 +56,6 @@ def test_a_yes_in_the_text_is_not_the_users_yes() -> None:
     truth = Truth(words=(Words(text="yes"),))
     assert judged("User requests:\n- asked if yes was meant", truth, Kind.REQUEST) == [ABSENT]
     assert judged('User requests:\n- "yes"', truth, Kind.REQUEST) == [RIGHT]
-
-
-def test_words_in_another_order_are_said_at_the_wrong_time() -> None:
-    texts = [f"please change the colour of card number {number}" for number in range(8)]
-    truth = Truth(words=tuple(Words(text=text) for text in texts))
-    mixed = [texts[at] for at in (3, 7, 1, 5, 0, 6, 2, 4)]
-    assert judged("User messages:\n" + "\n".join(f"- {text}" for text in texts), truth, Kind.REQUEST) == [RIGHT] * 8
-    assert judged("User messages:\n" + "\n".join(f"- {text}" for text in mixed), truth, Kind.REQUEST).count(WRONG) >= 4
-
-
-def test_a_refused_proposal_is_wrong_as_a_decision() -> None:
-    proposal = "I recommend to keep the time to live at 24 hours, which takes a flock."
-    truth = Truth(words=(Words(text="No time to live at all", refuses=True, proposal=proposal),))
-    page = f"## Decisions\n- {proposal}"
-    assert WRONG in judged(page, truth, Kind.REFUSAL)
-    assert WRONG not in judged(f"## User requests\n- {proposal}", truth, Kind.REFUSAL)
 
 
 TASKS = Truth(tasks=(Task(subject="Wire the form", state="open"), Task(subject="Add the field", state="done")))
@@ -123,7 +107,6 @@ FILES = Truth(
         ("Files Modified:\n- balance.py", [RIGHT]),
         ("Files:\n- cards/balance.py", [ABSENT]),
         ("cards/balance.py", [ABSENT]),
-        ("Files:\n- `balance.py` (read only)", [WRONG]),
         ("Files:\n- deleted: balance.py", [WRONG]),
         ("Files:\n- modified: cards/report.py", [ABSENT, WRONG]),
     ],
@@ -192,8 +175,8 @@ def test_a_problem_is_right_only_with_its_own_mend(page: str, ends: list[str]) -
 
 COMMITS = Truth(
     commits=(
-        Commit(sha="4f1c2aa", subject="add gift cards", is_ours=True),
-        Commit(sha="9d0e77b", subject="initial", is_ours=False),
+        Commit(sha="9d0e77b", subject="initial"),
+        Commit(sha="4f1c2aa", subject="add gift cards"),
     )
 )
 
@@ -253,23 +236,18 @@ def test_a_good_page_scores() -> None:
 
 
 def test_nonsense_scores_nothing() -> None:
-    scores: dict[str, list[float]] = {}
-    for seed in range(20):
-        for name, page in controls(GOOD, ALL, seed).items():
-            scores.setdefault(name, []).append(score(judge(read_page(page), ALL)) or 0.0)
-    means = {name: sum(values) / len(values) for name, values in scores.items()}
-    assert {name: value for name, value in means.items() if value > 2} == {}
-
-
-def test_cover_counts_short_words_whole_and_long_ones_by_their_sequences() -> None:
-    long = " ".join(f"word{number}" for number in range(40))
-    truth = Truth(words=(Words(text="never push to main"), Words(text=long)))
-    half = " ".join(long.split()[:20])
-    shares, whole = cover(read_page(f"never push to\n{half}"), truth)
-    assert whole == [False]
-    assert shares[0] == 0
-    assert 0.4 < shares[1] < 0.5
-    assert cover(read_page(f"never push to main\n{long}"), truth) == ([1.0, 1.0], [True])
+    scores = [score(judge(read_page(shuffled(GOOD, seed)), ALL)) or 0.0 for seed in range(20)]
+    assert sum(scores) / len(scores) <= 2
+    names = (
+        "cards/balance.py",
+        "gift_card",
+        "Wire the form",
+        "go test ./...",
+        "4f1c2aa",
+        "TestBalance_Empty",
+        "new_total",
+    )
+    assert [score(judge(read_page(page), ALL)) for page in ("\n".join(names), "")] == [0, 0]
 
 
 def test_a_heading_inside_quoted_words_heads_nothing() -> None:

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from benches.trigger import Replay
 from support.foreign import read_value
 
@@ -15,6 +13,6 @@ def test_no_threshold_is_predicted_for_a_model_whose_window_is_not_known() -> No
     messages = [{"id": "u1", "role": "user", "content": [{"type": "text", "text": "go"}]}, answer]
     replay = Replay()
     # Cline compacts at a share of the window.
-    replay.take(Path("one.json"), read_value({"version": 1, "sessionId": "s-1", "messages": messages}, "cline"))
+    replay.take(read_value({"version": 1, "sessionId": "s-1", "messages": messages}, "cline"))
     ((step,),) = (span.steps for span in replay.spans)
-    assert (step.used, step.threshold, step.left, step.warned) == (920, None, None, {})
+    assert (step.used, step.threshold, step.forecast(920), step.warned) == (920, None, None, None)
