@@ -3,6 +3,7 @@
 import re
 from itertools import islice
 
+from ullage.model.expressions import expression
 from ullage.model.message import Outcome
 
 # Characters. Test runners report at the end; wrappers print an exit code at the beginning.
@@ -10,15 +11,15 @@ _HEAD, _TAIL = 1_500, 5_000
 # Lines after one that ends with a colon, each of which may end with one.
 _MOST_FOLLOWING = 2
 # Line breaks that a program printed as its text has them, before what begins a line.
-_BREAKS = re.compile(r"(?:\\n)+(?=[^\w.]|[A-Z]|$)")
-_EXIT_CODE = re.compile(
+_BREAKS = expression(r"(?:\\n)+(?=[^\w.]|[A-Z]|$)")
+_EXIT_CODE = expression(
     r"<returncode>\s*(-?\d+)|\bexit(?:ed)?[ _](?:with )?(?:code|status)[\"']?[:= ]{1,3}(-?\d+)"
     r"|return ?code[:= ]{1,3}(-?\d+)",
     re.IGNORECASE,
 )
 # Words in lower case, one of which every such line has. To search for them costs a tenth of the pattern.
 _ENDS = ("exit", "returncode", "return code")
-_SUMMARIES = re.compile(
+_SUMMARIES = expression(
     # One `^` for all, because it is tried at every character.
     r"^(?:=+ ?((?:\d+ \w+, )*\d+ (?:passed|failed|errors?|skipped|xfailed|warnings?)[^=\n]*?) ?=+$"  # pytest
     r"|(Tests?:\s.*\d total.*)$"  # jest
@@ -43,26 +44,26 @@ _SUMMARIES = re.compile(
     r"|(Output written on \S+\.pdf \(\d+ pages?.*)$)",  # latex
     re.MULTILINE,
 )
-_NO_FAILURE = re.compile(r"\b0 (?:failed|failures?|failing|errors?)\b")
-_FAILURE = re.compile(
+_NO_FAILURE = expression(r"\b0 (?:failed|failures?|failing|errors?)\b")
+_FAILURE = expression(
     r"\bFAIL(?:ED|URE)?\b|\b[1-9]\d* (?:failed|failures?|failing|errors?|offenses?)\b|^[1-9]\d* issues?\b"
     r"|, found [1-9]\d* "
 )
-_NAMES_FAILURE = re.compile(
+_NAMES_FAILURE = expression(
     r"^(?!Exit code|.{0,3}<)"
     r"(.*\b(?:[Ff]ail(?:ed|ure|s)?|FAILED|[Ii]nvalid|[Dd]enied|[Uu]ndefined|not found|ERROR)\b.*)$",
     re.MULTILINE,
 )
 # Lines that are about the command and not from it.
-_FRAME = re.compile(r"\s*(?:<|Exit code \d+\s*$|Error\s*$|Command exited with code)")
+_FRAME = expression(r"\s*(?:<|Exit code \d+\s*$|Error\s*$|Command exited with code)")
 # Lines with which a command ends only if it failed. They show it where a filter hides the exit code.
-_BROKE = re.compile(
+_BROKE = expression(
     r"^(?:Traceback \(most recent call last\)|error: could not compile |make(?:\[\d+\])?: \*\*\* "
     r"|npm (?:ERR!|error) code |The last command .{1,200} timed out\b"
     r"|\*\* \((?:\w+\.)*(?:CompileError|SyntaxError|TokenMissingError|Mix)\)|.{1,200}: error TS\d+: )",
     re.MULTILINE,
 )
-_ERROR_LINE = re.compile(
+_ERROR_LINE = expression(
     # pytest marks its lines with an `E`.
     r"^(?!Error: \(none\))[ >|]{0,6}(?:E {1,12})?((?:[\w.]*(?:Error|Exception|Interrupt)\b(?::| \().*)"
     r"|(?:(?:fatal|error|ERROR|panic|panicked)\b.*)"
@@ -73,19 +74,19 @@ _ERROR_LINE = re.compile(
     re.MULTILINE,
 )
 # What agents return for a command that the user or a rule did not let run.
-_REFUSED = re.compile(
+_REFUSED = expression(
     r"\s*(?:The user doesn't want to (?:proceed|take this action)|\[Request interrupted by user|<tool_use_error>"
     r"|Permission to use \w+|The user (?:rejected|declined)|Tool execution (?:was )?(?:rejected|cancel)"
     r"|(?:rejected|aborted|cancelled) by (?:the )?user|Command (?:blocked|aborted)|Hook .{0,60}denied)",
     re.IGNORECASE,
 )
 # What Claude Code returns for a call that the user refused with words.
-_REFUSED_SAYING = re.compile(
+_REFUSED_SAYING = expression(
     r"\s*The user doesn't want to (?:proceed|take this action).{0,600}?\bthe user said:\s*(\S.*?)(?:\n\nNote: .*)?$",
     re.DOTALL,
 )
 # What agents return for a command that still runs.
-_GOES_ON = re.compile(
+_GOES_ON = expression(
     r"\s*(?:Command (?:running|was (?:manually )?(?:backgrounded|moved)).{0,40}background"
     r"|.{0,200}?(?:Process|Command) (?:is )?(?:still )?running (?:with|in) (?:session|background))",
     re.IGNORECASE | re.DOTALL,

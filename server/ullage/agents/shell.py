@@ -12,16 +12,17 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.model.expressions import expression
 from ullage.model.message import FileAction
 
-HEREDOC = re.compile(r"<<-?\s{0,3}['\"]?(\w{1,40})['\"]?")
+HEREDOC = expression(r"<<-?\s{0,3}['\"]?(\w{1,40})['\"]?")
 # Of up to 200 characters, and what is in another one inside it: enough for names, and bounded for hostile texts.
 _SUBSTITUTED = r"\$\((?:[^()]|\([^()]{0,200}\)){0,200}+\)"
-_SUBSTITUTION = re.compile(_SUBSTITUTED)
+_SUBSTITUTION = expression(_SUBSTITUTED)
 # The joint of a part that is in a substitution.
 SUBSTITUTED = "$("
 # A comment, the sign of a redirection, a joint or a word. The last three are groups.
-_TOKEN = re.compile(
+_TOKEN = expression(
     rf"""(?:[ \t\r]|\\\n)*+(?:
     \#[^\n]*
     |([\d&]?>>?[&|]?|<+)
@@ -29,15 +30,15 @@ _TOKEN = re.compile(
     |((?:(?<!=){_SUBSTITUTED}|[^\s;|&<>()"'\\$]++|\$|\\.|"(?:[^"\\]++|\\.)*"|'[^']*')+|.))""",
     re.VERBOSE | re.DOTALL,
 )
-_QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|\\(.)", re.DOTALL)
-_SIGNS_OF_QUOTES = re.compile(r"[\"'\\]")
-_EXPANDS = re.compile(r"[$`*?]")
-_ESCAPED = re.compile(r"\\([\\\"$`])")
-_LEADING_CD = re.compile(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|\S+?)\s*(?:&&|;|\n)\s*")
-_PREAMBLE = re.compile(r"\s*+(?:set [-+]\w+.*|#.*|\\|:)?\s*$")
-_NOT_A_FILE = re.compile(r"[*?$(){}\[\]<>|&;`\"'=,!^%]|^-|^/dev/|^\d+$|^\.+$|^/$|://")
-_FILE = re.compile(r"(?:\.[A-Za-z0-9]\w*|/[\w.@+-]+|Makefile|Dockerfile|LICENSE|README)$")
-_TEST = re.compile(
+_QUOTED = expression(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|\\(.)", re.DOTALL)
+_SIGNS_OF_QUOTES = expression(r"[\"'\\]")
+_EXPANDS = expression(r"[$`*?]")
+_ESCAPED = expression(r"\\([\\\"$`])")
+_LEADING_CD = expression(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|\S+?)\s*(?:&&|;|\n)\s*")
+_PREAMBLE = expression(r"\s*+(?:set [-+]\w+.*|#.*|\\|:)?\s*$")
+_NOT_A_FILE = expression(r"[*?$(){}\[\]<>|&;`\"'=,!^%]|^-|^/dev/|^\d+$|^\.+$|^/$|://")
+_FILE = expression(r"(?:\.[A-Za-z0-9]\w*|/[\w.@+-]+|Makefile|Dockerfile|LICENSE|README)$")
+_TEST = expression(
     r"\b(?:(?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|runtests\.py|nextest)\b"
     r"|(?:cargo|go|mix|npm|pnpm|yarn|bun|deno|make|just|gradlew?|mvn|dotnet|swift|zig|rake|stack|cabal|bazel|mise|task|nx|poe|hatch)"
     r"\s+(?:run\s+)?(?:\S+:)?(?:test|check)\b|(?:python[\d.]*|run) (?:[^\s;|&]+ ){0,9}[^\s;|&]*\btest_\w+\.py\b"
@@ -58,18 +59,18 @@ _GIT_LOOKS = {
 # Words of loops and conditions before a command, and those that are a part of their own.
 _BEFORE_COMMAND = {"do", "then", "else", "elif", "if", "while", "until", "!", "{"}
 _AROUND_COMMANDS = {"for", "read", "done", "fi", "}"}
-_ASSIGNS = re.compile(r"[A-Za-z_]\w*=")
+_ASSIGNS = expression(r"[A-Za-z_]\w*=")
 _READERS = {"cat", "head", "tail", "less", "nl", "bat", "wc"}
 # For each program the options with which it prints lines of one file unchanged. A group is the number of the first
 # line.
 _SHOWS = {
-    "cat": re.compile(r"(?:-[nA])?"),
-    "nl": re.compile(r"(?:-b ?a|-n|-A)?"),
-    "head": re.compile(r"(?:-n ?\d+|-\d+)?"),
-    "tail": re.compile(r"(?:-n ?[+\d]+|-\d+)?"),
-    "sed": re.compile(r"-n (\d+)(?:, ?(?:\d+|\$))?p"),
+    "cat": expression(r"(?:-[nA])?"),
+    "nl": expression(r"(?:-b ?a|-n|-A)?"),
+    "head": expression(r"(?:-n ?\d+|-\d+)?"),
+    "tail": expression(r"(?:-n ?[+\d]+|-\d+)?"),
+    "sed": expression(r"-n (\d+)(?:, ?(?:\d+|\$))?p"),
 }
-_FILTERS = re.compile(r"(?:head|tail|sed -n|cat -n)\b")
+_FILTERS = expression(r"(?:head|tail|sed -n|cat -n)\b")
 _WRITES = {">": FileAction.CREATED, "1>": FileAction.CREATED, "&>": FileAction.CREATED, ">|": FileAction.CREATED}
 _APPENDS = {">>": FileAction.MODIFIED, "1>>": FileAction.MODIFIED, "&>>": FileAction.MODIFIED}
 _MAX_COMMAND = 6000

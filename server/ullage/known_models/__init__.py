@@ -87,13 +87,12 @@ _FAMILIES = (
     (r"moonshot.*-32k", _one_window("moonshot-32k", 32_768)),
     (r"(kimi|moonshot)", _one_window("kimi", 131_072)),
 )
-_COMPILED = tuple((re.compile(pattern), limits) for pattern, limits in _FAMILIES)
 
 
 def family_limits(bare_name: str) -> FamilyLimits | None:
     """Returns the limits to assume for a model that is not listed, by its bare name (lower case, without provider and
     date). Returns None if it belongs to no known family."""
-    return next((limits for pattern, limits in _COMPILED if pattern.match(bare_name)), None)
+    return next((limits for pattern, limits in _FAMILIES if re.match(pattern, bare_name)), None)
 
 
 MODELS = Path(__file__).with_name("data") / "models.json"

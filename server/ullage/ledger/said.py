@@ -16,6 +16,7 @@ from ullage.agents.outcomes import said_in_refusal
 from ullage.agents.tools import plain, strings_in, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.ledger.prose import on_one_line
+from ullage.model.expressions import expression
 from ullage.model.json_values import JsonObject, as_list, as_object
 from ullage.model.message import Message
 
@@ -24,18 +25,18 @@ _REPLY = 80
 # Characters of a question, and of all options that a reply may have chosen from.
 _QUESTION, _OPTIONS = 300, 400
 # A line that offers an option: `2.`, `B)`, `**Option 1:**`, `Variante A -`, each with its text.
-_OPTION = re.compile(
+_OPTION = expression(
     r"^[ \t>*#-]{0,8}(?:\*\*)?(?:[^\W\d_]{1,12}[ \t])?([1-9]\d?|[A-Ha-h])(?:\*\*)?[.):：、]{1,2}(?:\*\*)?[ \t]*(\S.*)$",
     re.MULTILINE,
 )
 # The label of an option in a reply: by itself, or before a sign.
-_LABEL = re.compile(r"(?<![\w.])([1-9]\d?|[A-Ha-h])(?![\w'’])(?=\s*(?:[.,;:)+&/!、，。]|$|\n))", re.MULTILINE)
+_LABEL = expression(r"(?<![\w.])([1-9]\d?|[A-Ha-h])(?![\w'’])(?=\s*(?:[.,;:)+&/!、，。]|$|\n))", re.MULTILINE)
 # The label of an option anywhere in a reply that has one of those above: `2 and 4`.
-_NAMED = re.compile(r"(?<![\w.])([1-9]\d?|[A-H])(?![\w.'’])")
+_NAMED = expression(r"(?<![\w.])([1-9]\d?|[A-H])(?![\w.'’])")
 # The label of an answer: `1.`, `b)`, `2:`.
-_GIVEN = re.compile(r"(?<![\w.])([1-9]\d?|[A-Ha-h])[.):：、](?!\w)")
+_GIVEN = expression(r"(?<![\w.])([1-9]\d?|[A-Ha-h])[.):：、](?!\w)")
 # What ends a question, and what ends what is before it.
-_ASKS, _ENDS = re.compile(r"[?؟](?=[\s*_\"'”’)\]]|$)|？"), re.compile(r"[.!?؟](?=\s)|[。！？]")
+_ASKS, _ENDS = expression(r"[?؟](?=[\s*_\"'”’)\]]|$)|？"), expression(r"[.!?؟](?=\s)|[。！？]")
 # Tools by which an agent asks the user. Their results are the user's words.
 _ASKING = {
     plain(name)
@@ -44,13 +45,13 @@ _ASKING = {
     )
 }
 # How Claude Code and others write what was answered: `"Which port?"="8123"`.
-_ANSWERED = re.compile(r'"([^"\n]{1,1000})"\s*=\s*"((?:[^"\\]|\\.){1,4000})"')
+_ANSWERED = expression(r'"([^"\n]{1,1000})"\s*=\s*"((?:[^"\\]|\\.){1,4000})"')
 # How Qwen Code writes answers: `**Port**: 8123`, under the headers of the questions; and what agents write if the user
 # gave none.
-_LISTED = re.compile(r"^\*\*([^*\n]{1,200})\*\*: (.*?)(?=^\*\*[^*\n]{1,200}\*\*: |\Z)", re.MULTILINE | re.DOTALL)
-_UNANSWERED = re.compile(r"(?:The )?[Uu]ser (?:declined|dismissed|cancell?ed|skipped|did not)\b")
+_LISTED = expression(r"^\*\*([^*\n]{1,200})\*\*: (.*?)(?=^\*\*[^*\n]{1,200}\*\*: |\Z)", re.MULTILINE | re.DOTALL)
+_UNANSWERED = expression(r"(?:The )?[Uu]ser (?:declined|dismissed|cancell?ed|skipped|did not)\b")
 # A whole result in tags: `<answer>8123</answer>`.
-_IN_TAGS = re.compile(r"<(\w+)>(.*)</\1>", re.DOTALL)
+_IN_TAGS = expression(r"<(\w+)>(.*)</\1>", re.DOTALL)
 
 
 class SaidFold:

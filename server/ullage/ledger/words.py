@@ -11,17 +11,18 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from ullage.model.expressions import expression
 from ullage.redaction.remembering import len_of, remembering
 
 # Characters of scripts that put no space between words: Thai, Lao, Myanmar, Khmer, kana, Han.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _LETTER = rf"(?:(?![{_UNSPACED}])[^\W_])"
-_TOKEN = re.compile(rf"[{_UNSPACED}]+|{_LETTER}+(?:['’]{_LETTER}+)*")
-_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_TOKEN = expression(rf"[{_UNSPACED}]+|{_LETTER}+(?:['’]{_LETTER}+)*")
+_IS_UNSPACED = expression(rf"[{_UNSPACED}]")
 # Letters of a word that a passage may lack. A longer one may be what a sentence is about.
 _OMITTED = 2
 # A word that is a name by its shape: with a digit, an inner capital, or joined by a sign of paths and identifiers.
-_NAME = re.compile(r"[\w./\\@#:~-]*(?:[a-z][A-Z]|\d|\w[_/\\-]\w|\w\.\w|`)[\w./\\@#:~`-]*")
+_NAME = expression(r"[\w./\\@#:~-]*(?:[a-z][A-Z]|\d|\w[_/\\-]\w|\w\.\w|`)[\w./\\@#:~`-]*")
 # Words that negate, of the languages with the most users.
 _NEGATING_WORDS = (
     "no not never none nothing without dont doesnt isnt arent cant cannot wont shouldnt mustnt didnt nor neither avoid "
@@ -36,10 +37,10 @@ _NEGATING_CHARACTERS, _NEGATING_PAIRS = (
     frozenset("不没沒无無别別勿禁未非否"),
     frozenset(("ない", "なく", "せん", "すに", "ไม")),
 )
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
-_MARKS = re.compile(r"[`*]|(?<!\w)_|_(?!\w)")
+_NOT_ASCII = expression(r"[^\x00-\x7f]+")
+_MARKS = expression(r"[`*]|(?<!\w)_|_(?!\w)")
 # Not after `./...`, which is a path.
-_PARTS = re.compile(r"(?<=[^\s./][.!?…])\s+|(?<=[。！？])|[\r\n]+")
+_PARTS = expression(r"(?<=[^\s./][.!?…])\s+|(?<=[。！？])|[\r\n]+")
 
 
 class Words(Struct, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ullage.model.errors import InvalidRequest
+from ullage.model.expressions import expression
 from ullage.model.message import Role
 from ullage.store.search.word_index import Counts, Name, WordIndex, fold, joined_names, places, plain_name, stem
 from ullage.store.tables.session_table import storable
@@ -77,7 +78,7 @@ class Query(Struct, frozen=True):
     variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
-_QUOTED = re.compile(r'["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]{2,200})["\u201d\u201c\u00bb]')
+_QUOTED = expression(r'["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]{2,200})["\u201d\u201c\u00bb]')
 
 
 def plain(text: str) -> str:
@@ -198,7 +199,7 @@ _MONTHS = [
 ]
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _MONTH = "|".join(_MONTHS)
-_TIME = re.compile(
+_TIME = expression(
     r"\b(?:"
     r"(?P<named>the day before yesterday|yesterday|today|this (?:morning|afternoon)|tonight|last night)"
     rf"|(?P<count>\d{{1,3}}|{'|'.join(_NUMBERS)}) (?P<unit>hour|day|week|month|year)s? ago"
@@ -306,35 +307,35 @@ def _number(word: str) -> int:
 
 
 # "Can you list": the one who is asked to search, not the one who spoke.
-_REQUEST = re.compile(
+_REQUEST = expression(
     r"\b(?:can|could|would|will|do) you (?!say|tell|suggest|recommend|propose|give|mention|write)[a-z]+", re.IGNORECASE
 )
 # The word is `I`, not `i` as in "i, j" or "for i in"; `me` is in every "show me".
-_ASKS_USER = re.compile(r"\bI\b(?![,.)\]]?\s*(?:,|=|in\b))|\b(?:[Mm]y|[Mm]ine|[Mm]yself|i'(?:m|ve|d|ll))\b")
-_ASKS_AGENT = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+_ASKS_USER = expression(r"\bI\b(?![,.)\]]?\s*(?:,|=|in\b))|\b(?:[Mm]y|[Mm]ine|[Mm]yself|i'(?:m|ve|d|ll))\b")
+_ASKS_AGENT = expression(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 # Who spoke, in "what did I ask you" and "what did the assistant answer": the subject, not the others that are named.
-_SUBJECT_USER = re.compile(r"\b(?:did|have|had) (?:I|i|the user)\b")
-_SUBJECT_AGENT = re.compile(r"\b(?:did|have|has|had) (?:you|the (?:agent|assistant|model|ai))\b", re.IGNORECASE)
+_SUBJECT_USER = expression(r"\b(?:did|have|had) (?:I|i|the user)\b")
+_SUBJECT_AGENT = expression(r"\b(?:did|have|has|had) (?:you|the (?:agent|assistant|model|ai))\b", re.IGNORECASE)
 # "Did you do what I wanted" asks for both.
-_WANTED = re.compile(r"\bwhat (?:I|you)\b")
+_WANTED = expression(r"\bwhat (?:I|you)\b")
 
-_ASKS_TIME = re.compile(
+_ASKS_TIME = expression(
     r"\bwhen\b|\b(?:what|which) (?:date|day|week|month|year|time)\b|\bhow long ago\b", re.IGNORECASE
 )
-_ASKS_NUMBER = re.compile(r"\bhow (?:many|much|long|often|old|far|fast|large|big)\b", re.IGNORECASE)
-_SAYS_TIME = re.compile(
+_ASKS_NUMBER = expression(r"\bhow (?:many|much|long|often|old|far|fast|large|big)\b", re.IGNORECASE)
+_SAYS_TIME = expression(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|since|recently|\d+(?:st|nd|rd|th)|(?:19|20)\d\d"
     r"|(?:last|next|this|past) (?:\w+ )?(?:night|week|weekend|month|year|spring|summer|autumn|fall|winter)"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|days?|weeks?|months?|years?"
     r"|january|february|march|april|june|july|august|september|october|november|december)\b",
     re.IGNORECASE,
 )
-_SAYS_NUMBER = re.compile(
+_SAYS_NUMBER = expression(
     r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|thousand|once|twice|several|few|couple)\b",
     re.IGNORECASE,
 )
 # A log of a talk names who speaks at the beginning of a turn ("Maria: I am back").
-_LABEL = re.compile(r"([A-Z][\w .-]{0,30}):\s")
+_LABEL = expression(r"([A-Z][\w .-]{0,30}):\s")
 
 
 def asked_speaker(query: str) -> Role | None:

@@ -28,6 +28,7 @@ from unicodedata import normalize
 from msgspec import Struct
 
 from ullage.model.events import MessageAppended
+from ullage.model.expressions import expression
 from ullage.model.message import Block, Message, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.service.ports.store import ChunkId
 from ullage.store.tables.session_table import Connection, decode_event, event_name, lineage, marks, storable, unpacked
@@ -96,16 +97,16 @@ def _leaves(value: Any) -> Iterator[str]:
 
 # Each is a word of its own.
 _EMOJI = "\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
-_TOKEN = re.compile(rf"\w+(?:(?:[./\\@-]|::)\w+)*|[{_EMOJI}]")
-_SEGMENT = re.compile(r"[/\\]")
-_MEMBER = re.compile(r"[.@]|::")
-_PLAIN = re.compile(r"[a-z]+|[A-Z][a-z]*")
-_HASH = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{6,}")
-_ACCENT = re.compile("[\u0300-\u036f]+")
+_TOKEN = expression(rf"\w+(?:(?:[./\\@-]|::)\w+)*|[{_EMOJI}]")
+_SEGMENT = expression(r"[/\\]")
+_MEMBER = expression(r"[.@]|::")
+_PLAIN = expression(r"[a-z]+|[A-Z][a-z]*")
+_HASH = expression(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{6,}")
+_ACCENT = expression("[\u0300-\u036f]+")
 # Chinese, Japanese and Korean are written without spaces: each character is a word, and neighbours are a phrase.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 # "HTTPServer" is http server, "sha256" is sha 256; letters beyond ASCII count as lower case.
-_PART = re.compile(rf"[{_CJK}{_EMOJI}]|[A-Z]+(?![^\W\d_A-Z{_CJK}])|[A-Z]?[^\W\d_A-Z{_CJK}]+|[A-Z]+|\d+")
+_PART = expression(rf"[{_CJK}{_EMOJI}]|[A-Z]+(?![^\W\d_A-Z{_CJK}])|[A-Z]?[^\W\d_A-Z{_CJK}]+|[A-Z]+|\d+")
 # FTS5's tokenizer cuts at ASCII punctuation and nowhere else (https://www.sqlite.org/fts5.html#ascii_tokenizer), so
 # private-use characters replace the characters that join a name.
 _JOINTS = str.maketrans({joint: chr(0xE000 + number) for number, joint in enumerate("_./\\:@-")})
