@@ -288,7 +288,7 @@ class KnownConversations:
                 not (is_long and continues)
                 and one.used_source is UsageSource.REPORTED
                 and candidate.row is None
-                and not has_all(Path(one.path), (candidate.sessions.marks,))
+                and not has_all(one.path, (candidate.sessions.marks,))
             ):
                 closer[one.place] = replace(one, is_sure=True)
             else:
@@ -296,11 +296,12 @@ class KnownConversations:
                 read = _read(self._rows, candidate, one.place, counts=True)
                 closer[one.place] = replace(read, begins=one.begins)
         self._write(closer.values(), ())
-        read = (closer.get(one.place, one) for one in shown)
+        read, told = (closer.get(one.place, one) for one in shown), self._told.windows()
         return [
             replace(
                 one,
-                rate_limits=self._told.rate_limits(one.agent_session_id) or one.rate_limits,
+                rate_limits=(one.agent_session_id in told and self._told.rate_limits(one.agent_session_id))
+                or one.rate_limits,
                 # It may be known from a time when the user wanted to know it.
                 moment=None if self._is_off else one.moment,
             )

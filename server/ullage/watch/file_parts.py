@@ -226,7 +226,7 @@ def _numbered(raw: Iterable[bytes], number: int) -> tuple[Line, ...]:
     return tuple(line for one in raw if one for line in _lines(one, number))
 
 
-def has_all(path: Path, groups: Iterable[Sequence[bytes]]) -> bool:
+def has_all(path: Path | str, groups: Iterable[Sequence[bytes]]) -> bool:
     """Returns whether a file has a text of each of these groups. Raises `OSError`."""
     with open_plain(path) as file:
         if not os.fstat(file.fileno()).st_size:

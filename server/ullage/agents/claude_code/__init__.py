@@ -72,10 +72,10 @@ def _session_in(path: str) -> str:
 
 
 def _side(path: str) -> tuple[str, str] | None:
-    # The folder around `subagents` is named after the session that started it, also if that was by a workflow.
-    file = PurePosixPath(path)
-    if not file.name.startswith("agent-"):
+    # It is asked of thousands of files.
+    if "/agent-" not in path or not (file := PurePosixPath(path)).name.startswith("agent-"):
         return None
+    # The folder around `subagents` is named after the session that started it, also if that was by a workflow.
     parent = next((folder.parent.name for folder in file.parents if folder.name == "subagents"), "")
     return file.name.partition(".")[0].removeprefix("agent-"), parent
 

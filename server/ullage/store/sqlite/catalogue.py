@@ -542,7 +542,7 @@ class SqliteTold(InCatalogue):
         super().__init__(store)
         self._lock = Lock()
         self._catalogue: sqlite3.Connection | None = None
-        self._windows: dict[str, ToldWindow] = {}
+        self._windows: dict[str, ToldWindow | None] = {}
         self._said: dict[str, JsonObject] = {}
 
     def __call__(self, origin_id: str) -> ToldWindow | None:
@@ -550,8 +550,9 @@ class SqliteTold(InCatalogue):
         Takes microseconds if the catalogue has not changed."""
         return self.windows().get(origin_id)
 
-    def windows(self) -> Mapping[str, ToldWindow]:
-        """Returns the windows by the agents' own ids of the conversations, as they are now."""
+    def windows(self) -> Mapping[str, ToldWindow | None]:
+        """Returns the windows by the agents' own ids of the conversations of which they have said anything, as they are
+        now."""
         with self._lock, suppress(sqlite3.Error, OSError):
             self._look()
         return self._windows
@@ -578,8 +579,8 @@ class SqliteTold(InCatalogue):
     def _look(self) -> sqlite3.Connection | None:
         if catalogue := self._file.changed():
             self._catalogue, self._said = catalogue, {}
-            select = "SELECT agent_session_id, window, at FROM told WHERE window IS NOT NULL"
-            self._windows = {name: ToldWindow(size=size, at=at) for name, size, at in catalogue.execute(select)}
+            told = catalogue.execute("SELECT agent_session_id, window, at FROM told")
+            self._windows = {name: ToldWindow(size=size, at=at) if size else None for name, size, at in told}
         return self._catalogue
 
 
