@@ -18,6 +18,7 @@ from ullage.agents.shell import parts_of
 from ullage.agents.tools import PLAN_KEYS, plain, text_of, value_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.ledger.words import has_words
+from ullage.model.expressions import expression
 from ullage.model.json_values import as_list, as_object, as_text
 
 _CREATES, _UPDATES, _LISTS = {"taskcreate"}, {"taskupdate"}, {"tasklist", "taskget"}
@@ -35,39 +36,39 @@ _STATES: Mapping[str, Life] = {
     **dict.fromkeys(("completed", "complete", "done", "closed", "finished", "true", "resolved", "x"), Life.DONE),
     **dict.fromkeys(("cancelled", "canceled", "deleted", "dropped", "removed", "skipped", "wontdo"), Life.DROPPED),
 }
-_BOX = re.compile(
+_BOX = expression(
     r"^[ \t]*(?:[-*+]|\d+[.)])?[ \t]*\[([ xX~/>*-]|[A-Za-z][\w -]{2,14})\][ \t]+(\S.*?)[ \t]*$", re.MULTILINE
 )
 _PROGRESS = "taskprogress"
-_CREATED = re.compile(r"#([\w.-]{1,40}?)(?=[\s:,.]|$)")
+_CREATED = expression(r"#([\w.-]{1,40}?)(?=[\s:,.]|$)")
 # A line of a list of tasks: `#2 [in_progress] Wire the hooks [blocked by #1]`.
-_LISTED = re.compile(r"^#([\w.-]{1,40}) \[([a-z_ -]{2,20})\] (.+?)(?: \[blocked by [^\]]*\])?$", re.MULTILINE)
+_LISTED = expression(r"^#([\w.-]{1,40}) \[([a-z_ -]{2,20})\] (.+?)(?: \[blocked by [^\]]*\])?$", re.MULTILINE)
 # Copilot CLI keeps tasks in a table of its tool for databases.
 _SQL = "sql"
-_VALUE = re.compile(r"'((?:[^']|''){0,2000})'")
-_ROW = re.compile(r"\((?:[^()']|'(?:[^']|''){0,2000}')*\)")
-_INSERTED = re.compile(
+_VALUE = expression(r"'((?:[^']|''){0,2000})'")
+_ROW = expression(r"\((?:[^()']|'(?:[^']|''){0,2000}')*\)")
+_INSERTED = expression(
     r"\bINSERT\b[^;(]{0,40}\bINTO\s+todos\s*\(([^)]{1,200})\)\s*VALUES\s*((?:[^;']|'(?:[^']|'')*')*)", re.IGNORECASE
 )
-_UPDATED = re.compile(
+_UPDATED = expression(
     r"\bUPDATE\s+todos\s+SET\b[^;]{0,200}?\bstatus\s*=\s*'(\w+)'[^;]{0,200}?\bWHERE\b([^;]*)", re.IGNORECASE
 )
-_DELETED = re.compile(r"\bDELETE\s+FROM\s+todos\s+WHERE\b([^;]*)", re.IGNORECASE)
+_DELETED = expression(r"\bDELETE\s+FROM\s+todos\s+WHERE\b([^;]*)", re.IGNORECASE)
 # The section of a summary of Claude Code that lists what is to be done, and how it writes one item: `Task #3 [pending]:
 # Wire the hooks`.
-_PENDING = re.compile(r"(?:#{1,6} |\d{1,2}[.)] )?Pending Tasks\b[^`]{0,40}")
-_ITEM = re.compile(r"(?:[-*+•]|\d{1,2}[.)])[ \t]+(\S.*)")
-_NUMBERED = re.compile(r"Task #?(\d{1,4})[ \t]*((?:[(\[][^)\]]*[)\]])?)[ \t]*[:.–—-][ \t]*(\S.*)")
-_NOTHING = re.compile(r"(?:none|nothing|no|all|n/a)\b", re.IGNORECASE)
+_PENDING = expression(r"(?:#{1,6} |\d{1,2}[.)] )?Pending Tasks\b[^`]{0,40}")
+_ITEM = expression(r"(?:[-*+•]|\d{1,2}[.)])[ \t]+(\S.*)")
+_NUMBERED = expression(r"Task #?(\d{1,4})[ \t]*((?:[(\[][^)\]]*[)\]])?)[ \t]*[:.–—-][ \t]*(\S.*)")
+_NOTHING = expression(r"(?:none|nothing|no|all|n/a)\b", re.IGNORECASE)
 _UNDONE = {"", "pending", "todo", "open", "notstarted"}
-_BEGUN = re.compile(r"[\[(—–-]\s*\**in[ _-]progress\b", re.IGNORECASE)
-_ENDED = re.compile(r"[✅✓☑]|\[[xX]\]|[\[(—–]\s*\**(?:done|completed?|resolved)\b", re.IGNORECASE)
+_BEGUN = expression(r"[\[(—–-]\s*\**in[ _-]progress\b", re.IGNORECASE)
+_ENDED = expression(r"[✅✓☑]|\[[xX]\]|[\[(—–]\s*\**(?:done|completed?|resolved)\b", re.IGNORECASE)
 # Words of an item that says what is to be done, and characters of the longest.
 _LEAST_WORDS, _LONGEST = 2, 2_000
 _OF_SUMMARY = "of the earlier summary"
 _STATED = ("--status", "-s")
-_BD_ID = re.compile(r"\b([a-z][\w]*-[\w.]{1,20})\b")
-_ISSUE_ID = re.compile(r"/issues/(\d+)")
+_BD_ID = expression(r"\b([a-z][\w]*-[\w.]{1,20})\b")
+_ISSUE_ID = expression(r"/issues/(\d+)")
 
 
 class TaskFold:

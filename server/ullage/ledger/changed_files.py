@@ -12,6 +12,7 @@ from ullage.agents.git import Commit, Step, branch_shown, commits_after, steps_o
 from ullage.agents.outcomes import was_refused
 from ullage.agents.tools import NEW_TEXT_KEYS, OLD_TEXT_KEYS, Action, action_of, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
+from ullage.model.expressions import expression
 from ullage.model.message import FileAction
 from ullage.redaction.clean import redact
 
@@ -21,7 +22,7 @@ _MOST_NAMES = 5
 _MOST_READ = 20_000
 # Names that a text declares, in the words of the most used languages. These begin a line, so that a comment about "the
 # function called twice" declares nothing.
-_DECLARED = re.compile(
+_DECLARED = expression(
     r"(?:^|[;{}])[ \t]*[\"'`]{0,3}"
     r"(?:(?:export|default|declare|async|pub(?:\([^)\n]{0,40}\))?|public|private|protected|internal|static|final"
     r"|abstract|sealed|partial|open|override|virtual|inline|unsafe|extern|readonly|data)[ \t]+){0,4}"
@@ -31,22 +32,22 @@ _DECLARED = re.compile(
     re.MULTILINE,
 )
 # Names that only code has: with a capital or an underscore inside. After a backslash stands an escape: `\nThird`.
-_CODE_NAME = re.compile(r"(?<!\\)\b(?=\w*?(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]))[A-Za-z]\w{2,60}\b")
+_CODE_NAME = expression(r"(?<!\\)\b(?=\w*?(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]))[A-Za-z]\w{2,60}\b")
 # Texts and media, which a check reads only if it is one of texts. Lists of requirements and of targets are no texts.
-_TEXTS = re.compile(
+_TEXTS = expression(
     r"^(?!requirements|constraints|CMakeLists).*\.(?:diff|patch|mdx?|markdown|txt|rst|adoc|org|log|pdf|docx?"
     r"|png|jpe?g|gif|svg|webp|ico|bmp|mp[34]|wav|ogg|webm|mov|ttf|otf|woff2?)$"
     r"|^(?:LICEN[CS]E|NOTICE|AUTHORS|CODEOWNERS|README|CHANGELOG|CONTRIBUTING)$",
     re.IGNORECASE,
 )
-_OF_TEXTS = re.compile(
+_OF_TEXTS = expression(
     r"\b(?:\w*md|markdown\w*|docs?|mdbook|sphinx|vale|\w*spell|typos|prettier|links?|pre-commit)\b|\.md\b"
 )
 # The name of a configuration that begins with a dot: `.eslintrc.json`, `.golangci.yml`, `.env`. What else begins with
 # one only git, editors, hosts and agents read: `.gitignore`, `.github/`, `.vscode/`.
-_CONFIGURES = re.compile(r"\.(?!git|editorconfig)[\w-]*(?:rc\b|env\b|\.(?:ya?ml|toml|json|ini|cfg|[cm]?js)$)")
-_DRIVE, _WORD = re.compile(r"[A-Za-z]:"), re.compile(r"[A-Za-z_][\w.-]{2,80}")
-_HOME = re.compile(r"~|\$HOME|\$\{HOME\}|/tmp\b|/var/tmp\b|\$\(mktemp|\$TMPDIR")
+_CONFIGURES = expression(r"\.(?!git|editorconfig)[\w-]*(?:rc\b|env\b|\.(?:ya?ml|toml|json|ini|cfg|[cm]?js)$)")
+_DRIVE, _WORD = expression(r"[A-Za-z]:"), expression(r"[A-Za-z_][\w.-]{2,80}")
+_HOME = expression(r"~|\$HOME|\$\{HOME\}|/tmp\b|/var/tmp\b|\$\(mktemp|\$TMPDIR")
 
 
 class _File:
@@ -277,7 +278,7 @@ def changed_words(texts: Iterable[str]) -> set[str]:
     return {word for text in texts for word in _WORD.findall(text[:_MOST_READ])}
 
 
-_REJECTED = re.compile(r"\brejected\b|^(?:error|fatal):", re.MULTILINE)
+_REJECTED = expression(r"\brejected\b|^(?:error|fatal):", re.MULTILINE)
 
 
 class CommitFold:

@@ -16,19 +16,20 @@ from ullage.agents.shell_purpose import Purpose, covers, purpose_of, without_opt
 from ullage.ledger.changed_files import FileFold
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.ledger.prose import on_one_line
+from ullage.model.expressions import expression
 from ullage.model.message import Outcome
 from ullage.redaction.clean import clean, redact
 
 # Words of a command that compiles, lints or checks types, by what it then says of the code.
-_LINTS = re.compile(
+_LINTS = expression(
     r"\b(?:\w*lint(?:er|s|ing)?|ruff check|flake8|clippy|rubocop|shellcheck|biome|pre-commit run|typos|codespell|vale"
     r"|credo|checkstyle|(?:black|prettier|ruff format|cargo fmt) .*--check)\b"
 )
-_TYPES = re.compile(
+_TYPES = expression(
     r"\b(?:mypy|pyright|basedpyright|typecheck|type-check|types|(?:tsc|tsgo) .*--noEmit|dialyzer|sorbet"
     r"|psalm|phpstan)\b"
 )
-_BUILDS = re.compile(
+_BUILDS = expression(
     r"\b(?:go (?:build|vet|install)|cargo (?:build|check)|tsc|tsgo|(?:npm|pnpm|yarn|bun)(?: run)? build\S*"
     r"|make(?: all| build)?$|mvn (?:compile|package|install)|gradlew? (?:build|assemble)"
     r"|dotnet build|swift build|zig build|mix compile"
@@ -45,20 +46,20 @@ _FAMILIES = (
 # Programs whose exit code 1 is an answer: nothing found, or a difference.
 _ANSWERS = {"grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "pgrep", "which", "command", "fd"}
 # What a shell or a program prints if it was called wrongly, so that nothing was checked.
-_NOT_RUN = re.compile(
+_NOT_RUN = expression(
     r"\bcd: |command not found|No such file or directory|\[setup failed\]|\[no tests to run\]|no tests ran"
     r"|collected 0 items|unrecognized (?:arguments?|option)|unknown (?:flag|option|command|shorthand)"
     r"|[Uu]sage: |Missing script|accepts (?:at most|at least|between|exactly|\d+) .{0,20}arg|too many arguments"
     r"|missing required argument",
 )
 # A task of a runner without a selection: it checks the whole project.
-_RUNS_ALL = re.compile(
+_RUNS_ALL = expression(
     r"(?:mise run|make|just|task|tox|nox|(?:npm|pnpm|yarn|bun)(?: run)?|\./?[\w./-]*/)(?: ?[\w:.-]+)?"
     r"|(?:go|cargo) \w+(?: \./\.\.\.)?|pytest"
 )
 # What names the first thing that failed, most exact first: a test, a place in a file, an error.
 _CAUSES = tuple(
-    re.compile(pattern, re.MULTILINE)
+    expression(pattern, re.MULTILINE)
     for pattern in (
         r"^[ \t]*(?:--- FAIL: \S+|FAILED \S+::\S.*|not ok \d.*|[✗✘×●✖] \S.*|\d{1,3}\) test \S.*"
         r"|test \S+ \.\.\. FAILED|Test Case .{1,200}' failed.*|Failed \S+ \[.*|\[  FAILED  \] \S+|\S.* > \S.* FAILED"
@@ -70,22 +71,22 @@ _CAUSES = tuple(
 # Characters of a command and of its cause.
 _CAUSE = 160
 # A place in a file with what is wrong there.
-_PLACE = re.compile(
+_PLACE = expression(
     r"^[ \t]*[\w./@-]*\w\.\w{1,5}(?::\d+(?::\d+)?:|\(\d+,\d+\):) (?!warning|note|info|in \S+$)\S",
     re.MULTILINE | re.IGNORECASE,
 )
 # Failures that may be open at once. Older ones are of commands that were given up.
 _MOST_OPEN = 100
-_ONE_PACKAGE = re.compile(r"ok\s+\S+\s")
-_SHOWS_FAILURE = re.compile(r"error|fail|panic|undefined|exception|not found|cannot|denied|traceback", re.IGNORECASE)
+_ONE_PACKAGE = expression(r"ok\s+\S+\s")
+_SHOWS_FAILURE = expression(r"error|fail|panic|undefined|exception|not found|cannot|denied|traceback", re.IGNORECASE)
 # Commands of git that stop at a conflict, and those that end them.
-_JOINS = re.compile(r"git (?:merge|rebase|cherry-pick|pull|revert|am|stash)\b")
-_CONFLICT = re.compile(r"conflict|automatic merge failed|could not apply", re.IGNORECASE)
-_ENDS_JOINING = re.compile(
+_JOINS = expression(r"git (?:merge|rebase|cherry-pick|pull|revert|am|stash)\b")
+_CONFLICT = expression(r"conflict|automatic merge failed|could not apply", re.IGNORECASE)
+_ENDS_JOINING = expression(
     r"git (?:commit$|(?:merge|rebase|cherry-pick|revert|am) .*--(?:continue|abort|skip|quit)|reset .*--hard)"
 )
 # How runners print the commands of a script: npm and pnpm, yarn and just, mise; and npm of one that failed.
-_SCRIPT_LINE = re.compile(
+_SCRIPT_LINE = expression(
     r"^(?:> |\$ |\[[\w:.-]{1,40}\] \$ |npm (?:error|ERR!) command sh -c )(.{1,300})$", re.MULTILINE
 )
 # The compiler of a language by its other names.

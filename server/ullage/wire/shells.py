@@ -7,11 +7,11 @@ gives the line to `cmd /C`, as one argument (read in its source, 2026). (Its hoo
 but a line is for one machine.)
 """
 
-import re
 import shlex
 from collections.abc import Sequence
 
 from ullage.agents.wiring import Shell
+from ullage.model.expressions import expression
 
 # What is around the words of a program.
 _AROUND: dict[Shell, tuple[str, str]] = {
@@ -27,9 +27,9 @@ _RUN: dict[Shell, tuple[str, ...]] = {
 }
 # Before the folder of a program whose path has blanks, for `cmd`; then signs that would part the line there.
 _ENTERED = "2>nul cd /d "
-_SIGN, _ESCAPED = re.compile(r"[&^]"), re.compile(r"\^([&^])")
-_PLAIN = re.compile(r"[\w.:/\\=@+,-]+")
-_QUOTED = re.compile(r"'((?:[^']|'')*)'|\"([^\"]*)\"|(\S+)")
+_SIGN, _ESCAPED = expression(r"[&^]"), expression(r"\^([&^])")
+_PLAIN = expression(r"[\w.:/\\=@+,-]+")
+_QUOTED = expression(r"'((?:[^']|'')*)'|\"([^\"]*)\"|(\S+)")
 
 
 def silent(words: Sequence[str], shell: Shell = "sh") -> str:

@@ -50,6 +50,7 @@ from ullage.agents.own_context import (
 from ullage.agents.tools import CONTENT_KEYS, Action, action_of, path_of, text_of
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_blocks
+from ullage.model.expressions import expression
 from ullage.model.json_values import JsonObject, as_object, as_text
 from ullage.model.message import Message, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.tokens.families import bare_name
@@ -62,10 +63,10 @@ _MILLION_BY_ITSELF = (2, 1, 291)
 # The default model of the versions from this one on, which has a million tokens unless a setting names it.
 _BY_DEFAULT, _DEFAULT = (2, 1, 197), "claude-opus-4-8"
 # Models to which these versions, too, give 200,000 tokens.
-_OLDER = re.compile(r"claude-(3|(sonnet|haiku)-[34]\b|opus-(3|4$|4-20|4-[0156]\b))")
-_OWN_MODEL = re.compile("claude|opus|sonnet|haiku|fable")
+_OLDER = expression(r"claude-(3|(sonnet|haiku)-[34]\b|opus-(3|4$|4-20|4-[0156]\b))")
+_OWN_MODEL = expression("claude|opus|sonnet|haiku|fable")
 # What `/context` prints as Markdown, for example `**Tokens:** 13.3k / 1m (1%)`. Only these windows are not rounded.
-_TOLD = re.compile(r"\*\*Tokens:\*\* \S+ / (200k|1m) \(")
+_TOLD = expression(r"\*\*Tokens:\*\* \S+ / (200k|1m) \(")
 _SIZES = {"200k": USUAL, "1m": MILLION}
 
 
@@ -139,7 +140,7 @@ _SERVED = {
     "claude-opus-4-8": ("tengu_amber_redwood2", "tengu_amber_redwood3"),
     "claude-opus-5-5": ("tengu_jaunty_breeze",),
 }
-_THOUSANDS = re.compile(r"(\d+)k", re.IGNORECASE)
+_THOUSANDS = expression(r"(\d+)k", re.IGNORECASE)
 _SIZE, _OWN_SIZE = "autoCompactWindow", "modelSettings.{}.autoCompactWindow"
 
 
@@ -247,8 +248,8 @@ _OLD_RESERVE, _RESERVE = 32_000, 20_000
 _BUFFER = 13_000
 # From a version between 2.1.42 and this one on, most models are compacted only after the provider refused a request.
 _FEW_MODELS = (2, 1, 197)
-_COMPACTED = re.compile(r"(opus|sonnet)-4-6")
-_NOT_COMPACTED = re.compile(r"opus-4-[1578]|sonnet-4-5|haiku-4-5|fable-5(?!-)")
+_COMPACTED = expression(r"(opus|sonnet)-4-6")
+_NOT_COMPACTED = expression(r"opus-4-[1578]|sonnet-4-5|haiku-4-5|fable-5(?!-)")
 # From a version up to this one on, newer models are compacted again, in their window of a million; and models that the
 # program does not know within the window that it assumes, whatever they are said to answer.
 _MORE_MODELS = (2, 1, 316)
@@ -335,7 +336,7 @@ def _idle(setup: Setup) -> Idle | None:
 _FILES, _MOST = 5, 5_000
 _FIRST, _LAST = (2, 0, 76), (2, 1, 42)
 # Files of instructions are in each prompt anyway.
-_MEMORY = re.compile(r"(?:^|[/\\])CLAUDE(?:\.local)?\.md$|[/\\]\.claude[/\\]rules[/\\]")
+_MEMORY = expression(r"(?:^|[/\\])CLAUDE(?:\.local)?\.md$|[/\\]\.claude[/\\]rules[/\\]")
 # Inputs of a call that reads a part.
 _PARTLY = {"offset", "limit"}
 _TOUCHING = (Action.READ, Action.WRITE, Action.EDIT)
