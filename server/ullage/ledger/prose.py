@@ -22,9 +22,8 @@ _CLOSING = "*_`\"'”’)】」 \n"
 _FEWEST = 5
 # Characters at each end of a text that are read, and at the beginning of one of which a line is shown.
 _MOST_CLEANED, _MOST_OF_LINE = 120_000, 4_000
-# Characters of the user's words that are shown whole. Of longer ones the beginning, what is asked last, and lines with
-# names between are shown, in so many characters.
-WHOLE, _CUT_TO = 1_200, 1_000
+# Characters of the user's words that are shown whole. Of longer ones so many are shown.
+WHOLE = 1_200
 # Characters of the beginning and of the end, which are quoted without a gap, and of a line between them.
 _EDGE, _BETWEEN = 400, 260
 # Lines of a program's output that say what failed.
@@ -33,9 +32,12 @@ FAILS = expression(
 )
 # Where a text may be cut: between lines, or else sentences, or else words.
 _BREAKS = (expression(r"\n+"), expression(r"(?<=[.!?…])\s+|(?<=[。！？])"), expression(r"\s+"))
-_NAME, _NUMBER = expression(r"[`/_]|\w\.\w|\d|[a-z][A-Z]"), expression(r"\d+")
+_NUMBER = expression(r"\d+")
 # Words without which a line from the middle of a text says nothing, such as the label of an item of a list.
 _LEAST_WORDS = 3
+# Words of a line that somebody has written, and the largest share of signs in it.
+_LEAST_WRITTEN, _SIGNS = 4, 0.05
+_SIGN = expression(r"[\d_/\\{}\[\]<>=|*#@$%^&+~`;:\"()-]")
 
 
 def is_heading(line: str) -> bool:
@@ -109,27 +111,38 @@ def cleaned(text: str) -> str:
 
 def shown(text: str, longest: int = WHOLE) -> str:
     """Returns the user's words as a page shows them: whole up to so many characters, or of longer ones the beginning,
-    what is asked last, and between them lines with names and lines that say what failed. Where a page has room for
-    more than the usual, other lines are shown, too. Lines that differ from one before only in numbers come after all
-    others, so that what the user wrote into a log is shown before the log. What is left out is marked by `[…]`."""
+    what is asked last, and lines between them: first those that somebody wrote, the short ones first, since a rule is
+    short; then what failed, and other lines. Lines that differ from one before only in numbers come after all others.
+    What is left out is marked by `[…]`."""
     if len(text) <= longest:
         return text
-    first, between, last = ends_of(text, min(_EDGE, longest // 2))
+    first, between, last = ends_of(text, min(_EDGE, longest // 3))
+    code = {line for block in _FENCED.findall(text) for line in block.splitlines()}
     lines = [part for line in between.splitlines() if line.strip() for part in _bounded(line)]
-    room = longest - (WHOLE - _CUT_TO) - len(first) - len(last)
-    taken: set[int] = set()
     firsts: dict[str, int] = {}
     for at, line in enumerate([*first.splitlines(), *lines], -len(first.splitlines())):
         firsts.setdefault(_NUMBER.sub("0", line), at)
-    for _, without_failure, without_name, at in sorted(
-        (firsts[_NUMBER.sub("0", line)] != at, not FAILS.search(line), not _NAME.search(line), at)
-        for at, line in enumerate(lines)
-        if has_words(line, _LEAST_WORDS) or FAILS.search(line)
-    ):
-        if len(lines[at]) <= room and not (longest == WHOLE and without_failure and without_name):
-            room -= len(lines[at])
+
+    def rank(at: int) -> tuple[bool, bool, int, bool, int]:
+        line = lines[at]
+        is_prose = line not in code and is_written(line)
+        is_repeated = firsts[_NUMBER.sub("0", line)] != at
+        return is_repeated, not is_prose, len(line).bit_length() if is_prose else 0, not FAILS.search(line), at
+
+    says = [at for at, line in enumerate(lines) if has_words(line, _LEAST_WORDS) or FAILS.search(line)]
+    # Each line may have a gap after it.
+    room, taken = longest - len(first) - len(last) - len(GAP) - 2, set[int]()
+    for at in sorted(says, key=rank):
+        if (cost := len(lines[at]) + len(GAP) + 2) <= room:
+            room -= cost
             taken.add(at)
     return "\n".join([first, *one_gap([line if at in taken else GAP for at, line in enumerate(lines)]), last])
+
+
+def is_written(line: str) -> bool:
+    """Returns whether a line looks like what somebody has written: it is of words, with few of the signs and digits of
+    code and of programs' output, and says more than a label."""
+    return len(_SIGN.findall(line)) <= max(1, _SIGNS * len(line)) and has_words(line, _LEAST_WRITTEN)
 
 
 def ends_of(text: str, edge: int = _EDGE) -> tuple[str, str, str]:

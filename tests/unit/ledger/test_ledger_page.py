@@ -17,7 +17,7 @@ from ullage.ledger.folding import fold
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.ledger.ledger_page import LISTED, QUOTED, lacking, standing, write_page
 from ullage.ledger.outline import lines_of, outline_of
-from ullage.ledger.prose import cleaned, shown
+from ullage.ledger.prose import WHOLE, cleaned, shown
 
 CWD = "/home/me/shop"
 
@@ -204,11 +204,36 @@ def test_long_words_of_the_user_are_whole_where_the_page_has_room_and_otherwise_
     assert "> […]" in page(talk, room=1_500)
 
 
-def test_a_rule_in_the_middle_of_a_long_log_is_shown_before_the_log() -> None:
-    log = [f"08:{at // 60:02}:{at % 60:02} INFO worker-{at % 7} job {at} took {at % 13} ms" for at in range(1_200)]
-    log[600:600] = ["", "Do not restart worker-3, it is being debugged.", ""]
-    text = "\n".join(log)
-    assert "Do not restart worker-3, it is being debugged." in shown(cleaned(text)).splitlines()
+PASTED = {
+    "log": [f"08:{at // 60:02}:{at % 60:02} INFO worker-{at % 7} job {at} took {at % 13} ms" for at in range(1_200)],
+    "code": [
+        f"    if (cart.items[{at}].price > limit) {{ total += round(cart.items[{at}].price, 2); }}" for at in range(99)
+    ],
+    "answers": [f'  {{"id": {at}, "name": "Ada", "roles": ["admin", "user"], "active": true}},' for at in range(99)],
+    "traceback": [f'  File "/srv/shop/views/page{at}.py", line {at}, in render' for at in range(99)],
+}
+RULES = (
+    "Do not restart worker-3, it is being debugged.",
+    "never log request bodies",
+    "Die alte Schnittstelle bleibt, bis Version 3 da ist.",
+    "画面の文言は必ず翻訳チームに確認してください。",
+    "Наши пользователи на старых телефонах, поэтому никаких новых функций",
+    "les identifiants des clients sont des textes, pas des nombres",
+)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("pasted", PASTED.values(), ids=PASTED)
+def test_a_rule_in_the_middle_of_what_was_pasted_is_shown_in_however_little_room(
+    pasted: Sequence[str], rule: str
+) -> None:
+    middle = len(pasted) // 2
+    text = "\n".join(["Please look at this:", *pasted[:middle], rule, *pasted[middle:], "What is wrong?"])
+    for longest in (240, WHOLE, 4_000):
+        lines = shown(cleaned(text), longest).splitlines()
+        assert (lines[0], lines[-1]) == ("Please look at this:", "What is wrong?")
+        assert rule in lines
+        assert len("\n".join(lines)) <= longest
 
 
 def test_of_many_messages_the_shortest_are_given_back_however_old() -> None:
