@@ -14,12 +14,8 @@ from ullage.model.message import Message, Provided, ResourceBlock, Role, TextBlo
 
 # Characters. A longer text in tags is not recognised; the bound keeps the search fast on large messages.
 _LONGEST = 20_000
-# OpenHands' frame around what was typed, for a model without tool calls.
-_FRAME = re.compile(
-    r"\AHere's a running example of how to perform a task with the provided tools\..*?"
-    r"-{9,} NEW TASK DESCRIPTION -+\n(.*?)\n-{9,} END OF NEW TASK DESCRIPTION -.*",
-    re.DOTALL,
-)
+# Between these Gemini CLI and Qwen Code send the files that were named by `@`, each in parts of its own.
+_FILES, _END_OF_FILES = "--- Content from referenced files ---", "--- End of content ---"
 # The format of the mark of a message that an agent's program or extension wrote, which no provider has.
 _BY_PROGRAM = "program"
 # A command of Claude Code that the user typed and that is a prompt. One that only its program runs has its name first.
@@ -38,6 +34,7 @@ class Inserted(Struct, frozen=True, kw_only=True):
     - `appended`: patterns for what is put after what the user typed, up to the end of the text.
     - `tags`: names of tags around inserted text.
     - `typed_tags`: names of tags around what the user typed.
+    - `frames`: patterns for a whole text that has what the user typed as its only group.
     """
 
     summary_openings: tuple[str, ...] = ()
@@ -45,6 +42,7 @@ class Inserted(Struct, frozen=True, kw_only=True):
     appended: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     typed_tags: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
 
 
 # What Claude Code inserts into the user's messages: reminders, its own commands and their output, an IDE's selection.
@@ -69,7 +67,13 @@ CLAUDE_CODE = Inserted(
 )
 CODEX = Inserted(
     summary_openings=("Another language model started to solve this problem and produced a summary",),
-    not_typed=(r"# AGENTS\.md instructions for ",),
+    not_typed=(
+        r"# AGENTS\.md instructions for ",
+        # Around a picture.
+        r"(?:<image name=\[Image #\d+\][^<>]{0,400}>\s*)?(?:</image>)?\s*\Z",
+    ),
+    # What the extensions for editors and the app put before a request: open files, what is selected, what is attached.
+    frames=(rf"\s*# [^\n]{{1,80}}:\n(?:.{{0,{_LONGEST}}}?\n)?## My request for Codex:\s*(.*)",),
     tags=(
         *("environment_context", "turn_aborted", "user_shell_command", "skill", "subagent_notification", "user_action"),
         *("hook_prompt", "goal_context", "user_instructions", "INSTRUCTIONS"),
@@ -100,20 +104,34 @@ _INSERTED = (
         tags=("USER_SETTINGS_CHANGE",),
         typed_tags=("USER_REQUEST",),
     ),
-    # Cline
-    Inserted(tags=("environment_details", "hook_context"), typed_tags=("user_input",)),
+    # Cline, Roo Code and Kilo Code
+    Inserted(
+        tags=("environment_details", "hook_context"),
+        typed_tags=("user_input", "task", "user_message"),
+        frames=(r"\s*The user (?:has )?provided (?:the following )?feedback[^\n]*\n<feedback>\n(.*)\n</feedback>\s*",),
+    ),
     # Copilot CLI
     Inserted(tags=("current_datetime", "system_reminder")),
     # Cursor
-    Inserted(tags=("user_info",)),
+    Inserted(
+        tags=("user_info",),
+        frames=(rf"\s*(?>(?:<[a-z_]{{1,40}}>.{{0,{_LONGEST}}}?)?<user_query>)(.*?)</user_query>.*",),
+    ),
     # Gemini CLI
-    Inserted(tags=("session_context", "hook_context")),
+    Inserted(appended=(re.escape(_FILES),), tags=("session_context", "hook_context")),
     # Kimi Code
     Inserted(tags=("git-context", "system-reminder")),
     # opencode, in the user's place after its own compaction
     Inserted(not_typed=(r"Continue if you have next steps, or stop and ask for clarification if you",)),
     # Qwen Code
     Inserted(not_typed=(r"<qwen:user-prompt-submit-context>",), tags=("qwen:user-prompt-submit-context",)),
+    # OpenHands, for a model without tool calls
+    Inserted(
+        frames=(
+            r"Here's a running example of how to perform a task with the provided tools\..*?"
+            r"-{9,} NEW TASK DESCRIPTION -+\n(.*?)\n-{9,} END OF NEW TASK DESCRIPTION -.*",
+        ),
+    ),
     # What programs that run an agent without a user answer in the user's place: mini-swe-agent if a message has not
     # exactly one command or no call, trae-agent if it has no call or nothing was changed, and OpenHands for a model
     # without tool calls.
@@ -135,6 +153,7 @@ class _Patterns(Struct, frozen=True, kw_only=True):
     appended: re.Pattern[str]
     tagged: re.Pattern[str]
     typed: re.Pattern[str]
+    frames: tuple[re.Pattern[str], ...]
 
 
 @cache
@@ -146,10 +165,12 @@ def _patterns() -> _Patterns:
     return _Patterns(
         summary_openings=tuple(opening for one in _INSERTED for opening in one.summary_openings),
         not_typed=re.compile(rf"\s*(?:{not_typed})"),
-        appended=re.compile(rf"\n\s*(?:{appended})(?s:.*)"),
+        # Once in each run of blanks, however long it is.
+        appended=re.compile(rf"(?<!\s)(?=[^\S\n]*\n)\s*+(?:{appended})(?s:.*)"),
         # After a word and a space, in the middle of a sentence, the user typed it.
         tagged=re.compile(rf"(?<!\S )<({tags})(?: [^<>]{{0,400}})?>.{{0,{_LONGEST}}}?</\1>", re.DOTALL),
         typed=re.compile(rf"</?(?:{typed_tags})(?: [^<>]{{0,200}})?>"),
+        frames=tuple(re.compile(frame, re.DOTALL) for one in _INSERTED for frame in one.frames),
     )
 
 
@@ -169,7 +190,8 @@ def without_inserted(text: str) -> str:
     and without what an agent appends to it. Of tags around what the user typed, only the tags are left out; a command
     of the agent is as the user typed it."""
     patterns = _patterns()
-    text = patterns.appended.sub("", _FRAME.sub(r"\1", text))
+    framed = next((found for frame in patterns.frames if (found := frame.fullmatch(text))), None)
+    text = patterns.appended.sub("", framed[1] if framed else text)
     if "</" not in text:
         return text
     untagged = patterns.typed.sub("", patterns.tagged.sub("", text))
@@ -209,8 +231,20 @@ def typed_texts(message: Message) -> list[str]:
     with which an agent continues is among them. Empty if the agent's program wrote the message."""
     if is_by_program(message):
         return []
-    texts = (without_inserted(block.text).strip() for block in message.content if isinstance(block, TextBlock))
+    texts = (without_inserted(text).strip() for text in _own_texts(message).values())
     return [text for text in texts if text and is_typed(text)]
+
+
+def _own_texts(message: Message) -> dict[int, str]:
+    """Returns the texts of a message by their places, without those of files that the user named in it."""
+    own, is_inside = dict[int, str](), False
+    for place, block in enumerate(message.content):
+        if isinstance(block, TextBlock) and (text := block.text.strip()):
+            is_inside |= text.startswith(_FILES)
+            if not is_inside:
+                own[place] = block.text
+            is_inside &= not text.endswith(_END_OF_FILES)
+    return own
 
 
 def linked(message: Message) -> list[str]:
@@ -225,7 +259,7 @@ def typed_blocks(message: Message) -> Sequence[int]:
     if message.role is not Role.USER or message.compaction or is_by_program(message):
         return ()
     content = message.content
-    texts = {i: block.text for i, block in enumerate(content) if isinstance(block, TextBlock) and block.text.strip()}
+    texts = _own_texts(message)
     typed = [i for i, text in texts.items() if _says(text)]
     if any(isinstance(block, ToolResultBlock) for block in content):
         return typed

@@ -76,15 +76,25 @@ _ERROR_LINE = expression(
 # What agents return for a command that the user or a rule did not let run.
 _REFUSED = expression(
     r"\s*(?:The user doesn't want to (?:proceed|take this action)|\[Request interrupted by user|<tool_use_error>"
-    r"|Permission to use \w+|The user (?:rejected|declined)|Tool execution (?:was )?(?:rejected|cancel)"
+    r"|Permission to use \w+|The user (?:rejected|declined|denied)|Tool execution (?:was )?(?:rejected|cancel)"
+    r"|The tool call is rejected by the user"
     r"|(?:rejected|aborted|cancelled) by (?:the )?user|Command (?:blocked|aborted)|Hook .{0,60}denied)",
     re.IGNORECASE,
 )
-# What Claude Code returns for a call that the user refused with words.
-_REFUSED_SAYING = expression(
-    r"\s*The user doesn't want to (?:proceed|take this action).{0,600}?\bthe user said:\s*(\S.*?)(?:\n\nNote: .*)?$",
-    re.DOTALL,
+# What agents return for a call that the user refused, or let run, with words: Claude Code; Kimi Code and opencode.
+_SAYING = (
+    expression(
+        r"\s*The user doesn't want to (?:proceed|take this action).{0,600}?\bthe user said:"
+        r"\s*(\S.*?)(?:\n\nNote: .*)?$",
+        re.DOTALL,
+    ),
+    expression(
+        r"\s*The (?:tool call is rejected by the user|user rejected)\b[^\n]{0,200}?\bfeedback:\s*(\S.*)", re.DOTALL
+    ),
 )
+# The line before what the user said, and what is around it, in results of Cline and Roo Code.
+_GIVEN = expression(r"The user [^\n<]{0,100}\b(?:feedback|context)[^\n<]{0,60}:\Z")
+_OPENING, _CLOSING = "\n<feedback>\n", "\n</feedback>"
 # What agents return for a command that still runs.
 _GOES_ON = expression(
     r"\s*(?:Command (?:running|was (?:manually )?(?:backgrounded|moved)).{0,40}background"
@@ -123,10 +133,14 @@ def was_refused(output: str) -> bool:
     return _REFUSED.match(output[:400]) is not None or output[-60:].rstrip().endswith("Command aborted")
 
 
-def said_in_refusal(output: str) -> str:
-    """Returns what the user said in refusing a call, empty if that is no such result."""
-    said = _REFUSED_SAYING.match(output.rstrip())
-    return said[1] if said else ""
+def said_in_result(output: str) -> str:
+    """Returns what the user said in refusing a call, or in letting it run, empty if that is no such result."""
+    end = output.rfind(_CLOSING)
+    begin = output.rfind(_OPENING, 0, end) if end >= 0 else -1
+    if begin >= 0 and _GIVEN.search(output[max(0, begin - _HEAD) : begin]):
+        return output[begin + len(_OPENING) : end]
+    found = (saying.match(output.rstrip()) for saying in _SAYING)
+    return next((said[1] for said in found if said), "")
 
 
 def goes_on(output: str) -> bool:

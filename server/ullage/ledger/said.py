@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ullage.agents.calls import ToolCall
 from ullage.agents.inserted import is_summary, linked, typed_texts
-from ullage.agents.outcomes import said_in_refusal
+from ullage.agents.outcomes import said_in_result, was_refused
 from ullage.agents.tools import plain, strings_in, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.ledger.prose import on_one_line
@@ -74,10 +74,12 @@ class SaidFold:
         return text
 
     def take_call(self, call: ToolCall) -> None:
-        """Reads what the user said in a call's result: in refusing it, or in answering its question."""
+        """Reads what the user said in a call's result: in refusing it or letting it run, or in answering its
+        question."""
         index = max(call.result_index, call.index)
-        if said := said_in_refusal(call.result):
-            self._add(said.strip(), index, beside=f"in refusing {call.name}{_about(call)}")
+        if said := said_in_result(call.result):
+            how = "in refusing" if was_refused(call.result) else "about"
+            self._add(said.strip(), index, beside=f"{how} {call.name}{_about(call)}")
         elif plain(call.name.rsplit("__", 1)[-1]) in _ASKING and not call.failed:
             for question, answer in _answers(call):
                 self._add(answer, index, beside=question)

@@ -10,7 +10,8 @@ from support.foreign import reports_of
 from support.steps import ends
 from ullage.agents.claude_code import WIRING
 from ullage.agents.file_reads import file_reads
-from ullage.agents.outcomes import judge, said_in_refusal
+from ullage.agents.inserted import without_inserted
+from ullage.agents.outcomes import judge, said_in_result
 from ullage.agents.shell import first_line, touched_files
 from ullage.agents.transcripts import read
 from ullage.tokens.families import bare_name
@@ -48,7 +49,19 @@ def _read_all() -> None:
         assert len([*file_reads([user("u", _long(part))])]) == 0
     for part in ("\n", "Tests: 1"):
         judge(_long(part))
-    said_in_refusal(f"The user doesn't want to proceed with this, the user said: x{_long(' ')}y")
+    said_in_result(f"The user doesn't want to proceed with this, the user said: x{_long(' ')}y")
+    for part in ("The user ", "\nThe user", "feedback", "\nThe user gave feedback:\n<feedback>\n"):
+        said_in_result(f"The user rejected {_long(part)}")
+        said_in_result(_long(part))
+    for part in (
+        "# a:\n",
+        "## My request for Codex:",
+        "<user_query>",
+        "<a>",
+        "--- Content from referenced files ---\n",
+    ):
+        without_inserted(_long(part))
+        without_inserted(f"# a:\n{_long(part)}")
     WIRING.summary_in(_long("<analysis>"))
     for path, text in _documents():
         read(text.encode(), path)

@@ -83,13 +83,33 @@ def test_a_short_reply_has_what_it_answers(asked: str, reply: str, beside: str) 
     assert [entry.beside for entry in ledger(Talk().agent(asked).user(reply)).said] == [beside]
 
 
-def test_what_was_said_in_refusing_a_call_stands() -> None:
-    result = (
-        "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, "
-        "the user said:\nnot with sudo\n\nNote: The user's next message may contain a correction."
-    )
-    said = ledger(Talk().shell("sudo make install", result, failed=True)).said
-    assert [(entry.text, entry.beside) for entry in said] == [("not with sudo", "in refusing Bash `sudo make install`")]
+@pytest.mark.parametrize(
+    ("result", "how"),
+    [
+        (
+            "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to "
+            "proceed, the user said:\n{}\n\nNote: The user's next message may contain a correction.",
+            "in refusing",
+        ),
+        ("The tool call is rejected by the user. User feedback: {}", "in refusing"),
+        ("The user rejected permission to use this specific tool call with the following feedback: {}", "in refusing"),
+        (
+            "The user denied this operation and provided the following feedback:\n<feedback>\n{}\n</feedback>",
+            "in refusing",
+        ),
+        ("The user approved this operation and provided the following context:\n<feedback>\n{}\n</feedback>", "about"),
+        ("Command has finished.\nOutput:\nok\n\nThe user provided feedback:\n<feedback>\n{}\n</feedback>", "about"),
+    ],
+)
+@pytest.mark.parametrize("words", ["not with sudo", "nicht mit sudo,\nsondern als deploy"])
+def test_what_was_said_in_refusing_a_call_or_letting_it_run_stands(result: str, how: str, words: str) -> None:
+    said = ledger(Talk().shell("sudo make install", result.format(words), failed=True)).said
+    assert [(entry.text, entry.beside) for entry in said] == [(words, f"{how} Bash `sudo make install`")]
+
+
+@pytest.mark.parametrize("result", ["The user denied this operation.", "feedback: the user is happy", "user feedback"])
+def test_a_result_without_words_of_the_user_says_nothing(result: str) -> None:
+    assert ledger(Talk().shell("make install", result, failed=True)).said == ()
 
 
 def test_an_answer_to_the_agents_question_stands_with_the_question() -> None:
