@@ -104,14 +104,6 @@ async def test_the_store_knows_the_agents_file_although_nothing_is_followed(tmp_
     assert usage["_meta"]["ullage"]["followed"] == {"agent": "Claude Code", "path": str(path)}
 
 
-async def test_a_fork_of_it_is_edited(tmp_path: Path) -> None:
-    client = client_beside(tmp_path)
-    session_id = await brought_in(client, path=str(agent_file(tmp_path, compacted_log())))
-    fork = (await client.call("session/fork", sessionId=session_id))["sessionId"]
-    assert (await client.call("context/get", sessionId=fork))["_meta"]["ullage"]["followed"] is None
-    assert (await client.call("context/undo", sessionId=fork))["messagesBack"] > 0
-
-
 async def test_once_the_agent_has_deleted_the_file_the_copy_is_all_there_is_and_is_edited(tmp_path: Path) -> None:
     client = client_beside(tmp_path)
     path = agent_file(tmp_path, compacted_log())
