@@ -134,18 +134,6 @@ async def test_a_title_that_its_agent_changes_is_the_sessions_title(tmp_path: Pa
     assert rig.workspace.ports.store.list()[0].title == "Ports"
 
 
-async def test_following_again_continues_the_session_and_doubles_nothing(tmp_path: Path) -> None:
-    rig, lines = Rig(tmp_path), talk("One?", "1.", "Two?", "2.", "Three?")
-    rig.write(lines[:2])
-    await rig.followed.look()
-    for count in (3, 3, 5):
-        rig.write(lines[:count])
-        rig.followed = FollowedFile(rig.workspace, GrowingFiles(), FoundFile(path=rig.path))
-        await rig.followed.look()
-    assert rig.said() == ["u0", "msg_u1", "u2", "msg_u3", "u4"]
-    assert rig.sessions == 1
-
-
 @pytest.mark.parametrize("late", ["counting", "appending"])
 async def test_two_processes_that_read_the_same_lines_at_once_append_them_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from support.codex_files import call, counted, output, said, session
-from support.followed_rig import IN_PIECES, DiskThatFillsUp, Rig, talk
+from support.followed_rig import IN_PIECES, Rig, talk
 from support.log_trees import to_bytes
 from support.session_log import line, say
-from ullage.model.errors import StoreUnavailable
 from ullage.system.growing_files import GrowingFiles
 
 
@@ -29,24 +28,6 @@ async def test_a_large_file_is_read_in_pieces_and_its_session_has_everything_onc
     assert rig.sessions == 1
 
 
-async def test_one_call_reads_a_large_file_to_its_end_for_who_looks_once(tmp_path: Path) -> None:
-    rig, lines = Rig(tmp_path, files=IN_PIECES), talk(*(f"Number {number}" for number in range(41)))
-    rig.write(lines)
-    await rig.followed.read_all()
-    assert len(rig.said()) == 41
-
-
-async def test_what_another_follower_has_not_read_of_a_large_file_is_added(tmp_path: Path) -> None:
-    rig, lines = Rig(tmp_path, files=IN_PIECES), talk(*(f"Number {number}" for number in range(41)))
-    rig.write(lines)
-    for _ in range(3):
-        await rig.followed.look()
-    rig.restart()
-    await rig.read()
-    assert len(rig.said()) == 41
-    assert rig.sessions == 1
-
-
 async def test_a_large_file_with_other_messages_at_its_end_becomes_another_session(tmp_path: Path) -> None:
     rig, lines = Rig(tmp_path, files=IN_PIECES), talk(*(f"Number {number}" for number in range(41)))
     rig.write(lines)
@@ -55,20 +36,6 @@ async def test_a_large_file_with_other_messages_at_its_end_becomes_another_sessi
     await rig.read()
     assert rig.texts[35:] == ["Number 35", "Number 36", "Other.", "Other."]
     assert rig.sessions == 2
-
-
-async def test_a_large_file_that_could_not_be_stored_is_stored_later(tmp_path: Path) -> None:
-    disk = DiskThatFillsUp()
-    rig, lines = Rig(tmp_path, disk, IN_PIECES), talk(*(f"Number {number}" for number in range(41)))
-    rig.write(lines)
-    await rig.followed.look()
-    disk.is_full = True
-    with pytest.raises(StoreUnavailable):
-        await rig.read()
-    disk.is_full = False
-    await rig.read()
-    assert len(rig.said()) == 41
-    assert rig.sessions == 1
 
 
 async def test_a_large_file_of_another_shape_is_read_as_a_whole(tmp_path: Path) -> None:
