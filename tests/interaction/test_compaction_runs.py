@@ -1,13 +1,17 @@
 """A compaction as a client sees it: the order of its updates, and the requests that may run at the same time."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.fill import exchange, fill, fill_until_compacted, start
+from support.steps import python_steps, sqlite_steps
 from support.workspace import PATIENCE, PacedSummarizer, TestClient, build_test_client
 from ullage.model.errors import ProviderError
+from ullage.service.conversation.conversation import transcript_page, view_page
+from ullage.store import open_store
 
 PIECES = ("## Task\n", "Find the fault ", "in the parser.\n")
 
@@ -194,3 +198,30 @@ async def test_the_transcript_comes_in_pages_with_its_marker_in_place() -> None:
             assert page["total"] == whole["total"]
             paged += page["entries"]
         assert paged == entries
+
+
+SHORT, LONG = 100, 2_000
+START, LENGTH = 20, 50
+# Steps more or less by which a reading of the store ends, in the middle of an index or at its end.
+FEW = 5
+
+
+async def test_a_page_of_a_long_context_takes_the_steps_of_a_page_of_a_short_one(tmp_path: Path) -> None:
+    of_view: dict[int, int] = {}
+    of_transcript: dict[int, tuple[int, int]] = {}
+    for size in (SHORT, LONG):
+        with open_store(tmp_path / f"{size}.db") as store:
+            client = build_test_client(store=store)
+            created = await client.call("session/new", model="unknown-model")
+            await client.say(created["sessionId"], *(f"{number}: hello" for number in range(size)))
+            session = client.workspace.open(created["sessionId"])
+            with python_steps() as steps:
+                page = await view_page(session, START, LENGTH)
+            assert (len(page.entries), page.total) == (LENGTH, size)
+            of_view[size] = steps.taken
+            with python_steps() as steps, sqlite_steps(store.path) as in_store:
+                page = transcript_page(session, START, LENGTH)
+            assert (len(page.entries), page.total) == (LENGTH, size)
+            of_transcript[size] = steps.taken, in_store.taken
+    assert of_view[LONG] == of_view[SHORT]
+    assert all(long <= short + FEW for long, short in zip(of_transcript[LONG], of_transcript[SHORT], strict=True))
