@@ -9,8 +9,8 @@ import pytest
 
 from support.agents.launch import Launch, need
 from support.agents.model_server import ModelServer
-from support.agents.resumed import CLAUDE, CODEX, PROMPT, resume, said, sent_items
-from support.agents.runs import SUMMARY_WORDS
+from support.agents.resumed import CLAUDE, CODEX, PROMPT, said, sent_items
+from support.agents.runs import SUMMARY_WORDS, resume
 from support.command_line import ullage
 from support.systems import needs_linux
 
