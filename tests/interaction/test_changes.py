@@ -77,16 +77,6 @@ async def test_a_pin_changes_no_figure_and_sends_none() -> None:
     assert kinds(client) == []
 
 
-async def test_an_undo_is_not_compacted_away_again() -> None:
-    client = build_test_client()
-    session_id = await fill(client)
-    await client.call("context/compact", sessionId=session_id)
-    before = client.workspace.open(session_id).transcript.position
-    await client.call("context/undo", sessionId=session_id)
-    await client.workspace.open(session_id).settled()
-    assert client.workspace.open(session_id).transcript.position == before + 1
-
-
 async def test_a_veto_is_remembered_over_an_undo() -> None:
     client = build_test_client(settings=Settings(hooks=HookSettings(pre_compact=("pre",))))
     session_id = await fill(client)

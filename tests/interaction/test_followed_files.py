@@ -248,21 +248,6 @@ async def test_what_could_not_be_stored_is_stored_later(tmp_path: Path) -> None:
     assert rig.said() == ["u0", "msg_u1", "u2", "msg_u3", "u4", "msg_u5", "u6"]
 
 
-async def test_a_file_that_could_not_be_stored_at_first_is_stored_by_the_next_look(tmp_path: Path) -> None:
-    disk = DiskThatFillsUp()
-    rig, lines = Rig(tmp_path, disk), talk("One?", "1.", "Two?")
-    rig.write(lines[:1])
-    await rig.followed.look()
-    rig.write(lines)
-    rig.followed = FollowedFile(rig.workspace, GrowingFiles(), FoundFile(path=rig.path))
-    disk.is_full = True
-    with pytest.raises(StoreUnavailable):
-        await rig.followed.look()
-    disk.is_full = False
-    assert (await rig.followed.look()).changed
-    assert rig.said() == ["u0", "msg_u1", "u2"]
-
-
 async def test_a_file_that_begins_with_other_lines_is_followed_from_its_first_message(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     rig.write([{"type": "mode", "mode": "plan", "sessionId": "s"}])

@@ -177,14 +177,6 @@ async def test_a_compaction_by_hand_falls_back_to_the_offline_summary_and_keeps_
     assert "offline_summary_used" in dict(notices(client))
 
 
-async def test_a_preview_falls_back_to_the_offline_summary() -> None:
-    client, provider = meet(f"{says('usage: 1 0')}\nagain:")
-    session_id = await fill(client)
-    preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
-    assert "## What the user said, word for word\n- #4 Question 1: " in preview["summary"]
-    assert len(provider.summaries) == 2
-
-
 async def test_with_a_model_required_its_failure_is_reported() -> None:
     client, _ = meet(says("usage: 1 0"), SummarySettings(writer="model", prepare_at=0.99))
     session_id = await fill(client)
