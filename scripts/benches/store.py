@@ -2,7 +2,7 @@
 
 Each figure has a floor of the same run: a bare insert, SQLite, or the same work on a session of 100 messages. What must
 not grow with a session in SQLite, or with a context, is held by tests, which count its steps
-(`tests/unit/store/test_store_log.py`, `tests/interaction/test_pages_of_a_context.py`).
+(`tests/unit/store/test_store_log.py`, `tests/interaction/test_compaction_runs.py`).
 """
 
 import sys

@@ -246,11 +246,6 @@ def test_report_says_what_else_was_cut(tmp_path: Path) -> None:
     assert "shorten" in ullage("compact", talk, "--budget", "800").out
 
 
-def test_encoding_without_box_characters_gets_ascii(transcript: Path) -> None:
-    ran = ullage("context", transcript, env={"PYTHONUTF8": "0", "PYTHONIOENCODING": "latin-1"})
-    assert ran.out.isascii()
-
-
 def test_doctor_finds_nothing_wrong_where_no_key_is_set(store: Path) -> None:
     ran = ullage("doctor", "--store", store, env=NO_KEYS)
     assert ran.status == 0, ran.out

@@ -1,6 +1,7 @@
-"""A conversation moves from one real agent to another, and back: with the real proxy, and a model of each agent's on
-the loopback."""
+"""Real agents behind the real proxy, with a model of each agent's on the loopback: a conversation moves from one to the
+other and back, is recorded in version 2 of the protocol, too, and is searched by Ullage's tools."""
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -8,11 +9,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from support.acp_end import Json
+from support.acp_end import Json, is_ours
+from support.acp_schema import faults_in_params, has_schema
 from support.agents.launch import RIG_AGENTS, Known, need
-from support.agents.model_server import ModelServer
+from support.agents.model_server import SUMMARY, ModelServer
+from support.agents.runs import SUMMARY_WORDS
 from support.agents.scenario import Place
 from support.systems import needs_linux
+from support.wire.replies import Call, Say
 from ullage.app.compose import open_workspace
 
 _FIRST, _SECOND = "claude-agent-acp", "codex-acp"
@@ -116,3 +120,84 @@ async def test_a_prompt_that_an_agents_provider_refuses_is_answered_by_the_other
     assert "This is answer" in told
     assert CASK in request
     assert request.count("And the one beside it?") == 1
+
+
+# The share of the window that the agent takes for used: enough for a warning.
+_FULL = 0.85
+AGENT = RIG_AGENTS["codex-acp"]
+
+
+@needs_linux
+async def test_a_conversation_is_recorded_warned_of_and_compacted(tmp_path: Path) -> None:
+    need(AGENT)
+    async with ModelServer().serving() as model:
+        launch = AGENT.launch(tmp_path / "home", model.url)
+        place = Place(model=model, launch=launch, folder=tmp_path, version=2)
+        async with place.proxy() as end:
+            session_id = await place.begin(end)
+            model.inflated = int(end.updates("usage_update")[-1]["size"] * _FULL)
+            await end.prompt(session_id, "And the one beside it?")
+            model.inflated = 0
+            await end.prompt(session_id, "/compact")
+            request = await place.sent(end, session_id, "Go on with the second cask")
+        errors = (tmp_path / "errors").read_text(encoding="utf-8")
+    assert any("full" in notice["title"] for notice in end.updates("notice"))
+    assert SUMMARY in request
+    assert "forwards everything" not in errors
+    with open_workspace(tmp_path / "sessions.db") as workspace:
+        transcript = workspace.open(session_id).transcript
+    assert transcript.compactions == 1
+    assert [item.message.text for item in transcript.items][-2:-1] == ["Go on with the second cask"]
+    if has_schema():
+        told = [json.loads(line) for line in end.lines if is_ours(line) and b'"method"' in line]
+        assert [fault for one in told for fault in faults_in_params(one["method"], one["params"], 2)] == []
+
+
+# Words of the model, because some compactions keep those of the user.
+NEEDLE = "The corner cask is Methuselah, on port 7431."
+# In the request of the proxy for a summary.
+_HANDOVER = "decided and why"
+_QUERY = json.dumps({"query": "corner Methuselah"})
+# What each agent calls first, if it must, and the call of `search`, then its answer that allows a call.
+CALLS = {
+    "claude-agent-acp": (
+        Call("toolu_load", "ToolSearch", json.dumps({"query": "select:mcp__ullage__ullage_search"})),
+        Call("toolu_1", "mcp__ullage__ullage_search", _QUERY),
+        "allow-once",
+    ),
+    "codex-acp": (None, Call("call_1", "ullage_search", _QUERY, "mcp__ullage"), "approved"),
+}
+
+
+@pytest.fixture(params=list(CALLS))
+def known(request: pytest.FixtureRequest) -> Known:
+    found = RIG_AGENTS[request.param]
+    need(found)
+    return found
+
+
+@pytest.mark.parametrize("ways", [(), ("--hand-over",)], ids=["its own compaction", "a handover"])
+@pytest.mark.slow
+@needs_linux
+async def test_the_model_finds_what_was_said_before_the_compaction(
+    known: Known, ways: tuple[str, ...], tmp_path: Path
+) -> None:
+    loads, search, allowed = CALLS[known.name]
+    async with ModelServer().serving() as model:
+        model.summary_words = (*SUMMARY_WORDS, _HANDOVER)
+        place = Place(model=model, launch=known.launch(tmp_path / "home", model.url), folder=tmp_path)
+        async with place.proxy(*ways) as end:
+            end.allows = {"outcome": {"outcome": "selected", "optionId": allowed}}
+            # The first message of the conversation.
+            model.scripted["in the corner"] = Say(NEEDLE)
+            session_id = await place.begin(end)
+            await end.prompt(session_id, "/compact")
+            assert NEEDLE not in await place.sent(end, session_id, "Go on with the second cask")
+            if loads is not None:
+                model.scripted["third cask"] = loads
+            model.scripted["tool_reference" if loads else "third cask"] = search
+            await end.prompt(session_id, "Which one was next to the third cask?")
+            assert model.scripted == {}
+            answered = model.asked[-1].replace("\\n", "\n")
+    assert "The best matches in this conversation" in answered
+    assert f"> {NEEDLE}" in answered.splitlines()

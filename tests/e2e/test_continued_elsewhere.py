@@ -9,7 +9,8 @@ import pytest
 
 from support.agents.launch import need
 from support.agents.model_server import ModelServer
-from support.agents.resumed import CLAUDE, CODEX, PROMPT, resume, said, sent_items
+from support.agents.resumed import CLAUDE, CODEX, PROMPT, said, sent_items
+from support.agents.runs import resume
 from support.claude_log import ClaudeLog
 from support.codex_files import call, item, output, session
 from support.codex_files import said as wrote

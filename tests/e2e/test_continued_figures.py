@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from support.agents.launch import Known, need
 from support.agents.model_server import ModelServer
-from support.agents.resumed import CLAUDE, CODEX, PROMPT, resume
+from support.agents.resumed import CLAUDE, CODEX, PROMPT
+from support.agents.runs import resume
 from support.claude_log import ClaudeLog
 from support.codex_files import counted as report
 from support.codex_files import said, session

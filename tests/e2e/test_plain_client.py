@@ -145,26 +145,6 @@ async def test_a_command_shows_its_progress_and_ends_it(client: LanguageClient, 
     assert isinstance(reports[-1], types.WorkDoneProgressEnd)
 
 
-@pytest.mark.slow
-async def test_cancelling_the_progress_of_a_compaction_leaves_the_context_as_it_was(
-    client: LanguageClient, tmp_path: Path
-) -> None:
-    # Three million tokens: their summary takes long enough to be cancelled.
-    await run(client, "ullage.import", str(write_conversation(tmp_path / "talk.json", 5000)))
-    await run(client, "ullage.context")
-    untyped: Any = client
-    begun: asyncio.Future[Any] = asyncio.ensure_future(untyped.wait_for_notification(types.PROGRESS))
-    compacting = asyncio.ensure_future(run(client, "ullage.compact"))
-    await asyncio.wait_for(begun, PATIENCE)
-    (*_, token) = client.progress_reports
-    client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token=token))
-    with pytest.raises(Exception, match="cancelled"):
-        await compacting
-    await run(client, "ullage.context")
-    before, after = (text for text in shown(client) if text.startswith(f"{TITLE}Context: "))
-    assert after == before
-
-
 @pytest.mark.parametrize(
     ("command", "arguments", "remedy"),
     [

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from support.agents.launch import need, prepare_of
 from support.agents.model_server import ModelServer
-from support.agents.resumed import resume
-from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot
+from support.agents.runs import SEATED, SUMMARY_WORDS, OneShot, resume
 from support.command_line import Ran, ullage
 from support.documents import ROOT
 from support.hook_place import TRIES, arrivals_at

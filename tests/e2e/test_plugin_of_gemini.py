@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from support.agents.launch import need, prepare_of
 from support.agents.model_server import SUMMARY, ModelServer
-from support.agents.resumed import resume
-from support.agents.runs import ONE_SHOTS
+from support.agents.runs import ONE_SHOTS, resume
 from support.command_line import ullage
 from support.documents import ROOT
 from support.hook_place import TRIES, arrivals_at

@@ -1,8 +1,10 @@
-"""Real clients before the real proxy: acpx, and the Python SDK's client, with the Language Server alongside."""
+"""Real clients before the real proxy: acpx, and the Python SDK's client, with the Language Server alongside; and a
+recorded session between another client and a real agent."""
 
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +20,8 @@ from support.lsp_client import PATIENCE
 from support.neovim import RIGS
 from support.program import language_server
 from support.proxy_rig import TOY
+from support.traces import Trace, play
+from support.transcripts import conversation
 
 ACPX = RIGS / "acp" / "node_modules" / ".bin" / "acpx"
 NODE = RIGS / "node" / "node_modules" / ".bin"
@@ -97,3 +101,18 @@ def _acpx(home: Path, prompt: str) -> str:
     given = [str(ACPX), "--agent", " ".join(proxied(home)), "--format", "json", "exec", prompt]
     done = subprocess.run(given, cwd=home, env=environment, capture_output=True, text=True, timeout=SECONDS, check=True)
     return done.stdout
+
+
+_FRAME = re.compile(r"AcpTransport - (OUT|IN): (.*)$")
+
+
+def read_trace(path: Path) -> Trace:
+    """Returns the frames of a log, without the logger's own text."""
+    found = [match for line in path.read_text("utf-8").splitlines() if (match := _FRAME.search(line))]
+    return [("<" if match[1] == "OUT" else ">", f"{match[2]}\n".encode()) for match in found]
+
+
+async def test_a_recorded_session_passes_the_proxy_byte_for_byte(tmp_path: Path) -> None:
+    trace = read_trace(conversation("acp_logs/anna239-acp-replay-example.log"))
+    assert len(trace) == 132
+    assert await play(trace, tmp_path) == [line for mark, line in trace if mark == ">"]

@@ -305,11 +305,3 @@ def test_what_an_agent_keeps_is_not_edited_and_every_figure_stays_the_agents(tmp
     drawn = ullage("compact", own, "--budget", "9000", "--store", store, env=env)
     assert (drawn.status, "Nothing to compact" in drawn.out) == (0, True)
     assert ullage("import", own, "--json", "--store", store, env=env).json["outcome"] == "unchanged"
-
-
-def test_a_copy_of_a_transcript_that_no_agent_keeps_here_is_undone_and_compacted(tmp_path: Path, store: Path) -> None:
-    file = tmp_path / "sent to me.jsonl"
-    log = ClaudeLog().ask("Fix it. " * 400).answer(166_500).compact(167_094).ask("Go on. " * 400).answer(40_000)
-    file.write_bytes(log.data)
-    session_id = ullage("import", file, "--json", "--store", store).json["session_id"]
-    assert ullage("undo", session_id, "--store", store).status == 0

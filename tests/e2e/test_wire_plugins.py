@@ -107,11 +107,6 @@ def test_doctor_says_that_a_plugin_is_gone_and_it_is_made_again(home: Home) -> N
     assert home.files() == []
 
 
-def test_an_agent_that_is_not_here_is_named(home: Home) -> None:
-    home.agent.rmdir()
-    assert f"there is no folder {home.agent}" in home.run("wire", home.word).err
-
-
 @pytest.mark.parametrize("name", ["opencode.jsonc", "opencode.json", "config.json"])
 def test_the_mcp_server_is_added_to_the_settings_that_are_there_and_comments_stay(tmp_path: Path, name: str) -> None:
     home = Home(tmp_path, "opencode")

@@ -12,9 +12,6 @@ from ullage.model.events import MessageAppended, MessagePinned, Record
 from ullage.model.settings import HookSettings, Settings
 from ullage.service.ports.models import ModelLimits
 
-# About 5,300 tokens: over the warning threshold of the small model, below its compaction threshold.
-LARGE_TOOL = {"name": "search", "description": "word " * 5_200, "input_schema": {"type": "object"}}
-
 
 def kinds(client: TestClient) -> list[str]:
     """Returns what was sent since the last call: the kind of each notice, and the name of each other update."""
@@ -43,14 +40,6 @@ async def test_a_part_of_an_unknown_kind_does_not_become_the_title() -> None:
         session_id = await started(client)
         await client.call("session/append", sessionId=session_id, messages=[{"role": "user", "content": content}])
         assert (await client.call("session/load", sessionId=session_id))["title"] == title
-
-
-async def test_declaring_large_tools_warns_at_once() -> None:
-    client = build_test_client()
-    session_id = await started(client)
-    client.recorder.take()
-    await client.call("session/append", sessionId=session_id, tools=[LARGE_TOOL])
-    assert "context_warning" in kinds(client)
 
 
 async def test_a_long_system_prompt_warns_at_once() -> None:
@@ -88,16 +77,6 @@ async def test_a_pin_changes_no_figure_and_sends_none() -> None:
     assert kinds(client) == []
 
 
-async def test_an_undo_is_not_compacted_away_again() -> None:
-    client = build_test_client()
-    session_id = await fill(client)
-    await client.call("context/compact", sessionId=session_id)
-    before = client.workspace.open(session_id).transcript.position
-    await client.call("context/undo", sessionId=session_id)
-    await client.workspace.open(session_id).settled()
-    assert client.workspace.open(session_id).transcript.position == before + 1
-
-
 async def test_a_veto_is_remembered_over_an_undo() -> None:
     client = build_test_client(settings=Settings(hooks=HookSettings(pre_compact=("pre",))))
     session_id = await fill(client)
@@ -108,17 +87,6 @@ async def test_a_veto_is_remembered_over_an_undo() -> None:
     again = client.workspace.open(session_id)
     assert again is conversation
     assert (again.guards.vetoed_at, again.guards.cleared_at) == (5_600, 4_100)
-
-
-async def test_a_conversation_that_is_held_sees_an_undo() -> None:
-    client = build_test_client()
-    session_id = await fill(client)
-    held = client.workspace.open(session_id)
-    before = held.transcript.active
-    await client.call("context/compact", sessionId=session_id)
-    assert held.transcript.active < before
-    await client.call("context/undo", sessionId=session_id)
-    assert held.transcript.active == before
 
 
 async def test_budget_settings_and_model_are_computed_once_a_change_of_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,17 @@
 """A compaction as a client sees it: the order of its updates, and the requests that may run at the same time."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.fill import exchange, fill, fill_until_compacted, prompt, reply, start
-from support.workspace import LARGE_MODEL, PATIENCE, PacedSummarizer, TestClient, build_test_client
-from ullage.model.errors import ProviderError, SessionBusy
+from support.fill import exchange, fill, fill_until_compacted, start
+from support.steps import python_steps, sqlite_steps
+from support.workspace import PATIENCE, PacedSummarizer, TestClient, build_test_client
+from ullage.model.errors import ProviderError
+from ullage.service.conversation.conversation import transcript_page, view_page
+from ullage.store import open_store
 
 PIECES = ("## Task\n", "Find the fault ", "in the parser.\n")
 
@@ -67,15 +71,6 @@ async def test_a_compaction_that_finds_nothing_to_archive_is_not_said_to_begin()
     assert "notice auto_compacting" not in outline(client.recorder.take())
 
 
-async def test_a_compaction_by_hand_lists_the_messages_that_it_has_archived() -> None:
-    client = build_test_client()
-    session_id = await fill(client, exchanges=12, model=LARGE_MODEL)
-    compacted = await client.call("context/compact", sessionId=session_id)
-    gone = [entry for entry in await client.entries(session_id, "transcript") if entry["archived"]]
-    assert [entry["message"]["id"] for entry in compacted["archived"]] == [entry["message"]["id"] for entry in gone]
-    assert len(gone) == compacted["messagesArchived"] > 0
-
-
 async def test_a_fork_that_is_due_is_compacted_when_its_user_goes_on() -> None:
     client = build_test_client()
     session_id = await fill_until_compacted(client)
@@ -93,29 +88,6 @@ async def test_a_fork_that_is_due_is_compacted_when_its_user_goes_on() -> None:
     await exchange(client, fork["sessionId"], 9)
     await client.entries(fork["sessionId"])
     assert "compaction_update completed" in outline(client.recorder.take())
-
-
-async def test_the_chunks_joined_are_the_summary() -> None:
-    client = build_test_client()
-    session_id = await fill(client, exchanges=12, model=LARGE_MODEL)
-    compacted = await client.call("context/compact", sessionId=session_id)
-    updates = client.recorder.take()
-    chunks = [u["content"]["text"] for u in updates if u["sessionUpdate"] == "compaction_summary_chunk"]
-    (summary,) = [u["summary"] for u in updates if u.get("status") == "completed"]
-    assert len(chunks) > 1
-    assert "".join(chunks) == "".join(part["text"] for part in summary) == compacted["summary"]
-
-
-async def test_the_figures_of_a_compaction_are_the_usage_sent_after_it() -> None:
-    client = build_test_client()
-    session_id = await fill(client)
-    before = (await client.call("context/get", sessionId=session_id))["used"]
-    compacted = await client.call("context/compact", sessionId=session_id)
-    after = (await client.call("context/get", sessionId=session_id))["used"]
-    assert compacted["contextSizeBefore"] == before
-    assert compacted["usage"]["used"] == after
-    # A plan rounds up each message's count, so that a compaction never leaves more than its plan says.
-    assert after <= compacted["contextSizeAfter"] <= after + 20
 
 
 async def test_asking_for_messages_waits_for_the_run_and_gives_a_context_under_the_threshold() -> None:
@@ -145,33 +117,6 @@ async def test_a_cancelled_run_leaves_the_context_as_it_was() -> None:
     assert (await client.call("context/history", sessionId=session_id))["edits"] == []
 
 
-async def test_a_cancelled_request_to_compact_leaves_the_context_as_it_was() -> None:
-    summarizer = PacedSummarizer(PIECES)
-    client = build_test_client(summarizer=summarizer)
-    session_id = await fill(client)
-    before = await client.entries(session_id)
-    request = asyncio.create_task(client.call("context/compact", sessionId=session_id))
-    await asyncio.wait_for(summarizer.started.wait(), PATIENCE)
-    request.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await request
-    assert await client.entries(session_id) == before
-    assert outline(client.recorder.take()) == ["compaction_update in_progress", "compaction_update cancelled"]
-
-
-async def test_closing_a_session_stops_its_run_and_leaves_the_next_one_alone() -> None:
-    summarizer = PacedSummarizer(PIECES)
-    client = build_test_client(summarizer=summarizer)
-    session_id = await begin(client, summarizer)
-    await client.call("session/close", sessionId=session_id)
-    summarizer.started.clear()
-    await client.say(session_id, "Are you still there?")
-    await asyncio.wait_for(summarizer.started.wait(), PATIENCE)
-    summarizer.release()
-    assert len(await client.entries(session_id)) < 20
-    assert outline(client.recorder.take())[-1] == "notice compaction_complete"
-
-
 async def test_what_is_appended_while_a_summary_is_written_survives() -> None:
     summarizer = PacedSummarizer(PIECES)
     client = build_test_client(summarizer=summarizer)
@@ -181,28 +126,6 @@ async def test_what_is_appended_while_a_summary_is_written_survives() -> None:
     entries = await client.entries(session_id)
     assert entries[-1]["message"]["id"] == late["messageIds"][0]
     assert len(await client.entries(session_id, "transcript")) == 21
-
-
-async def test_a_message_is_taken_while_a_compaction_is_planned() -> None:
-    summarizer = PacedSummarizer(PIECES)
-    client = build_test_client(summarizer=summarizer)
-    session_id = await fill(client)
-    request = asyncio.create_task(client.call("context/compact", sessionId=session_id))
-    await asyncio.sleep(0)
-    late = await client.say(session_id, "One more thing: check the lexer too.")
-    summarizer.release()
-    await asyncio.wait_for(request, PATIENCE)
-    assert (await client.entries(session_id))[-1]["message"]["id"] == late["messageIds"][0]
-
-
-async def test_while_a_compaction_runs_another_edit_is_refused() -> None:
-    summarizer = PacedSummarizer(PIECES)
-    client = build_test_client(summarizer=summarizer)
-    session_id = await begin(client, summarizer)
-    with pytest.raises(SessionBusy):
-        await client.call("context/undo", sessionId=session_id)
-    summarizer.release()
-    await client.entries(session_id)
 
 
 async def test_appending_beyond_the_threshold_while_a_compaction_by_hand_runs_fails_nothing() -> None:
@@ -248,14 +171,6 @@ async def test_a_failed_summary_leaves_an_asked_for_compaction_undone_and_says_w
     assert await client.entries(session_id) == before
 
 
-async def test_when_no_summary_can_be_had_the_context_still_ends_under_the_window() -> None:
-    summarizer = PacedSummarizer((), ProviderError("the model is overloaded; try again later"))
-    client = build_test_client(summarizer=summarizer)
-    session_id = await fill(client, exchanges=9)
-    await client.entries(session_id)
-    assert (await client.call("context/get", sessionId=session_id))["used"] < 5_529
-
-
 async def test_each_compaction_has_its_own_number_and_carries_the_one_before_on() -> None:
     client = build_test_client()
     session_id = await fill_until_compacted(client)
@@ -265,20 +180,6 @@ async def test_each_compaction_has_its_own_number_and_carries_the_one_before_on(
     markers = [entry["message"]["content"][0] for entry in await client.entries(session_id) if entry["inserted"]]
     assert [marker["compaction_number"] for marker in markers] == [2]
     assert (await client.call("context/get", sessionId=session_id))["_meta"]["ullage"]["compactions"] == 2
-
-
-async def test_a_pinned_message_stays_verbatim_through_compactions() -> None:
-    client = build_test_client()
-    session_id = await start(client)
-    await exchange(client, session_id, 0)
-    pinned = (await client.say(session_id, prompt(1), reply(1)))["messageIds"]
-    await client.call("context/pin", sessionId=session_id, messageId=pinned[1])
-    for number in range(2, 18):
-        await exchange(client, session_id, number)
-        await client.entries(session_id)
-    (kept,) = [entry for entry in await client.entries(session_id) if entry["pinned"]]
-    assert kept["message"]["content"] == [{"type": "text", "text": reply(1)}]
-    assert (await client.call("context/get", sessionId=session_id))["_meta"]["ullage"]["compactions"] >= 2
 
 
 async def test_the_transcript_comes_in_pages_with_its_marker_in_place() -> None:
@@ -297,3 +198,30 @@ async def test_the_transcript_comes_in_pages_with_its_marker_in_place() -> None:
             assert page["total"] == whole["total"]
             paged += page["entries"]
         assert paged == entries
+
+
+SHORT, LONG = 100, 2_000
+START, LENGTH = 20, 50
+# Steps more or less by which a reading of the store ends, in the middle of an index or at its end.
+FEW = 5
+
+
+async def test_a_page_of_a_long_context_takes_the_steps_of_a_page_of_a_short_one(tmp_path: Path) -> None:
+    of_view: dict[int, int] = {}
+    of_transcript: dict[int, tuple[int, int]] = {}
+    for size in (SHORT, LONG):
+        with open_store(tmp_path / f"{size}.db") as store:
+            client = build_test_client(store=store)
+            created = await client.call("session/new", model="unknown-model")
+            await client.say(created["sessionId"], *(f"{number}: hello" for number in range(size)))
+            session = client.workspace.open(created["sessionId"])
+            with python_steps() as steps:
+                page = await view_page(session, START, LENGTH)
+            assert (len(page.entries), page.total) == (LENGTH, size)
+            of_view[size] = steps.taken
+            with python_steps() as steps, sqlite_steps(store.path) as in_store:
+                page = transcript_page(session, START, LENGTH)
+            assert (len(page.entries), page.total) == (LENGTH, size)
+            of_transcript[size] = steps.taken, in_store.taken
+    assert of_view[LONG] == of_view[SHORT]
+    assert all(long <= short + FEW for long, short in zip(of_transcript[LONG], of_transcript[SHORT], strict=True))

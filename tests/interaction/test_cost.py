@@ -44,14 +44,6 @@ async def test_costs_of_requests_add_up_and_are_sent_with_the_usage() -> None:
     assert client.recorder.take()[-1]["cost"] == {"amount": 2 * ONCE, "currency": "USD"}
 
 
-async def test_without_a_known_price_no_cost_is_sent() -> None:
-    client = build_test_client()
-    session_id = await start(client, SMALL_MODEL)
-    appended = await client.say(session_id, "Hello", "Hi", usage=USAGE)
-    assert "cost" not in appended["usage"]
-    assert all("cost" not in update for update in client.recorder.take())
-
-
 async def test_a_change_to_a_model_without_a_price_ends_the_sum() -> None:
     client = build_test_client()
     session_id = await start(client)

@@ -1,4 +1,5 @@
-"""Followed conversations with the same beginning: one row for all that do not continue, on each surface."""
+"""Followed conversations with the same beginning: one row for all that do not continue, on each surface. One that the
+proxy records is not recorded again."""
 
 from pathlib import Path
 
@@ -7,10 +8,16 @@ from msgspec.structs import replace
 from support.claude_log import BEGAN, ClaudeLog
 from support.example_following import FOLLOWED
 from support.foreign import to_lines
+from support.log_trees import to_bytes
+from support.memory_store import MemoryStore
+from support.session_log import line, say
 from support.workspace import build_test_client
+from ullage.model.events import AgentAttached, SessionCreated
 from ullage.model.usage import FollowedRow, one_each
+from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.follow.rows import QUIET, LiveRows
 from ullage.service.ports.agent_files import FoundFile
+from ullage.system.growing_files import GrowingFiles
 
 FIRST, FORK, RESUMED, OTHER = "first-0000", "fork-1111", "resumed-2222", "other-3333"
 
@@ -18,8 +25,8 @@ FIRST, FORK, RESUMED, OTHER = "first-0000", "fork-1111", "resumed-2222", "other-
 def fork_of(log: ClaudeLog, name: str) -> bytes:
     """Returns the log of a fork, whose first line has a time of its own."""
     lines = [{**line, "sessionId": name, "uuid": f"{line['uuid']} {name}"} for line in log.lines]
-    for line in lines:
-        line["parentUuid"] = line["parentUuid"] and f"{line['parentUuid']} {name}"
+    for copied in lines:
+        copied["parentUuid"] = copied["parentUuid"] and f"{copied['parentUuid']} {name}"
     lines[0] |= {"timestamp": "2025-11-22T09:59:00.000Z", "forkedFrom": {"sessionId": log.session, "messageUuid": "u"}}
     return to_lines(*lines)
 
@@ -101,3 +108,37 @@ async def test_a_list_and_a_server_leave_out_what_a_row_names_as_its_fork() -> N
     assert one_each([first, other, fork]) == [other, fork]
     # Another agent may have given the same id.
     assert one_each([first, replace(fork, agent="Codex")]) == [first, replace(fork, agent="Codex")]
+
+
+LINES = [
+    line("user", "u0", None, "Which port?") | {"sessionId": "agents-own-id"},
+    line("assistant", "u1", "u0", [say("8042.")], stop_reason="end_turn") | {"sessionId": "agents-own-id"},
+]
+
+
+async def test_a_proxied_conversation_is_shown_as_the_proxys_session_and_nothing_is_added(tmp_path: Path) -> None:
+    workspace = build_test_client(store=MemoryStore()).workspace
+    attached = AgentAttached(agent="Claude Code", session_id="agents-own-id")
+    workspace.ports.store.create("agents-own-id", workspace.records(0, [SessionCreated(), attached]))
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(to_bytes(LINES[:1]))
+    followed = FollowedFile(workspace, GrowingFiles(), FoundFile(path=path))
+    for count in (1, 2):
+        path.write_bytes(to_bytes(LINES[:count]))
+        await followed.look()
+        await followed.settle()
+    assert followed.conversation is not None
+    assert followed.conversation.id == "agents-own-id"
+    assert len(workspace.ports.store.read("agents-own-id")) == 2
+    assert [info.session_id for info in workspace.ports.store.list()] == ["agents-own-id"]
+
+
+async def test_a_session_of_the_same_id_without_an_agent_is_another_one(tmp_path: Path) -> None:
+    workspace = build_test_client(store=MemoryStore()).workspace
+    workspace.ports.store.create("agents-own-id", workspace.records(0, [SessionCreated()]))
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(to_bytes(LINES))
+    followed = FollowedFile(workspace, GrowingFiles(), FoundFile(path=path))
+    await followed.look()
+    assert followed.conversation is not None
+    assert followed.conversation.id != "agents-own-id"

@@ -75,14 +75,6 @@ async def test_a_fork_of_an_imported_session_is_not_the_conversations_session(cl
     assert one["sessionId"] == session_id
 
 
-async def test_each_has_its_figure(client: TestClient, home: Home) -> None:
-    put_claude(home, "a" * 8, "full", tokens=90_000)
-    put_codex(home, "b" * 8, "no answer yet")
-    figures = {one["title"]: (one["used"], one["window"], one["percent"]) for one in await listed(client)}
-    assert figures["full"] == (90_050, 200_000, 45)
-    assert figures["no answer yet"][2] in (0, None)
-
-
 async def test_a_file_that_cannot_be_read_is_told_beside_the_others(client: TestClient, home: Home) -> None:
     put_claude(home)
     broken = home.put(".local/share/goose/sessions/sessions.db", b"no database")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.fill import exchange, fill, fill_until_compacted
+from support.fill import exchange, fill
 from support.summaries import GOOD, say, says, script
 from support.summaries import Listening as Model
 from support.workspace import PATIENCE, ScriptedCommands, TestClient, build_test_client
@@ -224,12 +224,6 @@ async def test_cancelling_while_the_hook_runs_leaves_the_context_as_it_was() -> 
     with pytest.raises(asyncio.CancelledError):
         await request
     assert await client.entries(session_id) == before
-
-
-async def test_without_hooks_nothing_is_run() -> None:
-    client, commands, _ = hooked(HookSettings())
-    await fill_until_compacted(client)
-    assert commands.given == []
 
 
 async def test_the_hook_is_asked_once_however_often_the_summary_is_tried() -> None:

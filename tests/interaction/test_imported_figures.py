@@ -67,14 +67,6 @@ async def test_another_model_with_the_same_tokenizer_keeps_the_report_and_one_wi
     assert figures(other["usage"])["source"] == "estimated"
 
 
-async def test_what_follows_the_last_report_is_counted_on_top_of_it() -> None:
-    log = ClaudeLog().ask().answer(60_000, 100)
-    _, without = await brought_in(build_test_client(), log)
-    _, usage = await brought_in(build_test_client(), log.ask("word " * 1_000))
-    assert figures(usage)["source"] == "stale"
-    assert without["used"] + 800 < usage["used"] < without["used"] + 1_700
-
-
 async def test_the_figure_has_the_time_of_the_file_and_never_that_of_the_import() -> None:
     log = ClaudeLog().ask().answer(60_000).ask()
     _, usage = await brought_in(build_test_client(), log)
@@ -245,13 +237,6 @@ async def test_a_session_of_ones_own_is_kept_by_ullage_on_one_scale() -> None:
     assert (meta["threshold"]["source"], meta["threshold"]["tokens"]) == ("ours", meta["compactAt"])
     assert meta["threshold"]["percent"] == round(100 * meta["compactAt"] / usage["size"])
     assert meta["percent"] == round(100 * usage["used"] / usage["size"])
-
-
-async def test_with_management_off_nobody_keeps_the_context() -> None:
-    client = build_test_client()
-    session_id = await start(client)
-    await client.call("session/configure", sessionId=session_id, context={"enabled": False})
-    assert figures(await now(client, session_id))["managedBy"] == "nobody"
 
 
 async def test_where_an_agent_compacts_is_learned_from_its_other_conversations() -> None:

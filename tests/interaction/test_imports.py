@@ -16,7 +16,6 @@ from support.transcripts import conversation_files
 from support.workspace import build_test_client
 from ullage.agents import transcripts
 from ullage.formats.transcripts.builder import ImportedTranscript
-from ullage.model.errors import StoreUnavailable
 from ullage.model.events import (
     CompactionEdit,
     ContextEdited,
@@ -43,26 +42,6 @@ TALK = [
 
 def file_of(talk: Sequence[Any]) -> str:
     return msgspec.json.encode({"model": "gpt-4o", "messages": talk}).decode()
-
-
-class DiskThatFillsUp(MemoryStore):
-    """A store with room for a session's first record and no more."""
-
-    def create(self, session_id: str, records: Sequence[Record]) -> None:
-        if len(records) > 1:
-            raise StoreUnavailable("the disk is full")
-        super().create(session_id, records)
-
-    def append(self, session_id: str, records: Sequence[Record]) -> None:
-        raise StoreUnavailable("the disk is full")
-
-
-async def test_an_import_that_fails_leaves_no_session() -> None:
-    client = build_test_client(store=DiskThatFillsUp())
-    with pytest.raises(StoreUnavailable):
-        await client.call("session/import", text=file_of(TALK))
-    assert client.workspace.ports.store.list() == ()
-    assert client.workspace.conversations == ()
 
 
 async def test_a_model_that_only_a_later_import_names_is_the_sessions_model() -> None:

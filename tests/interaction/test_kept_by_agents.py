@@ -1,5 +1,6 @@
 """What an agent on this machine keeps is not edited here, whether it is followed or imported. A fork of it is the
-user's own, and so is a copy of what no agent keeps."""
+user's own, and so is a copy of what no agent keeps. Nor is a session edited that an agent behind the proxy holds: the
+agent's window counts."""
 
 from pathlib import Path
 from typing import Any
@@ -7,10 +8,12 @@ from typing import Any
 import pytest
 
 from support.claude_log import ClaudeLog
+from support.fill import exchange, fill, start
 from support.memory_store import MemoryStore
-from support.workspace import TestClient, build_test_client
+from support.workspace import SMALL_MODEL, TestClient, build_test_client
 from ullage.agents.transcripts import read
-from ullage.model.errors import SessionFollowed
+from ullage.model.errors import Conflict, SessionFollowed
+from ullage.model.events import AgentAttached
 from ullage.service.compact.by_hand import fit_budget
 from ullage.service.sessions import ImportOutcome, change_system_prompt, import_or_continue
 
@@ -104,14 +107,6 @@ async def test_the_store_knows_the_agents_file_although_nothing_is_followed(tmp_
     assert usage["_meta"]["ullage"]["followed"] == {"agent": "Claude Code", "path": str(path)}
 
 
-async def test_a_fork_of_it_is_edited(tmp_path: Path) -> None:
-    client = client_beside(tmp_path)
-    session_id = await brought_in(client, path=str(agent_file(tmp_path, compacted_log())))
-    fork = (await client.call("session/fork", sessionId=session_id))["sessionId"]
-    assert (await client.call("context/get", sessionId=fork))["_meta"]["ullage"]["followed"] is None
-    assert (await client.call("context/undo", sessionId=fork))["messagesBack"] > 0
-
-
 async def test_once_the_agent_has_deleted_the_file_the_copy_is_all_there_is_and_is_edited(tmp_path: Path) -> None:
     client = client_beside(tmp_path)
     path = agent_file(tmp_path, compacted_log())
@@ -173,3 +168,52 @@ async def test_a_conversation_that_goes_on_under_another_version_stays_the_agent
     assert origin is not None
     assert (origin.version, origin.path) == ("2.1.400", path)
     assert (await import_or_continue(client.workspace, transcript, "")).outcome is ImportOutcome.UNCHANGED
+
+
+def attach(client: TestClient, session_id: str, window: int | None) -> None:
+    """Marks the session as one that an agent holds from now on."""
+    told = AgentAttached(agent="toy", session_id="a-1", window=window)
+    client.workspace.open(session_id).record(told)
+
+
+async def test_the_window_from_the_agent_counts_before_the_catalogs() -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    attach(client, session_id, 50_000)
+    assert (await client.call("context/get", sessionId=session_id))["size"] == 50_000
+
+
+async def test_without_a_window_from_the_agent_the_catalogs_counts() -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    attach(client, session_id, None)
+    assert (await client.call("context/get", sessionId=session_id))["size"] == 8_192
+
+
+async def test_a_full_context_of_an_agent_is_warned_of_once_and_never_edited() -> None:
+    client = build_test_client()
+    session_id = await start(client, SMALL_MODEL)
+    attach(client, session_id, None)
+    used = [await exchange(client, session_id, number) for number in range(12)]
+    await client.entries(session_id)
+    told = client.recorder.take()
+    assert used[-1] > 8_000
+    assert [update["severity"] for update in told if "severity" in update] == ["warning"]
+    assert not [update for update in told if "compactionId" in update]
+
+
+async def test_a_fork_of_an_agents_session_is_ours_to_shrink() -> None:
+    client = build_test_client()
+    session_id = await fill(client)
+    attach(client, session_id, None)
+    fork = await client.call("session/fork", sessionId=session_id)
+    assert client.workspace.open(fork["sessionId"]).transcript.agent is None
+
+
+@pytest.mark.parametrize("method", ["context/compact", "context/undo"])
+async def test_an_agents_context_is_not_edited_without_the_agent(method: str) -> None:
+    client = build_test_client()
+    session_id = await fill(client)
+    attach(client, session_id, None)
+    with pytest.raises(Conflict, match="toy keeps the context"):
+        await client.call(method, sessionId=session_id)

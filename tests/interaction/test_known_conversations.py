@@ -24,8 +24,7 @@ from support.foreign import to_lines
 from support.homes import PROJECT, Home, put_all, put_claude, put_codex
 from support.transcripts import ROOT, recorded
 from support.workspace import build_test_client
-from ullage.agents.discovery import Wanted, is_kept_for
-from ullage.agents.table import AGENTS
+from ullage.agents.discovery import Wanted
 from ullage.agents.transcripts import read_document
 from ullage.app import catalogue
 from ullage.app.catalogue import KnownConversations, families, find_known, whole_document
@@ -49,7 +48,6 @@ from ullage.service.sessions import project_transcript, title_of
 from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue
 from ullage.system.growing_files import GrowingFiles, read_database, read_transcript_file
 from ullage.watch import database_rows
-from ullage.watch.candidates import find_candidates, is_of_sub_agent
 from ullage.watch.file_parts import FileEnds, file_ends
 
 ID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
@@ -94,17 +92,6 @@ def test_the_window_of_a_long_turn_is_what_its_beginning_says(home: Home, worksp
 
 def figure(one: FollowedRow) -> tuple[object, ...]:
     return one.used, one.percent, one.window, one.window_source, one.compacts_at, one.compacts_at_source
-
-
-def test_each_agents_conversation_is_known_by_its_title_and_folder(home: Home, workspace: Workspace) -> None:
-    kept = put_all(home)
-    found = {one.agent: one for one in known(home, workspace).found}
-    assert sorted(found) == sorted(one.agent for one in kept)
-    for one in kept:
-        row = found[one.agent]
-        assert (row.agent, row.title) == (one.agent, one.title)
-        assert row.cwd == one.cwd or is_kept_for(row.path, one.cwd)
-        assert row.reason == ""
 
 
 def test_each_agents_figure_is_that_of_all_that_belongs_to_its_file(home: Home, workspace: Workspace) -> None:
@@ -349,14 +336,6 @@ def test_what_other_conversations_show_of_the_threshold_counts_without_reading_a
     assert after.compacts_at == 100_000
 
 
-def test_a_compaction_at_the_end_of_a_long_file_is_counted_from_all_of_it(home: Home, workspace: Workspace) -> None:
-    file = put_log(home, long_log().compact(150_000))
-    conversations = known(home, workspace)
-    (one,) = conversations.read_closer(conversations.found)
-    whole = row_of(asyncio.run(project_transcript(workspace, recorded(file))))
-    assert (one.used, one.used_source, one.is_whole) == (whole.used, UsageSource.ESTIMATED, True)
-
-
 def test_a_user_who_goes_back_has_the_figure_that_was_reported_there(home: Home, workspace: Workspace) -> None:
     log, codex, pi = ClaudeLog(session=ID, cwd=PROJECT), [session(id="1" + ID[1:], cwd=PROJECT)], list[dict[str, Any]]()
     pi.append(
@@ -503,14 +482,6 @@ def test_a_conversation_of_a_version_with_its_home_in_the_users_settings_is_know
 ) -> None:
     home.put(f".config/claude/projects/-home-ada-weather/{ID}.jsonl", ClaudeLog(session=ID).ask().answer(33_000).data)
     assert [(one.agent, one.used) for one in known(home, workspace).found] == [("Claude Code", 33_050)]
-
-
-def test_a_workflows_sub_agent_is_found_by_the_session_that_started_it(home: Home) -> None:
-    place = f".claude/projects/-home-ada-weather/{ID}/subagents/workflows/wf_0a/agent-a1.jsonl"
-    home.put(place, ClaudeLog(session=ID).ask("Look at zirconium.").answer(3_000).data)
-    (found,) = find_candidates(home.machine, AGENTS, [])
-    facts = found.sessions.facts_of(found.name, ())
-    assert (facts.is_side, facts.session_id, facts.parent, is_of_sub_agent(found)) == (True, "a1", ID, True)
 
 
 def put_log(home: Home, log: ClaudeLog) -> Path:

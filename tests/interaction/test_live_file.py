@@ -181,16 +181,6 @@ async def test_an_error_of_the_listener_ends_the_following_as_itself(tmp_path: P
     assert not machine.lease.is_held
 
 
-async def test_what_was_written_long_ago_is_complete_at_once(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
-    machine.turn(0)
-    os.utime(machine.path, (1_700_000_000, 1_700_000_000))
-    first = Process(machine, 41)
-    await first.until(lambda row: bool(row.used))
-    await first.end()
-    assert [(row.used, row.messages) for row in first.rows] == [(1_005, 2)]
-
-
 async def test_a_process_that_does_not_follow_shows_what_the_live_file_says(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     machine.turn(0)

@@ -1,6 +1,5 @@
 """Summaries by a model that plays a script: the request, the published updates, and the result of a bad answer."""
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from support.corpus import cases, leaks, line_of
 from support.fill import exchange, fill
 from support.summaries import GOOD, TOLD, Listening, by_model, say, says, script
-from support.workspace import PATIENCE, SMALL_MODEL, Live, TestClient, build_test_client
+from support.workspace import SMALL_MODEL, Live, TestClient, build_test_client
 from ullage.app.compose import read_summary_prompts
 from ullage.model.errors import AnswerBroken, NoModelConfigured
 from ullage.model.settings import ModelSettings, Settings, SummarySettings
@@ -19,8 +18,6 @@ from ullage.providers.registry import ProviderRegistry
 LATE = SummarySettings(prepare_at=0.99)
 UNTIL_DUE = 9
 LIMIT = 5_529
-# A model that does not answer for longer than any test waits.
-NEVER = "wait: 600"
 
 
 def meet(text: str, summary: SummarySettings = LATE, **settings: Any) -> tuple[TestClient, Listening]:
@@ -79,20 +76,6 @@ async def test_a_summary_by_a_model_is_streamed_and_names_its_model() -> None:
     assert "".join(chunk["content"]["text"] for chunk in chunks) == marker["summary"]
     assert by_model(marker["summary"]) == TOLD
     assert wrote(marker) == SMALL_MODEL
-
-
-async def test_the_ledger_of_a_models_summary_is_made_by_code() -> None:
-    client, _ = meet(says(say(GOOD)))
-    session_id = await fill(client, exchanges=3)
-    use = {"type": "tool_use", "id": "t1", "name": "Write", "input": {"file_path": "/src/lexer.py", "content": "x"}}
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "written"}]}
-    messages = [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
-    await client.call("session/append", sessionId=session_id, messages=messages)
-    for number in range(3, 7):
-        await exchange(client, session_id, number)
-    await client.call("context/compact", sessionId=session_id)
-    (marker,) = [e["message"]["content"][0] for e in await client.entries(session_id) if e["inserted"]]
-    assert [file["path"] for file in marker["ledger"]["files"]] == ["/src/lexer.py"]
 
 
 BAD = {
@@ -192,14 +175,6 @@ async def test_a_compaction_by_hand_falls_back_to_the_offline_summary_and_keeps_
     await client.call("context/compact", sessionId=session_id, focus="line 3")
     assert "above all: line 3" in provider.summaries[0].instructions
     assert "offline_summary_used" in dict(notices(client))
-
-
-async def test_a_preview_falls_back_to_the_offline_summary() -> None:
-    client, provider = meet(f"{says('usage: 1 0')}\nagain:")
-    session_id = await fill(client)
-    preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
-    assert "## What the user said, word for word\n- #4 Question 1: " in preview["summary"]
-    assert len(provider.summaries) == 2
 
 
 async def test_with_a_model_required_its_failure_is_reported() -> None:
@@ -302,30 +277,6 @@ async def test_no_secret_that_the_model_writes_is_published_in_any_piece() -> No
     shown = "".join(chunks) + str(updates[-1])
     assert len(chunks) > len(chosen)
     assert [case["kind"] for case in chosen if leaks(case, shown)] == []
-
-
-async def test_cancelling_while_the_model_summarises_leaves_the_context_as_it_was_at_once() -> None:
-    client, provider = meet(says("say: ## Task", NEVER, say(GOOD)))
-    session_id = await fill(client)
-    before = await client.entries(session_id)
-    request = asyncio.create_task(client.call("context/compact", sessionId=session_id))
-    await provider.until_asked()
-    await client.call("session/cancel", sessionId=session_id)
-    with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(request, PATIENCE)
-    assert await client.entries(session_id) == before
-    assert [u["status"] for u in client.recorder.take() if "status" in u][-1] == "cancelled"
-
-
-async def test_cancelling_a_turn_that_waits_for_a_summary_ends_both_at_once() -> None:
-    client, provider = meet(script(says(NEVER, say(GOOD)), "say: Hello."))
-    session_id = await fill(client, exchanges=8)
-    prompt = [{"type": "text", "text": "word " * 700}]
-    turn = asyncio.create_task(client.call("session/prompt", sessionId=session_id, prompt=prompt))
-    await provider.until_asked()
-    await client.call("session/cancel", sessionId=session_id)
-    assert await asyncio.wait_for(turn, PATIENCE) == {"stopReason": "cancelled"}
-    assert (await client.call("context/history", sessionId=session_id))["edits"] == []
 
 
 async def test_a_model_whose_summaries_always_fail_lets_the_breaker_open_and_say_so() -> None:

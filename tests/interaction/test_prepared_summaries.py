@@ -203,18 +203,6 @@ async def test_a_preparation_that_fails_causes_no_notice_and_is_not_tried_again_
     assert "line 9" in marker["summary"]
 
 
-async def test_a_turn_does_not_wait_for_a_preparation() -> None:
-    client, provider = meet(script(HANGS, "say: Hello."))
-    session_id = await fill(client, PREPARED)
-    await client.workspace.open(session_id).settled()
-    await provider.until_asked()
-    prompt = [{"type": "text", "text": "Hello?"}]
-    await asyncio.wait_for(client.call("session/prompt", sessionId=session_id, prompt=prompt), PATIENCE)
-    assert len(provider.summaries) == 1
-    assert not preparation(client, session_id).task.done()
-    await client.call("session/close", sessionId=session_id)
-
-
 @pytest.mark.parametrize("method", ["session/cancel", "session/close"])
 async def test_a_preparation_ends_with_the_work_that_the_user_stops(method: str) -> None:
     client, provider = meet(script(HANGS, HANGS))

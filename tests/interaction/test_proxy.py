@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.acp_end import SHOWS_ALL, Json
+from support.acp_end import Json
 from support.lsp_client import RpcFailure
 from support.proxy_play import ID, Play, playing
 from support.proxy_rig import ProxyRig, proxy_rig
@@ -76,18 +76,6 @@ async def test_a_conversation_at_work_stays_in_memory(tmp_path: Path) -> None:
         assert workspace.conversations == ()
 
 
-async def test_what_the_agent_reports_is_the_figure_of_the_record(tmp_path: Path) -> None:
-    async with proxy_rig(tmp_path, COMPLETE) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "Hello")
-        workspace = await rig.record()
-        session = workspace.open(session_id)
-        budget = session.budget
-    told = rig.updates("usage_update")
-    assert budget is not None
-    assert [(update["used"], update["size"]) for update in told] == [(session.used, budget.window)]
-
-
 async def test_the_count_in_an_agents_answer_becomes_a_usage_update_before_the_answer(
     tmp_path: Path,
 ) -> None:
@@ -127,25 +115,6 @@ async def test_no_size_is_guessed_where_no_window_is_known(tmp_path: Path) -> No
     assert [update["_meta"]["ullage"]["usable"] for update in rig.updates("session_info_update")] == [None]
 
 
-async def test_at_80_percent_a_client_that_shows_notices_gets_one(tmp_path: Path) -> None:
-    async with proxy_rig(tmp_path, COMPLETE) as rig:
-        session_id = await rig.open(SHOWS_ALL)
-        for _ in range(3):
-            await rig.prompt(session_id, "big 8000")
-    (notice,) = rig.updates("notice")
-    assert notice["severity"] == "warning"
-    assert "full" in notice["title"]
-
-
-async def test_a_client_without_notices_gets_the_warning_as_text_after_the_answer(tmp_path: Path) -> None:
-    async with proxy_rig(tmp_path, COMPLETE) as rig:
-        session_id = await rig.open()
-        answers = [await rig.prompt(session_id, "big 8000") for _ in range(3)]
-    assert [("% full" in answer) for answer in answers] == [False, False, True]
-    assert answers[2].startswith("x" * 8_000)
-    assert rig.updates("notice") == []
-
-
 async def test_commands_that_the_agent_lacks_are_offered_with_its_own(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, {"commands": ["review", "context"]}) as rig:
         await rig.open()
@@ -171,19 +140,6 @@ async def test_context_is_answered_without_the_agent(tmp_path: Path) -> None:
         told = await rig.prompt(session_id, "Hello again")
     assert "506/8K" in shown or "505/8K" in shown
     assert told == "I was told: Hello | Hello again"
-
-
-async def test_a_session_that_the_client_loads_is_recorded_once(tmp_path: Path) -> None:
-    agent = {**COMPLETE, "load": True}
-    async with proxy_rig(tmp_path, agent) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "Hello")
-    async with proxy_rig(tmp_path, agent) as rig:
-        await rig.ask("initialize", protocolVersion=1)
-        await rig.ask("session/load", sessionId=session_id, cwd="/work", mcpServers=[])
-        assert await rig.prompt(session_id, "Again") == "I was told: Hello | Again"
-        texts = [message.text for message in await view_of(rig, session_id)]
-    assert texts == ["Hello", "I was told: Hello", "Again", "I was told: Hello | Again"]
 
 
 async def test_a_session_from_before_the_proxy_is_recorded_as_the_agent_replays_it(tmp_path: Path) -> None:

@@ -166,24 +166,6 @@ async def test_a_compaction_in_a_replay_is_not_recorded_again(tmp_path: Path) ->
     assert session.transcript.compactions == 0
 
 
-async def test_cancel_reaches_the_prompt_that_is_held_and_every_one_that_waits_for_it(tmp_path: Path) -> None:
-    async with puppet(tmp_path) as (agent, command), running(command, tmp_path) as client:
-        opening = client.start("session/new", cwd="/work", mcpServers=[])
-        agent.answers(await agent.gets("session/new"), sessionId="s")
-        await client.answer(opening)
-        turn = client.start("session/prompt", sessionId="s", prompt=[{"type": "text", "text": "Hello"}])
-        agent.answers(await agent.gets("session/prompt"), stopReason="end_turn")
-        await client.answer(turn)
-        held = client.start("session/prompt", sessionId="s", prompt=[{"type": "text", "text": "/compact"}])
-        summary = await agent.gets("session/prompt")
-        waiting = client.start("session/prompt", sessionId="s", prompt=[{"type": "text", "text": "Go on"}])
-        client.send({"method": "session/cancel", "params": {"sessionId": "s"}})
-        await agent.gets("session/cancel")
-        agent.answers(summary, stopReason="cancelled")
-        answers = [(await client.answer(asked))["stopReason"] for asked in (held, waiting)]
-    assert answers == ["cancelled", "cancelled"]
-
-
 ABILITIES: Json = {"loadSession": True, "sessionCapabilities": {"list": {}, "delete": {}}}
 
 

@@ -135,15 +135,6 @@ async def test_a_prompt_that_the_agent_refuses_for_now_is_answered_by_the_next_a
     assert [message.text for message in session.transcript.view].count(f"refuse {refusal}") == 1
 
 
-async def test_the_refusal_of_the_last_agent_reaches_the_client_and_an_undo_goes_back(tmp_path: Path) -> None:
-    async with begun(two(tmp_path, None, {"refuses": True}), tmp_path) as (rig, session_id):
-        with pytest.raises(RpcFailure, match="usage limit"):
-            await rig.prompt(session_id, "refuse quota")
-        await rig.prompt(session_id, "/undo")
-        assert (await rig.prompt(session_id, "Second")).endswith("Second")
-        assert await keepers(rig, session_id) == "toy"
-
-
 async def test_other_errors_do_not_move_a_conversation(tmp_path: Path) -> None:
     async with begun(two(tmp_path), tmp_path) as (rig, session_id):
         with pytest.raises(RpcFailure, match="There is no such tool"):

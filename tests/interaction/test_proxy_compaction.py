@@ -31,35 +31,6 @@ async def test_a_hand_over_gives_a_fresh_session_the_agents_summary_and_our_ledg
     assert statuses == [("in_progress", False), ("completed", True)]
 
 
-async def test_the_summary_prompt_and_its_answer_are_never_shown(tmp_path: Path) -> None:
-    async with proxy_rig(tmp_path, LACKING) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "Hello")
-        shown = await rig.prompt(session_id, "/compact")
-        session = (await rig.record()).open(session_id)
-    assert "SUMMARY" not in shown
-    assert [message.compaction is not None for message in session.transcript.view] == [True]
-    assert session.transcript.archived == 2
-
-
-async def test_a_hand_over_that_is_taken_back_leads_to_the_former_session_which_learns_what_was_said_since(
-    tmp_path: Path,
-) -> None:
-    async with proxy_rig(tmp_path, {**LACKING, "fork": True}) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "First")
-        await rig.prompt(session_id, "/compact")
-        await rig.prompt(session_id, "Second")
-        assert "Undone" in await rig.prompt(session_id, "/undo")
-        told = await rig.prompt(session_id, "Third")
-        session = (await rig.record()).open(session_id)
-    first, second = told.removeprefix("I was told: ").split(" | ", 1)
-    assert first == "First"
-    assert "Second" in second
-    assert second.endswith("Third")
-    assert session.transcript.archived == 0
-
-
 async def test_a_context_that_was_just_handed_over_is_not_handed_over_again(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, LACKING) as rig:
         session_id = await rig.open()
@@ -111,15 +82,6 @@ async def test_what_an_agent_compacts_by_itself_in_the_middle_of_a_turn_is_recor
     marker, answer = view
     assert marker.compaction is not None
     assert (marker.compaction.summary, answer.text) == ("A cask.", told)
-
-
-async def test_a_compaction_of_an_agent_that_makes_copies_can_be_taken_back(tmp_path: Path) -> None:
-    async with proxy_rig(tmp_path, {**LACKING, "compact": True, "fork": True}) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "Hello")
-        await rig.prompt(session_id, "/compact")
-        await rig.prompt(session_id, "/undo")
-        assert await rig.prompt(session_id, "Go on") == "I was told: Hello | Go on"
 
 
 async def test_undoing_an_agents_own_compaction_names_the_sizes_of_the_context_now_and_before(tmp_path: Path) -> None:
@@ -181,17 +143,6 @@ async def test_an_answer_that_is_no_summary_is_replaced_by_one_of_our_own(tmp_pa
     assert block.summary != "Done."
 
 
-async def test_a_cancelled_hand_over_leaves_everything_as_it_was(tmp_path: Path) -> None:
-    async with proxy_rig(tmp_path, LACKING) as rig:
-        session_id = await rig.open(SHOWS_ALL)
-        await rig.prompt(session_id, "Hello")
-        asked = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "/compact"}])
-        rig.send({"method": "session/cancel", "params": {"sessionId": session_id}})
-        assert (await rig.answer(asked))["stopReason"] == "cancelled"
-        session = (await rig.record()).open(session_id)
-    assert session.transcript.compactions == 0
-
-
 async def test_a_cancelled_request_of_a_hand_over_cancels_it_and_the_agent_hears_nothing_of_it(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, {**LACKING, "log": str(tmp_path / "log")}) as rig:
         session_id = await rig.open(SHOWS_ALL)
@@ -205,18 +156,6 @@ async def test_a_cancelled_request_of_a_hand_over_cancels_it_and_the_agent_hears
         session = (await rig.record()).open(session_id)
     assert session.transcript.compactions == 0
     assert "$/cancel_request" not in (tmp_path / "log").read_text("utf-8")
-
-
-async def test_a_cancelled_turn_ends_both_a_hand_over_and_the_prompt_after_it(tmp_path: Path) -> None:
-    async with proxy_rig(tmp_path, LACKING) as rig:
-        session_id = await rig.open(SHOWS_ALL)
-        await rig.prompt(session_id, "Hello")
-        both = [
-            rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": text}])
-            for text in ("/compact", "Go on")
-        ]
-        rig.send({"method": "session/cancel", "params": {"sessionId": session_id}})
-        assert [(await rig.answer(asked))["stopReason"] for asked in both] == ["cancelled", "cancelled"]
 
 
 async def test_what_an_agent_asks_in_a_muted_turn_is_declined_and_not_shown(tmp_path: Path) -> None:

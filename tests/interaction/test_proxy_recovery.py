@@ -21,18 +21,6 @@ async def test_an_agent_that_dies_is_a_clear_error_and_what_it_had_said_is_kept(
     assert [message.text for message in view] == ["die now", "I am about to"]
 
 
-@pytest.mark.parametrize("load", [True, False], ids=["loads", "forgets"])
-async def test_the_next_prompt_starts_the_agent_again_and_it_knows_what_was_said(tmp_path: Path, load: bool) -> None:
-    async with proxy_rig(tmp_path, {**LASTING, "load": load}) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "The cask is called Berta")
-        with pytest.raises(RpcFailure):
-            await rig.prompt(session_id, "die now")
-        told = await rig.prompt(session_id, "Which cask?")
-    assert "Berta" in told
-    assert told.endswith("Which cask?")
-
-
 async def test_a_session_that_was_handed_over_is_loaded_with_its_whole_history(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, LASTING) as rig:
         session_id = await rig.open()
@@ -88,14 +76,6 @@ async def test_the_commands_of_a_session_that_was_handed_over_are_listed_once_wi
         await rig.prompt(session_id, "/context")
         (listed,) = rig.updates("available_commands_update")
     assert [command["name"] for command in listed["availableCommands"]] == ["review", "context", "compact", "undo"]
-
-
-async def test_an_unknown_session_is_refused_with_the_agents_own_error(tmp_path: Path) -> None:
-    async with proxy_rig(tmp_path, LASTING) as rig:
-        await rig.ask("initialize", protocolVersion=1)
-        (tmp_path / "sessions.json").write_text("{}")
-        with pytest.raises(RpcFailure, match="no session 'nobody'"):
-            await rig.ask("session/load", sessionId="nobody", cwd="/work", mcpServers=[])
 
 
 async def test_the_user_learns_that_an_agent_that_forgets_goes_on_with_a_summary(tmp_path: Path) -> None:

@@ -257,19 +257,6 @@ async def test_after_a_crash_the_turn_is_idle_with_the_reason(play: Play2) -> No
     assert "ended" in ended["error"]["message"]
 
 
-async def test_a_cancelled_handover_answers_with_an_error_and_is_idle(play: Play2) -> None:
-    await play.greet()
-    await play.turn("Where is the cask?", "In the cellar. " * 10, 2_000)
-    asked = play.play.prompts("/compact")
-    forking = await play.agent.gets("session/fork")
-    play.client.send({"method": "session/cancel", "params": {"sessionId": ID}})
-    with pytest.raises(RpcFailure) as failure:
-        await play.client.answer(asked)
-    assert failure.value.code == -32800
-    assert (await play.ends(1))["stopReason"] == "cancelled"
-    play.agent.answers(forking, sessionId="copy")
-
-
 async def test_messages_that_replace_and_terminals_are_recorded(play: Play2) -> None:
     await play.greet()
     asked = play.play.prompts("Run it")

@@ -126,16 +126,6 @@ async def test_a_file_that_grows_long_after_the_restart_is_read_on(tmp_path: Pat
     rig.expect_all(42)
 
 
-async def test_a_title_that_the_user_has_given_stays(tmp_path: Path) -> None:
-    rig = Restarted(tmp_path)
-    await rig.begin()
-    assert rig.followed.conversation is not None
-    rig.followed.conversation.record(SessionRenamed(title="Mine"))
-    rig.add(to_bytes(_LINES[40:42]))
-    await rig.read_on()
-    assert rig.workspace.ports.store.list()[0].title == "Mine"
-
-
 async def test_a_file_of_which_any_byte_is_another_one_is_read_whole(tmp_path: Path) -> None:
     rig = Restarted(tmp_path)
     await rig.begin()
@@ -144,13 +134,6 @@ async def test_a_file_of_which_any_byte_is_another_one_is_read_whole(tmp_path: P
     rig.path.write_bytes(data.replace(b"Number 20.", b"Number 99.") + to_bytes(_LINES[40:42]))
     assert await rig.read_on() == list(range(1, 43))
     assert any(text.startswith("Number 99.") for text in rig.texts)
-
-
-async def test_a_file_that_was_shortened_is_read_whole(tmp_path: Path) -> None:
-    rig = Restarted(tmp_path)
-    await rig.begin()
-    rig.write(_LINES[:10])
-    assert await rig.read_on() == list(range(1, 11))
 
 
 async def test_a_file_whose_session_was_deleted_is_read_whole(tmp_path: Path) -> None:

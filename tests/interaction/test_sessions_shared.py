@@ -1,14 +1,22 @@
 """Sessions that other sessions, other processes and other programs share."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.build import assistant, user
 from support.coding_session import SYSTEM, TOOLS, first_turn, thinking_turn
-from support.fill import exchange, fill, fill_until_compacted, start
-from support.workspace import SMALL_MODEL, TestClient, build_test_client
+from support.fill import exchange, fill, start
+from support.workspace import SMALL_MODEL, Recorder, TestClient, build_test_client
+from ullage.app.compose import open_workspace
 from ullage.model.errors import InvalidRequest, MessageNotFound, SessionNotFound
+from ullage.model.events import SessionCreated
+from ullage.model.settings import Settings, SummarySettings
+from ullage.service.conversation.workspace import Follower, Workspace
+from ullage.service.sessions import append, delete_session, new_session
 
 
 def another_process(client: TestClient) -> TestClient:
@@ -30,15 +38,6 @@ async def test_a_fork_shares_the_past_with_its_counts_and_goes_its_own_way() -> 
     assert len(await client.entries(session_id)) == 15
 
 
-async def test_a_fork_at_a_message_ends_with_it() -> None:
-    client = build_test_client()
-    session_id = await fill_until_compacted(client)
-    everything = [entry for entry in await client.entries(session_id, "transcript") if not entry["inserted"]]
-    fork = await client.call("session/fork", sessionId=session_id, messageId=everything[4]["message"]["id"])
-    assert contents(await client.entries(fork["sessionId"])) == contents(everything[:5])
-    assert fork["usage"]["used"] == 1_370
-
-
 async def test_processes_on_one_store_see_each_others_messages_and_edits() -> None:
     ours = build_test_client()
     session_id = await fill(ours)
@@ -54,13 +53,6 @@ async def test_processes_on_one_store_see_each_others_messages_and_edits() -> No
     assert len([e for e in await ours.entries(session_id, "transcript") if not e["inserted"]]) == 19
 
 
-async def test_a_session_without_reports_opens_with_the_figures_it_had() -> None:
-    ours = build_test_client()
-    session_id = await fill_until_compacted(ours)
-    loaded = await another_process(ours).call("session/load", sessionId=session_id)
-    assert loaded["usage"] == await ours.call("context/get", sessionId=session_id)
-
-
 async def test_an_imported_session_keeps_the_folder_that_its_transcript_names() -> None:
     ours, theirs = build_test_client(), build_test_client()
     new = await ours.call("session/new", cwd="/home/ada/weather")
@@ -71,18 +63,6 @@ async def test_an_imported_session_keeps_the_folder_that_its_transcript_names() 
         await theirs.call("session/import", text=text, cwd="/home/ada/open")
     listed = (await theirs.call("session/list"))["sessions"]
     assert sorted(session["cwd"] for session in listed) == ["/home/ada/open", "/home/ada/weather"]
-
-
-async def test_an_export_imports_as_the_same_conversation_and_context() -> None:
-    client = build_test_client()
-    session_id = await fill_until_compacted(client)
-    exported = await client.call("session/export", sessionId=session_id)
-    imported = await client.call("session/import", text=exported["text"])
-    assert (imported["format"], imported["unread"], imported["messages"]) == ("ullage", [], 19)
-    copy = imported["session"]["sessionId"]
-    assert await client.entries(copy, "transcript") == await client.entries(session_id, "transcript")
-    assert await client.entries(copy) == await client.entries(session_id)
-    assert imported["session"]["title"] == (await client.call("session/load", sessionId=session_id))["title"]
 
 
 @pytest.mark.parametrize("shape", ["anthropic", "openai"])
@@ -154,9 +134,60 @@ async def test_a_long_list_comes_in_pages() -> None:
     assert len(ids) == 130
 
 
-async def test_a_closed_session_opens_again_as_it_was() -> None:
-    client = build_test_client()
-    session_id = await fill_until_compacted(client)
-    before = await client.entries(session_id)
-    await client.call("session/close", sessionId=session_id)
-    assert await client.entries(session_id) == before
+SETTINGS = Settings(model="gpt-4o", summary=SummarySettings(writer="offline"))
+
+
+class Two:
+    """A writing process and a reading process, with the events that the reader's listener got."""
+
+    def __init__(self, writer: Workspace, looker: Workspace) -> None:
+        self.writer = writer
+        self.looker = looker
+        self.session_id = new_session(writer, SessionCreated(cwd="/project")).id
+        self.told = Recorder()
+        looker.bus.listen(self.told)
+        looker.open(self.session_id)
+        self.follower = Follower(looker)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[Two]:
+    store = tmp_path / "sessions.db"
+    with open_workspace(store, SETTINGS) as writer, open_workspace(store, SETTINGS) as looker:
+        yield Two(writer, looker)
+
+
+async def test_messages_of_another_process_are_published_with_title_and_usage(two: Two) -> None:
+    await append(two.writer.open(two.session_id), [user("m1", "Rename the parser"), assistant("m2")], None)
+    two.follower.look()
+    told = two.told.take()
+    assert [update["sessionUpdate"] for update in told] == ["session_info_update", "usage_update"]
+    assert told[0]["title"] == "Rename the parser"
+    assert told[1]["used"] == two.writer.open(two.session_id).used
+
+
+async def test_no_change_is_published_twice_nor_an_own_change(two: Two) -> None:
+    await append(two.writer.open(two.session_id), [user("m1")], None)
+    two.follower.look()
+    two.told.take()
+    two.follower.look()
+    await append(two.looker.open(two.session_id), [assistant("m2")], None)
+    two.told.take()
+    two.follower.look()
+    assert two.told.take() == []
+
+
+async def test_sessions_that_are_not_open_here_are_not_opened(two: Two) -> None:
+    other = new_session(two.writer, SessionCreated(cwd="/other")).id
+    await append(two.writer.open(other), [user("m1")], None)
+    two.follower.look()
+    assert two.told.take() == []
+    assert not two.looker.is_open(other)
+
+
+async def test_a_session_that_was_deleted_elsewhere_is_let_go(two: Two) -> None:
+    await delete_session(two.writer, two.session_id)
+    two.follower.look()
+    assert not two.looker.is_open(two.session_id)
+    with pytest.raises(SessionNotFound):
+        two.looker.open(two.session_id)

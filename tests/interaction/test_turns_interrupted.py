@@ -10,7 +10,6 @@ from support.memory_store import MemoryStore
 from support.workspace import (
     LARGE_MODEL,
     PATIENCE,
-    SMALL_MODEL,
     CountingIds,
     EndlessTool,
     Live,
@@ -20,7 +19,7 @@ from support.workspace import (
     play,
 )
 from ullage.model.answer import Fragment, ModelRequest, TextDelta, ThinkingDelta, ToolInputDelta, ToolUseStart, TurnEnd
-from ullage.model.errors import AnswerBroken, InvalidRequest, SessionBusy, SessionNotFound
+from ullage.model.errors import AnswerBroken, InvalidRequest, SessionNotFound
 from ullage.model.message import TextBlock
 from ullage.service.ports.models import ProviderCapabilities
 from ullage.service.turns import prompt
@@ -56,65 +55,11 @@ async def writing(client: TestClient, session_id: str, text: str = "Count") -> "
     return turn
 
 
-@pytest.mark.parametrize("method", ["context/compact", "context/undo"])
-async def test_nothing_is_edited_by_hand_while_the_model_is_at_work(method: str) -> None:
-    client = build_test_client(live=play(WRITES_ON))
-    session_id = await start(client, SMALL_MODEL)
-    turn = await writing(client, session_id)
-
-    with pytest.raises(SessionBusy, match="wait for its turn to end, or cancel it"):
-        await client.call(method, sessionId=session_id)
-
-    await client.call("session/cancel", sessionId=session_id)
-    assert await turn == {"stopReason": "cancelled"}
-
-
-async def test_a_waiting_prompt_that_is_taken_back_is_never_asked() -> None:
-    client = build_test_client(live=play("say: One\nwait: 0.5\nsay: more.\n---\nsay: Two."))
-    session_id = await start(client)
-    first = await writing(client, session_id, "first")
-    second, third = begin(client, session_id, "second"), begin(client, session_id, "third")
-    await asyncio.sleep(0)
-
-    second.cancel()
-
-    assert [await first, await third] == [{"stopReason": "end_turn"}] * 2
-    assert await said(client, session_id) == ["first", "Onemore.", "third", "Two."]
-
-
-async def test_cancelling_stops_the_running_turn_and_the_next_prompt_gets_its_own() -> None:
-    client = build_test_client(live=play(f"{WRITES_ON}\n---\nsay: Three."))
-    session_id = await start(client)
-    first = await writing(client, session_id, "first")
-    second = begin(client, session_id, "second")
-
-    await client.call("session/cancel", sessionId=session_id)
-    await client.call("session/cancel", sessionId=session_id)
-
-    assert await first == {"stopReason": "cancelled"}
-    assert await second == {"stopReason": "end_turn"}
-    assert await said(client, session_id) == ["first", "One", "second", "Three."]
-
-
 async def test_cancelling_where_nothing_runs_does_nothing() -> None:
     client = build_test_client(live=play("say: Hello."))
     session_id = await start(client)
     await client.call("session/cancel", sessionId=session_id)
     assert await begin(client, session_id, "Hi") == {"stopReason": "end_turn"}
-
-
-async def test_closing_a_session_ends_its_turn_keeps_what_was_said_and_dismisses_what_waits() -> None:
-    client = build_test_client(live=play(WRITES_ON))
-    session_id = await start(client)
-    first = await writing(client, session_id)
-    second = begin(client, session_id, "second")
-    await asyncio.sleep(0)
-
-    await client.call("session/close", sessionId=session_id)
-
-    assert [await first, await second] == [{"stopReason": "cancelled"}] * 2
-    assert not client.workspace.conversations
-    assert await said(client, session_id) == ["Count", "One"]
 
 
 async def test_deleting_a_session_ends_its_turn() -> None:
@@ -127,28 +72,6 @@ async def test_deleting_a_session_ends_its_turn() -> None:
     assert await turn == {"stopReason": "cancelled"}
     with pytest.raises(SessionNotFound):
         await client.entries(session_id)
-
-
-async def test_a_client_that_goes_away_while_a_tool_runs_leaves_a_transcript_without_open_calls() -> None:
-    toolbox = EndlessTool()
-    client = build_test_client(live=play("say: I look.\ntool: slow", toolbox))
-    session_id = await start(client)
-    turn = begin(client, session_id, "Go")
-    await asyncio.wait_for(toolbox.called.wait(), PATIENCE)
-
-    turn.cancel()
-    await asyncio.wait([turn], timeout=PATIENCE)
-
-    contents = [entry["message"]["content"] for entry in await client.entries(session_id)]
-    assert contents[-1][0]["tool_use_id"] == contents[-2][-1]["id"]
-
-
-async def test_without_a_known_window_the_model_is_asked_and_nothing_is_shrunk() -> None:
-    client = build_test_client(live=play("say: Hello.\nusage: 900000 5"))
-    session_id = await start(client, "homemade-model")
-    assert await begin(client, session_id, "Hi") == {"stopReason": "end_turn"}
-    assert (await client.call("context/get", sessionId=session_id))["size"] is None
-    assert (await client.call("context/history", sessionId=session_id))["edits"] == []
 
 
 @pytest.mark.parametrize("prompt", [[], [{"type": "text", "text": " \n"}], [{"type": "audio", "data": ""}]])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.coding_session import SYSTEM, TOOLS, reading_turn, thinking_turn
+from support.coding_session import SYSTEM, TOOLS, reading_turn
 from support.fill import exchange, fill, fill_until_compacted
 from support.workspace import SMALL_MODEL, TestClient, build_test_client
 from ullage import get_counter
@@ -34,19 +34,6 @@ async def test_undo_gives_the_context_back_exactly() -> None:
         await client.call("context/undo", sessionId=session_id)
 
 
-async def test_undo_gives_the_context_back_exactly_when_reports_have_taught_about_the_model() -> None:
-    client = build_test_client()
-    session_id = await fill(client, exchanges=2)
-    for number in range(2, 6):
-        used = await exchange(client, session_id, number)
-        usage = {"input_tokens": int(used * 1.1) + 100, "output_tokens": 420}
-        await client.say(session_id, "Go on.", "I do. " * 70, usage=usage)
-    before = await client.entries(session_id), await client.call("context/get", sessionId=session_id)
-    await compact(client, session_id)
-    await client.call("context/undo", sessionId=session_id)
-    assert (await client.entries(session_id), await client.call("context/get", sessionId=session_id)) == before
-
-
 async def test_after_an_undo_reports_of_the_context_with_the_edit_say_nothing_of_it_any_more() -> None:
     client = build_test_client()
     session_id = await fill(client)
@@ -62,58 +49,6 @@ async def test_after_an_undo_reports_of_the_context_with_the_edit_say_nothing_of
     history = await client.call("context/history", sessionId=session_id)
     await client.call("context/restore", sessionId=session_id, editId=history["edits"][0]["id"])
     assert (await client.call("context/get", sessionId=session_id))["used"] == 1_110
-
-
-async def test_undo_takes_back_all_that_was_done_at_once() -> None:
-    client = build_test_client()
-    new = await client.call("session/new", model=SMALL_MODEL, system=SYSTEM, tools=TOOLS)
-    session_id: str = new["sessionId"]
-    for number in range(3):
-        await client.call("session/append", sessionId=session_id, messages=thinking_turn(number))
-    before = await client.entries(session_id)
-    await compact(client, session_id)
-    assert [edit["kind"] for edit in await history(client, session_id)] == ["shorten", "compaction"]
-    undone = await client.call("context/undo", sessionId=session_id)
-    assert [edit["kind"] for edit in undone["edits"]] == ["shorten", "compaction"]
-    assert await client.entries(session_id) == before
-
-
-async def test_an_edit_by_name_is_undone_and_later_ones_stay() -> None:
-    client = build_test_client()
-    session_id = await fill(client)
-    first = await compact(client, session_id)
-    for number in range(7, 10):
-        await exchange(client, session_id, number)
-    second = await compact(client, session_id)
-    reverted = await client.call("context/undo", sessionId=session_id, editId=first)
-    assert first in [edit["id"] for edit in reverted["edits"]]
-    standing = [edit["id"] for edit in await history(client, session_id) if not edit.get("reverted")]
-    assert second in standing
-    assert first not in standing
-
-
-async def test_restore_by_edit_takes_back_what_came_after_it() -> None:
-    client = build_test_client()
-    session_id = await fill(client)
-    first = await compact(client, session_id)
-    before = await client.entries(session_id)
-    await compact(client, session_id)
-    await client.call("context/restore", sessionId=session_id, editId=first)
-    assert await client.entries(session_id) == before
-
-
-async def test_restore_by_time_takes_back_what_came_after_it() -> None:
-    client = build_test_client()
-    session_id = await fill(client)
-    before = await client.entries(session_id)
-    checkpoint = client.clock.now()
-    await compact(client, session_id)
-    await compact(client, session_id)
-    restored = await client.call("context/restore", sessionId=session_id, timestamp=checkpoint)
-    assert {edit["kind"] for edit in restored["edits"]} >= {"compaction"}
-    assert await client.entries(session_id) == before
-    again = await client.call("context/restore", sessionId=session_id, timestamp=checkpoint)
-    assert again["edits"] == []
 
 
 async def test_everything_ever_said_is_still_listed_after_compactions() -> None:
@@ -178,15 +113,6 @@ async def test_a_preview_is_still_known_after_an_undo_but_outdated_by_it() -> No
         await client.call("context/commit", sessionId=session_id, previewId=preview["previewId"])
 
 
-async def test_a_preview_outlives_appended_messages() -> None:
-    client = build_test_client()
-    session_id = await fill(client)
-    preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
-    late = await client.say(session_id, "One more thing: check the lexer too.")
-    await client.call("context/commit", sessionId=session_id, previewId=preview["previewId"])
-    assert (await client.entries(session_id))[-1]["message"]["id"] == late["messageIds"][0]
-
-
 async def test_a_preview_whose_edited_summary_is_too_long_waits_for_a_shorter_one() -> None:
     client = build_test_client()
     session_id = await fill(client)
@@ -201,17 +127,6 @@ async def test_a_preview_whose_edited_summary_is_too_long_waits_for_a_shorter_on
     assert committed["summary"] == "They looked at the parser."
     with pytest.raises(PreviewExpired):
         await client.call("context/commit", **ids)
-
-
-async def test_a_preview_expires_with_the_next_edit() -> None:
-    client = build_test_client()
-    session_id = await fill(client)
-    preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
-    await compact(client, session_id)
-    before = await client.entries(session_id)
-    with pytest.raises(PreviewExpired):
-        await client.call("context/commit", sessionId=session_id, previewId=preview["previewId"])
-    assert await client.entries(session_id) == before
 
 
 async def test_clearing_old_tool_results_comes_before_a_compaction_and_is_undone_like_one() -> None:
@@ -304,29 +219,6 @@ async def test_taking_back_an_edit_in_the_middle_leaves_the_later_one_and_its_su
     view = client.workspace.open(session_id).transcript.view
     assert [message.id for message in view] == [e["message"]["id"] for e in transcript]
     assert both["messagesBack"] > 10
-
-
-async def test_a_session_opened_again_knows_the_edits_in_force() -> None:
-    client = build_test_client()
-    session_id, _, states = await compacted_twice(client)
-    now = client.clock.now()
-    client.clock.advance(seconds=60)
-    await client.call("context/undo", sessionId=session_id)
-    client.clock.advance(seconds=60)
-    await client.call("context/restore", sessionId=session_id, timestamp=now)
-    again = build_test_client(store=client.workspace.ports.store, ids=client.ids)
-    assert await state(again, session_id) == states[2]
-
-
-async def test_two_processes_agree_on_what_was_taken_back_and_what_counts_again() -> None:
-    ours = build_test_client()
-    session_id, edits, states = await compacted_twice(ours)
-    theirs = build_test_client(store=ours.workspace.ports.store, ids=ours.ids)
-    await theirs.call("session/load", sessionId=session_id)
-    await ours.call("context/undo", sessionId=session_id)
-    assert await state(theirs, session_id) == await state(ours, session_id)
-    await theirs.call("context/restore", sessionId=session_id, editId=edits[1])
-    assert await state(ours, session_id) == states[2]
 
 
 async def test_a_state_kept_by_a_process_that_missed_an_undo_is_not_believed() -> None:

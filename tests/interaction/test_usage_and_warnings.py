@@ -8,9 +8,9 @@ import pytest
 
 from support.claude_log import ClaudeLog
 from support.codex_files import counted, said, session
-from support.fill import EXCHANGES_BELOW_WARNING, exchange, fill, fill_until_compacted, start
+from support.fill import EXCHANGES_BELOW_WARNING, exchange, fill, start
 from support.foreign import to_lines
-from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client
+from support.workspace import LARGE_MODEL, TestClient, build_test_client
 from ullage.cli.statusline.line import draw, figure_of_row
 from ullage.model.json_values import decode_json, encode_json
 from ullage.model.settings import ContextSettings, ModelSettings, Settings
@@ -58,22 +58,6 @@ async def test_the_warning_comes_once_above_80_percent() -> None:
     assert len(warnings(client.recorder.take())) == 1
     await client.say(session_id, "And now?", "The same.")
     assert warnings(client.recorder.take()) == []
-
-
-async def test_after_a_compaction_the_warning_comes_again() -> None:
-    client = build_test_client()
-    session_id = await fill_until_compacted(client)
-    given: list[Any] = []
-    used = 0
-    for number in range(60):
-        # Steps of about 100 tokens: one exchange may lead from below the warning to the next compaction.
-        said = await client.say(session_id, f"Look at line {number} again. " * 15, "I have.")
-        used = said["usage"]["used"]
-        given += warnings(client.recorder.take())
-        if used > 5_100:
-            break
-    assert 5_100 < used < 5_529
-    assert len(given) == 1
 
 
 async def test_a_session_without_a_known_window_sends_its_figures_without_a_size_and_is_not_managed() -> None:
@@ -155,26 +139,6 @@ async def test_with_management_off_nothing_is_warned_of_or_compacted() -> None:
     assert (figures["level"], figures["managedBy"], figures["left"]) == ("off", "nobody", 0)
 
 
-async def test_another_model_means_another_window_and_the_totals_stay() -> None:
-    client = build_test_client()
-    session_id = await start(client, LARGE_MODEL)
-    usage = {"input_tokens": 900, "output_tokens": 20}
-    await client.say(session_id, "Hello", "Hello! How can I help?", usage=usage)
-    changed = (await client.call("session/append", sessionId=session_id, model=SMALL_MODEL))["usage"]
-    assert changed["size"] == 8_192
-    assert changed["_meta"]["ullage"]["totals"] == usage
-
-
-async def test_a_message_sent_again_is_not_appended_again() -> None:
-    client = build_test_client()
-    session_id = await start(client)
-    message = {"role": "user", "content": "Hello", "id": "mine"}
-    first = await client.call("session/append", sessionId=session_id, messages=[message])
-    again = await client.call("session/append", sessionId=session_id, messages=[message])
-    assert first["messageIds"] == again["messageIds"] == ["mine"]
-    assert len(await client.entries(session_id)) == 2
-
-
 async def test_a_message_sent_again_after_it_was_archived_is_not_appended_again() -> None:
     client = build_test_client()
     session_id = await start(client)
@@ -228,15 +192,6 @@ async def test_a_message_raises_the_figure_by_what_it_counts(prompts: list[int],
     assert row.used is not None and 77_000 + 200 < row.used < 77_000 + 700
     assert (row.nearness, warned) == (Nearness.FAR, [])
     assert "▲" not in line_of(row)
-
-
-async def test_a_conversation_at_two_thirds_of_its_window_is_not_said_to_be_compacted_soon() -> None:
-    log = ClaudeLog()
-    for prompt in (20_003, 41_003, 77_003, 93_003, 131_003):
-        log.ask(WORDS).answer(prompt, 10)
-    row, warned = await shown(log.ask(WORDS).text)
-    assert row.used is not None and 131_013 + 200 < row.used < 131_013 + 700
-    assert (row.nearness is Nearness.IMMINENT, warned) == (False, [])
 
 
 async def test_an_agent_of_another_maker_is_counted_alike() -> None:

@@ -1,40 +1,15 @@
 """Sessions that agents resume with a model on the loopback, and what they send."""
 
-import asyncio
 import json
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-from support.acp_end import PATIENCE
-from support.agents.launch import Launch
 from support.agents.runs import SEATED
 
 CLAUDE, CODEX = (seated.known for seated in SEATED)
 PROMPT = "And what comes after that?"
 # What an agent itself puts before the first prompt, and into messages.
 _OWN = ("<system-reminder>", "<environment_context>")
-
-
-async def resume(launch: Launch, program: Path, *arguments: str) -> str:
-    """Runs an agent with these arguments to its end. Returns its output. Raises `AssertionError` if it fails."""
-    process = await asyncio.create_subprocess_exec(
-        str(program),
-        *arguments,
-        env=launch.environment,
-        cwd=launch.cwd,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    try:
-        async with asyncio.timeout(2 * PATIENCE):
-            out, _ = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-    assert process.returncode == 0, out.decode(errors="replace")
-    return out.decode(errors="replace")
 
 
 def said(messages: Iterable[Any]) -> list[tuple[str, str]]:

@@ -12,12 +12,34 @@ from typing import Any
 from msgspec import Struct
 
 from support.acp_end import PATIENCE
-from support.agents.launch import RIG_AGENTS, Known, prepare_of
+from support.agents.launch import RIG_AGENTS, Known, Launch, prepare_of
 from support.agents.model_server import ModelServer
 from support.neovim import RIGS
 from ullage.model.json_values import as_object
 
 Json = dict[str, Any]
+
+
+async def resume(launch: Launch, program: Path, *arguments: str, patience: float = 2 * PATIENCE) -> str:
+    """Runs an agent with these arguments to its end, which it reaches within `patience` seconds. Returns its output.
+    Raises `AssertionError` if it fails."""
+    process = await asyncio.create_subprocess_exec(
+        str(program),
+        *arguments,
+        env=launch.environment,
+        cwd=launch.cwd,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        async with asyncio.timeout(patience):
+            out, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+    assert process.returncode == 0, out.decode(errors="replace")
+    return out.decode(errors="replace")
 
 
 class OneShot(Struct, frozen=True, kw_only=True):
@@ -40,25 +62,9 @@ class OneShot(Struct, frozen=True, kw_only=True):
     async def ask(self, home: Path, url: str, prompt: str, *, again: bool) -> None:
         """Asks the agent, whose provider is at `url`, and waits until it has ended. Raises `AssertionError` with its
         output if it fails."""
-        launch = self.known.launch(home, url)
         arguments = self.again if again else self.first
-        process = await asyncio.create_subprocess_exec(
-            str(self.known.program),
-            *arguments,
-            prompt,
-            env=launch.environment,
-            cwd=launch.cwd,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        try:
-            async with asyncio.timeout(self.patience):
-                out, _ = await process.communicate()
-        finally:
-            if process.returncode is None:
-                process.kill()
-        assert process.returncode == 0, out.decode(errors="replace")
+        launch = self.known.launch(home, url)
+        await resume(launch, self.known.program, *arguments, prompt, patience=self.patience)
 
     async def request_with(self, home: Path, model: ModelServer, prompt: str, *, again: bool = True) -> str:
         """Asks the agent, and returns the last request that has the prompt."""
