@@ -117,8 +117,15 @@ _INSERTED = (
         tags=("user_info",),
         frames=(rf"\s*(?>(?:<[a-z_]{{1,40}}>.{{0,{_LONGEST}}}?)?<user_query>)(.*?)</user_query>.*",),
     ),
-    # Gemini CLI
-    Inserted(appended=(re.escape(_FILES),), tags=("session_context", "hook_context")),
+    # Gemini CLI and Qwen Code
+    Inserted(
+        not_typed=(
+            r"This is the (?:Gemini CLI|Qwen Code)\. We are setting up the context for our chat",
+            r"Here is (?:a summary of changes in )?the user's editor context\b",
+        ),
+        appended=(re.escape(_FILES),),
+        tags=("session_context", "hook_context"),
+    ),
     # Kimi Code
     Inserted(tags=("git-context", "system-reminder")),
     # opencode, in the user's place after its own compaction
