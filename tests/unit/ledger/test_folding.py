@@ -648,16 +648,6 @@ def test_code_in_fences_and_lines_that_introduce_it_are_left_out() -> None:
 # The fold
 
 
-def test_a_job_runs_until_its_end_is_seen() -> None:
-    talk = Talk().call(
-        "Bash", {"command": "make serve", "run_in_background": True}, "Command running in background with ID: b12"
-    )
-    (job,) = ledger(talk).jobs
-    assert (job.life, job.name) == (Life.RUNNING, "b12")
-    (job,) = ledger(talk.call("KillShell", {"shell_id": "b12"}, "killed")).jobs
-    assert job.life is Life.ENDED
-
-
 def test_a_check_beside_another_command_has_its_own_name() -> None:
     talk = (
         Talk()
