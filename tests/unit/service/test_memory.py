@@ -19,12 +19,6 @@ def ran(files: MemoryTwin, command: str, **arguments: Any) -> str:
     return answer.text
 
 
-def refused(files: MemoryTwin, command: str, **arguments: Any) -> str:
-    answer = run_memory(files, {"command": command, **arguments})
-    assert answer.is_error
-    return answer.text
-
-
 def test_six_commands_answer_as_the_tool_s_documentation_says() -> None:
     files = MemoryTwin()
     assert ran(files, "create", path=NOTES, file_text="one\ntwo\n") == f"File created successfully at: {NOTES}"
