@@ -596,13 +596,6 @@ def test_a_work_tree_of_the_project_is_the_project() -> None:
     assert [commit.life for commit in ledger(talk).commits] == [Life.LAST]
 
 
-def test_a_commit_that_was_undone_is_gone() -> None:
-    talk = Talk().shell("git commit -am one", "[main 1111111] one").shell("git commit -am two", "[main 2222222] two")
-    assert [
-        commit.name for commit in ledger(talk.shell("git reset --hard HEAD~1", "HEAD is now at 1111111")).commits
-    ] == ["1111111"]
-
-
 # The agent's words
 
 

@@ -155,13 +155,6 @@ def test_a_report_still_holds_if_the_user_goes_back_to_a_message_after_it() -> N
     assert (tracker.reading.used, tracker.reading.source) == (31_162, UsageSource.REPORTED)
 
 
-def test_a_report_of_a_message_that_the_user_has_left_is_dropped() -> None:
-    for view in ([("u1", Role.USER, text(1_000))], [("a1", Role.ASSISTANT, text(100))]):
-        tracker = asked_and_answered()
-        tracker.edited(view, by_going_back=True)
-        assert tracker.reading.source is UsageSource.ESTIMATED
-
-
 def test_the_report_of_an_earlier_turn_holds_once_more_if_the_user_goes_back_to_its_end() -> None:
     tracker, view = asked_and_answered(), [("u1", Role.USER, text(1_000)), ("a1", Role.ASSISTANT, text(100))]
     for turn in range(2, 6):
@@ -176,15 +169,6 @@ def test_the_report_of_an_earlier_turn_holds_once_more_if_the_user_goes_back_to_
     # What was left is there once more.
     tracker.edited(view, by_going_back=True)
     assert (tracker.reading.used, tracker.reading.source) == (66_700, UsageSource.REPORTED)
-
-
-def test_no_earlier_report_holds_where_what_precedes_its_answer_has_changed() -> None:
-    tracker, view = asked_and_answered(), [("u1", Role.USER, text(900)), ("a1", Role.ASSISTANT, text(100))]
-    tracker.append("u2", Role.USER, text(10))
-    tracker.append("a2", Role.ASSISTANT, text(10))
-    tracker.report(prompt(31_110, 10), "a2", at=7)
-    tracker.edited(view, by_going_back=True)
-    assert tracker.reading.source is UsageSource.ESTIMATED
 
 
 def test_nothing_is_learned_across_an_edit() -> None:
