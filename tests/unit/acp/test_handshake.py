@@ -159,14 +159,6 @@ async def test_in_version_2_every_way_to_log_in_has_a_type(rig: AcpRig, auth: An
     assert [method["type"] for method in methods] == ["terminal", "agent"][-len(ids) :]
 
 
-async def test_without_a_model_a_prompt_is_refused(rig: AcpRig) -> None:
-    await rig.initialize()
-    session_id = await rig.new_session()
-    with pytest.raises(RpcFailure) as failure:
-        await rig.prompt(session_id, "hello")
-    assert failure.value.data == {"kind": "NoModelConfigured"}
-
-
 async def test_an_unknown_way_to_authenticate_is_refused(rig: AcpRig) -> None:
     await rig.initialize()
     with pytest.raises(RpcFailure) as failure:

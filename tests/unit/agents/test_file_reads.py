@@ -14,20 +14,6 @@ def reads(*messages: Message) -> list[tuple[str, str]]:
     return [(read.path, read.text) for read in file_reads(messages)]
 
 
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("Read", {"file_path": "/a.py"}),
-        ("read_file", {"path": "/a.py"}),
-        ("mcp__files__read_text_file", {"path": "/a.py"}),
-        ("str_replace_based_edit_tool", {"command": "view", "path": "/a.py"}),
-        ("bash", {"command": "cat /a.py"}),
-    ],
-)
-def test_a_reading_tools_result_shows_its_file(name: str, given: dict[str, str]) -> None:
-    assert reads(uses("u", "t", name=name, **given), results("r", "t", text=NUMBERED)) == [("/a.py", NUMBERED)]
-
-
 def test_what_failed_or_reads_nothing_shows_none() -> None:
     assert reads(uses("u", "t", name="Read", path="/a.py"), results("r", "t", text="no such file", is_error=True)) == []
     assert reads(uses("u", "t", name="Grep", path="/a.py"), results("r", "t", text=NUMBERED)) == []

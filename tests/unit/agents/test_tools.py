@@ -31,34 +31,6 @@ def touches(name: str, failed: bool | None = None, **given: Any) -> list[tuple[s
     return touches_of(ToolCall(index=0, name=name, input=given, failed=failed))
 
 
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("read", {"filePath": "/src/app.py"}),
-        ("read", {"uri": "/src/app.py"}),
-        ("NotebookRead", {"notebook_path": "/src/app.py"}),
-        ("notebook_read", {"path": "/src/app.py"}),
-        ("get_file", {"path": "/src/app.py"}),
-        ("fsread", {"path": "/src/app.py"}),
-        ("fs_read", {"filepath": "/src/app.py"}),
-        ("fswrite", {"path": "/src/app.py", "content": "x = 1"}),
-        ("fs_write", {"command": "create", "path": "/src/app.py", "file_text": "x = 1"}),
-        ("view_file", {"AbsolutePath": "/src/app.py"}),
-        ("read_file", {"target_file": "/src/app.py"}),
-        ("ReadFile", {"path": "/src/app.py"}),
-        ("write_to_file", {"TargetFile": "/src/app.py", "CodeContent": "x = 1"}),
-        ("developer__text_editor", {"command": "view", "path": "/src/app.py"}),
-        ("shell", {"command": ["bash", "-lc", "cat /src/app.py"]}),
-        ("exec_command", {"cmd": "cat /src/app.py"}),
-        ("run_commands", {"commands": ["cat /src/app.py"]}),
-        ("run_command", {"CommandLine": "cat /src/app.py"}),
-        ("Execute", {"command": "cat /src/app.py"}),
-    ],
-)
-def test_the_ledger_and_deduplication_see_the_same_file(name: str, given: dict[str, Any]) -> None:
-    assert both(name, **given) == (["/src/app.py"], ["/src/app.py"])
-
-
 @pytest.mark.parametrize("name", ["create_pull_request", "memory", "reader", "viewport_resize", "insert_row"])
 def test_a_tool_that_only_begins_like_one_of_the_table_touches_no_file(name: str) -> None:
     assert both(name, path="/src/app.py", command="view") == ([], [])

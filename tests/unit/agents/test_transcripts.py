@@ -41,11 +41,6 @@ def test_a_file_cut_short_differs_from_one_of_an_unknown_format() -> None:
         read(data[:-5], "x")
 
 
-def test_an_unknown_format_name_is_refused() -> None:
-    with pytest.raises(UnknownFormat, match="unknown format 'word'"):
-        read(b"[]", "x", "word")
-
-
 @every("name", format_names())
 @every("data", [b"", b"null", b"[1]", b'{"messages": [3]}', b'{"type": 4}\n[]\n{'])
 def test_a_wrong_format_asked_for_is_a_clear_error(name: str, data: bytes) -> None:

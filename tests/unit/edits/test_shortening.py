@@ -42,14 +42,6 @@ def test_one_endless_line_loses_its_middle() -> None:
     assert "characters left out" in got
 
 
-def test_names_are_distinguished_from_words() -> None:
-    assert names("The parser in src/parse_all.py, see Parser.readAll and build-12.") == {
-        "src/parse_all.py",
-        "Parser.readAll",
-        "build-12",
-    }
-
-
 def build(name: str = "run") -> list[Message]:
     return [uses("u", "t", name=name), results("r", "t", text=OUTPUT), assistant("a", "Done."), user("p", "And now?")]
 

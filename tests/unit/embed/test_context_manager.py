@@ -182,17 +182,6 @@ def test_pins_outlive_every_compaction_and_what_is_archived_is_found(manager: Co
     assert pinned != kept
 
 
-def test_a_new_conversation_keeps_the_system_prompt_and_the_tools() -> None:
-    tools = [{"name": "run", "description": "Runs.", "input_schema": {"type": "object"}}]
-    with ContextManager("gpt-4o", "anthropic", system="Be brief.", tools=tools, window=WINDOW) as context:
-        empty = context.get_request()
-        fill(context, 2)
-        old = context.session_id
-        context.reset()
-        assert context.session_id != old
-        assert context.get_request() == empty == {"system": "Be brief.", "messages": [], "tools": tools}
-
-
 def test_a_conversation_goes_on_from_its_file(tmp_path: Path) -> None:
     store = tmp_path / "contexts.db"
     with ContextManager("gpt-4o", window=WINDOW, store=store) as context:

@@ -314,12 +314,6 @@ def test_a_carriage_return_alone_ends_no_line() -> None:
     assert split(b"a\rb\n") == [b"a\rb\n"]
 
 
-@pytest.mark.parametrize("at", range(9))
-def test_a_line_may_arrive_in_pieces(at: int) -> None:
-    stream = b"ab\ncdef\n"
-    assert split(stream[:at], stream[at:]) == [b"ab\n", b"cdef\n"]
-
-
 def test_a_line_that_is_too_long_is_reported_once_and_skipped() -> None:
     assert split(b"x" * 15, b"x" * 15, b"x" * 15, b"x\nok\n") == [LineTooLong(20), b"ok\n"]
 

@@ -197,9 +197,6 @@ def test_the_longest_answer_of_a_retired_model_is_known_where_its_family_has_one
     assert {ContextLimits.for_model(name).max_output for name in names.split()} == {longest}
 
 
-MILLION = 1_000_000
-
-
 @pytest.mark.parametrize(
     ("model", "dollars"),
     [

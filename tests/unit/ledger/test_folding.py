@@ -616,13 +616,6 @@ def test_a_work_tree_of_the_project_is_the_project() -> None:
     assert [commit.life for commit in ledger(talk).commits] == [Life.LAST]
 
 
-def test_a_commit_that_was_undone_is_gone() -> None:
-    talk = Talk().shell("git commit -am one", "[main 1111111] one").shell("git commit -am two", "[main 2222222] two")
-    assert [
-        commit.name for commit in ledger(talk.shell("git reset --hard HEAD~1", "HEAD is now at 1111111")).commits
-    ] == ["1111111"]
-
-
 # The agent's words
 
 
@@ -666,16 +659,6 @@ def test_code_in_fences_and_lines_that_introduce_it_are_left_out() -> None:
 
 
 # The fold
-
-
-def test_a_job_runs_until_its_end_is_seen() -> None:
-    talk = Talk().call(
-        "Bash", {"command": "make serve", "run_in_background": True}, "Command running in background with ID: b12"
-    )
-    (job,) = ledger(talk).jobs
-    assert (job.life, job.name) == (Life.RUNNING, "b12")
-    (job,) = ledger(talk.call("KillShell", {"shell_id": "b12"}, "killed")).jobs
-    assert job.life is Life.ENDED
 
 
 def test_a_check_beside_another_command_has_its_own_name() -> None:

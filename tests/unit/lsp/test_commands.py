@@ -93,20 +93,22 @@ async def test_the_outcome_is_not_said_to_a_client_that_speaks_for_itself() -> N
     assert rig.notified("window/showMessage") == []
 
 
-async def test_cancelling_the_request_cancels_the_command_itself() -> None:
+@pytest.mark.parametrize(
+    ("method", "params"), [("$/cancelRequest", {"id": 1}), ("window/workDoneProgress/cancel", {"token": "t"})]
+)
+async def test_cancelling_the_request_or_its_progress_cancels_the_command_itself(
+    method: str, params: dict[str, Any]
+) -> None:
     rig = await start()
     rig.request(1, "workspace/executeCommand", {"command": "ullage.wait", "workDoneToken": "t"})
     await rig.settle()
-    rig.notify("$/cancelRequest", {"id": 1})
-    await assert_cancelled(rig)
-
-
-async def test_cancelling_the_progress_cancels_the_command() -> None:
-    rig = await start()
-    rig.request(1, "workspace/executeCommand", {"command": "ullage.wait", "workDoneToken": "t"})
-    await rig.settle()
-    rig.notify("window/workDoneProgress/cancel", {"token": "t"})
-    await assert_cancelled(rig)
+    rig.notify(method, params)
+    with pytest.raises(RpcFailure) as failure:
+        await rig.answer(1)
+    assert failure.value.code == -32800
+    assert rig.toy.log == ["start command", "cancelled command"]
+    assert [kind for _, kind, _ in bars(rig)] == ["begin", "end"]
+    assert rig.connection.unfinished() == 0
 
 
 async def test_cancelling_progress_that_is_gone_is_ignored() -> None:
@@ -156,15 +158,6 @@ async def test_an_unknown_command_is_refused_and_the_known_ones_named() -> None:
     assert failure.value.code == -32602
     assert "ullage.polish" in failure.value.message
     assert "ullage.shrink" in failure.value.message
-
-
-async def assert_cancelled(rig: Rig) -> None:
-    with pytest.raises(RpcFailure) as failure:
-        await rig.answer(1)
-    assert failure.value.code == -32800
-    assert rig.toy.log == ["start command", "cancelled command"]
-    assert [kind for _, kind, _ in bars(rig)] == ["begin", "end"]
-    assert rig.connection.unfinished() == 0
 
 
 # The client of another implementation, with Neovim's capabilities, finds what it expects

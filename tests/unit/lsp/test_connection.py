@@ -29,10 +29,6 @@ def bodies(*chunks: bytes, max_body: int = 1000) -> list[bytes | bytearray | str
     return [item.reason if isinstance(item, BadFrame) else item for item in items]
 
 
-def test_bodies_are_cut_out_of_the_stream() -> None:
-    assert bodies(frame(b"{}") + frame(b"[1]")) == [b"{}", b"[1]"]
-
-
 @pytest.mark.parametrize(
     "header",
     [
@@ -44,10 +40,6 @@ def test_bodies_are_cut_out_of_the_stream() -> None:
 )
 def test_headers_are_understood_in_every_spelling(header: bytes) -> None:
     assert bodies(header + b"{}" + frame(b"[]")) == [b"{}", b"[]"]
-
-
-def test_an_empty_body_is_a_body() -> None:
-    assert bodies(frame(b"") + frame(b"{}")) == [b"", b"{}"]
 
 
 @pytest.mark.parametrize(
@@ -82,12 +74,6 @@ def test_a_stream_that_ends_inside_a_message_says_so(torn: bytes) -> None:
     parser = FrameParser()
     assert parser.feed(frame(b"{}") + torn) == [b"{}"]
     assert [refusal.reason for refusal in parser.end()] == ["The stream ended inside a message."]
-
-
-def test_a_stream_that_ends_between_messages_has_nothing_to_say() -> None:
-    parser = FrameParser()
-    parser.feed(frame(b"{}"))
-    assert parser.end() == []
 
 
 def test_large_and_small_bodies_are_read_in_order_however_they_are_divided() -> None:

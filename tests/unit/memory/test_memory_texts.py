@@ -89,11 +89,6 @@ def test_text_that_occurs_several_times_is_reported_with_its_lines() -> None:
         replace_text(NOTES, "a a\nb\na", "a", "c")
 
 
-def test_occurrences_that_overlap_are_several() -> None:
-    with pytest.raises(InvalidRequest, match="Multiple occurrences"):
-        replace_text(NOTES, "aaa", "aa", "b")
-
-
 def test_empty_text_cannot_be_replaced() -> None:
     with pytest.raises(InvalidRequest, match="old_str is empty"):
         replace_text(NOTES, "a", "", "b")

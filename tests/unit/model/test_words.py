@@ -1,4 +1,5 @@
 import sys
+from typing import Any
 
 import pytest
 
@@ -27,16 +28,17 @@ def test_figures_are_short_in_tight_places(tokens: int, text: str) -> None:
     assert words.short(tokens) == text
 
 
-def test_the_warning_says_how_full_it_is_and_when_it_compacts() -> None:
-    assert words.context_warning(131_200, 200_000, 144_000) == (
-        "Context 66% full (131K of 200K). Compacts by itself at 72% (144K)."
-    )
-
-
-def test_where_a_program_makes_room_the_warning_says_when_that_is_due() -> None:
-    assert words.context_warning(131_200, 200_000, 144_000, on_request=True) == (
-        "Context 66% full (131K of 200K). Due for compaction at 72% (144K)."
-    )
+@pytest.mark.parametrize(
+    ("who", "when"),
+    [
+        ({}, "Compacts by itself"),
+        ({"on_request": True}, "Due for compaction"),
+        ({"asks": True}, "Asks to be compacted"),
+    ],
+)
+def test_the_warning_says_how_full_it_is_and_when_it_compacts(who: dict[str, Any], when: str) -> None:
+    warning = words.context_warning(131_200, 200_000, 144_000, **who)
+    assert warning == f"Context 66% full (131K of 200K). {when} at 72% (144K)."
 
 
 def test_a_context_over_the_threshold_is_not_said_to_compact_at_a_lower_figure() -> None:
@@ -46,9 +48,6 @@ def test_a_context_over_the_threshold_is_not_said_to_compact_at_a_lower_figure()
 
 
 def test_with_confirmation_no_notice_of_an_automatic_compaction_is_sent() -> None:
-    assert words.context_warning(131_200, 200_000, 144_000, asks=True) == (
-        "Context 66% full (131K of 200K). Asks to be compacted at 72% (144K)."
-    )
     assert words.compaction_due(145_000, 200_000) == (
         "Context 73% full (145K of 200K). Compact it now; it compacts by itself only when it overflows."
     )

@@ -13,8 +13,6 @@ from ullage.agents.gemini_cli import WIRING as GEMINI_CLI
 from ullage.agents.wiring import Wiring
 from ullage.cli.command_line import build_parser
 
-EDITORS = ROOT / "editors"
-
 
 def read(path: str) -> Any:
     return json.loads((ROOT / path).read_text(encoding="utf-8"))

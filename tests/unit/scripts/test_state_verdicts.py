@@ -1,15 +1,11 @@
 """What the state bench calls right, wrong and absent; nonsense scores nothing."""
 
-from pathlib import Path
-
 import pytest
 
 from benches.state import judge, score, shuffled
 from benches.state_page import read_page
 from benches.state_truth import Commit, File, Problem, Run, Task, Truth, Words
 from benches.state_verdicts import ABSENT, RIGHT, WRONG, Kind
-
-FOLDER = "/home/ada/cards"
 
 
 def judged(page: str, truth: Truth, kind: Kind) -> list[str]:
@@ -40,7 +36,7 @@ def test_what_the_user_said_is_right_only_whole_and_as_the_users(page: str, ends
     assert judged(page, SAID, Kind.REQUEST) == ends
 
 
-def test_words_of_any_script_are_found(tmp_path: Path) -> None:
+def test_words_of_any_script_are_found() -> None:
     truth = Truth(
         words=(
             Words(text="永远不要修改 migrations 目录下的文件"),

@@ -224,28 +224,6 @@ def test_short_words_numbers_and_other_scripts_are_not_mistyped(sqlite_store: Sq
     assert ids(sqlite_store, "мошка") == []
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "parse http header",
-        "parse_http_header",
-        "parse-http-header",
-        "parseHttpHeader",
-        "http header",
-        "where is header?",
-    ],
-)
-def test_a_name_is_found_as_it_is_spoken_and_by_parts(sqlite_store: SqliteStore, query: str) -> None:
-    sqlite_store.create("s", conversation("nothing", "see parseHTTPHeader here", "nothing either"))
-    assert ids(sqlite_store, query)[0] == "m1"
-
-
-def test_a_path_is_found_by_its_file(sqlite_store: SqliteStore) -> None:
-    sqlite_store.create("s", conversation("nothing", "in server/pool/keep_alive.py:12", "keep it alive"))
-    assert ids(sqlite_store, "keep_alive.py")[0] == "m1"
-    assert ids(sqlite_store, "keep alive")[0] == "m1"
-
-
 # Search: time words of a question prefer messages of that time, in the user's zone, and hide no others
 
 

@@ -307,14 +307,6 @@ def test_a_number_beyond_sqlites_is_refused(sqlite_store: SqliteStore) -> None:
         sqlite_store.list(limit=2**63)
 
 
-def test_two_stores_on_one_file_see_each_others_appends(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    with open_store(path) as one, open_store(path) as two:
-        one.create("s", conversation("one"))
-        two.append("s", records(message("m1"), start=2))
-        assert len(one.read("s")) == 3
-
-
 def test_indexing_goes_on_in_steps_until_nothing_is_left(sqlite_store: SqliteStore) -> None:
     filler = "so many words " * (STEP_BYTES // 20)
     sqlite_store.create("s", conversation(*(f"{filler} walnut{number}" for number in range(5))))

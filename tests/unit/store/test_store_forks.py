@@ -204,10 +204,6 @@ def noise(seed: int, size: int = 200_000) -> bytes:
     return b"".join(random.randbytes(500).hex().encode() + b"\n" for _ in range(size // 1_000))
 
 
-def paths(originals: SqliteOriginals) -> list[str]:
-    return sorted(originals.stats())
-
-
 def test_the_oldest_are_listed_first_with_what_they_free(tmp_path: Path) -> None:
     with SqliteOriginals(tmp_path / "a") as originals:
         for number in range(5):

@@ -386,7 +386,6 @@ MESSAGES = (
     user("Keep `drain_spool` as it is."),
     agent("I will call `drain_spool` with `queue_path` from src/spool.py."),
 )
-TAIL = range(6, 7)
 
 
 def test_only_the_users_words_are_worth_keeping() -> None:

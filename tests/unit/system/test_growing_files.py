@@ -52,19 +52,6 @@ def test_only_what_is_new_is_read(tmp_path: Path) -> None:
     assert FILES.read_on(path, growth.mark) is None
 
 
-def test_a_line_is_read_when_it_is_written_to_its_end(tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
-    whole = lines(1, 2, 3)
-    path.write_bytes(whole[:-100])
-    mark = read_whole(path)
-    add(path, whole[-100:-50])
-    growth = FILES.read_on(path, mark)
-    assert numbers_of(growth) == []
-    add(path, whole[-50:])
-    assert isinstance(growth, Appended)
-    assert numbers_of(FILES.read_on(path, growth.mark)) == [3]
-
-
 def test_a_last_line_without_its_line_end_is_read_once(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(lines(1, 2)[:-1])

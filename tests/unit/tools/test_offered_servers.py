@@ -167,7 +167,7 @@ async def test_a_server_that_does_not_start_is_reported_once_and_the_others_are_
         assert len(session.definitions) == 7
 
 
-async def test_a_server_that_says_nothing_is_given_up(tmp_path: Path) -> None:
+async def test_a_server_that_says_nothing_is_given_up() -> None:
     silent = StdioServer(name="silent", command=sys.executable, args=("-c", "import sys; sys.stdin.read()"))
     async with started(silent, patience=Patience(start=1.0, end=PATIENCE)) as session:
         (fault,) = await asyncio.wait_for(session.prepare(), PATIENCE)
