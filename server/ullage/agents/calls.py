@@ -14,15 +14,14 @@ from msgspec import Struct
 from ullage.agents.results import FENCED, printed
 from ullage.agents.shell import Touch, touched_files
 from ullage.agents.tools import FILE_ACTIONS, Action, action_of, command_of, path_of, paths_of
-from ullage.model.expressions import expression
 from ullage.model.json_values import as_object
 from ullage.model.message import FileAction, ToolResultBlock, ToolUseBlock, text_and_resources
 
 # The stars first: a search for literal text is many times faster than one that is tried at every line.
-_PATCH_LINE = expression(r"\*\*\* (?<![^\n]\*\*\* )(?:(Add|Update|Delete) File: (.+)|Move to: (.+))$", re.MULTILINE)
+_PATCH_LINE = re.compile(r"\*\*\* (?<![^\n]\*\*\* )(?:(Add|Update|Delete) File: (.+)|Move to: (.+))$", re.MULTILINE)
 # What the program that applies such patches prints once it has, and what it or its shell prints if it could not.
 _PATCHED = "Success. Updated the following files"
-_NOT_PATCHED = expression(
+_NOT_PATCHED = re.compile(
     r"Failed to find (?:expected lines|context)|\binvalid (?:hunk|patch)\b|\bverification failed\b"
     r"|^Exit code [1-9]|\Afailed in sandbox\b.{0,200}\bexit code: [1-9]",
     re.IGNORECASE | re.MULTILINE,
@@ -35,7 +34,7 @@ _PATCH_ACTIONS = {
 
 
 # What tools say that wrote a file which was there before, in so many characters.
-_WROTE_OVER, _SAID_WITHIN = expression(r"\bhas been updated\b|\boverwr(?:ote|itten)\b", re.IGNORECASE), 400
+_WROTE_OVER, _SAID_WITHIN = re.compile(r"\bhas been updated\b|\boverwr(?:ote|itten)\b", re.IGNORECASE), 400
 
 
 class ToolCall(Struct, frozen=True, kw_only=True, dict=True):
@@ -133,13 +132,13 @@ def fenced_call(command: str, index: int, output: str) -> ToolCall:
 
 
 # The last lines of a result: the open file, the folder and the prompt.
-_STATE = expression(r"\(Open file: ([^()\n]{1,1000})\)\r?\n\(Current directory: [^\n]*\)\r?\n\S{0,20}\$\s*$")
+_STATE = re.compile(r"\(Open file: ([^()\n]{1,1000})\)\r?\n\(Current directory: [^\n]*\)\r?\n\S{0,20}\$\s*$")
 _LONGEST_STATE = 4_000
 _NO_FILE = "n/a"
-_NAMES_FILE = expression(r"(create|open)[ \t]+(\S+)(?:[ \t]+\d+)?\s*")
+_NAMES_FILE = re.compile(r"(create|open)[ \t]+(\S+)(?:[ \t]+\d+)?\s*")
 # The text of an edit ends with a line that says so.
-_EDITS = expression(r"edit[ \t]+\d+:\d+[ \t]*\n(?:(.*)\n)?end_of_edit\s*", re.DOTALL)
-_REFUSED = expression(r"Your (?:proposed edit|edit) .{0,80}(?:syntax error|not applied)|ERROR\b|Error\b", re.IGNORECASE)
+_EDITS = re.compile(r"edit[ \t]+\d+:\d+[ \t]*\n(?:(.*)\n)?end_of_edit\s*", re.DOTALL)
+_REFUSED = re.compile(r"Your (?:proposed edit|edit) .{0,80}(?:syntax error|not applied)|ERROR\b|Error\b", re.IGNORECASE)
 
 
 def open_file(result: str) -> str:

@@ -9,22 +9,21 @@ from msgspec import Struct
 
 from ullage.agents.calls import ToolCall
 from ullage.agents.shell import part_looks, parts_of
-from ullage.model.expressions import expression
 
 # Outputs are sometimes JSON, in which a line ends with a backslash and an n.
-_COMMITTED = expression(
+_COMMITTED = re.compile(
     r"\[([\w./@+-]{1,120}|detached HEAD)(?: \(root-commit\))? ([0-9a-f]{7,40})\] "
     r"(.{1,300}?)(?:\\n|\\r|\"\s*[,}\]]|\n|\r|$)"
 )
-_HEREDOC_MESSAGE = expression(r"\bgit (?:-C \S+ )?commit\b[^\n]{0,200}<<-?\s*['\"]?\w+['\"]?\n\s*([^\n]{3,200})")
+_HEREDOC_MESSAGE = re.compile(r"\bgit (?:-C \S+ )?commit\b[^\n]{0,200}<<-?\s*['\"]?\w+['\"]?\n\s*([^\n]{3,200})")
 _COMMITS = {"commit", "revert", "cherry-pick", "merge", "am", "pull", "rebase"}
-_MERGED = expression(r"^Merge made by\b|^Updating [0-9a-f]{7,40}\.\.([0-9a-f]{7,40})$", re.MULTILINE)
-_HEAD_AT = expression(r"^HEAD is now at ([0-9a-f]{7,40}) (.{1,300})$", re.MULTILINE)
-_BACK, _HASH = expression(r"HEAD(?:~(\d{0,3})|(\^{1,9}))"), expression(r"[0-9a-f]{7,40}")
+_MERGED = re.compile(r"^Merge made by\b|^Updating [0-9a-f]{7,40}\.\.([0-9a-f]{7,40})$", re.MULTILINE)
+_HEAD_AT = re.compile(r"^HEAD is now at ([0-9a-f]{7,40}) (.{1,300})$", re.MULTILINE)
+_BACK, _HASH = re.compile(r"HEAD(?:~(\d{0,3})|(\^{1,9}))"), re.compile(r"[0-9a-f]{7,40}")
 _RESETS = {"--hard", "--soft", "--mixed", "--keep", "--merge"}
-_ON_BRANCH = expression(r"(?:^|\\n|\n|\"|Output: )On branch ([\w./@+-]+)")
-_SWITCHED = expression(r"Switched to (?:a new |)branch '([^'\n]+)'|[Aa]lready on '([^'\n]+)'")
-_GIVES_MESSAGE, _QUIET = expression(r"-\w*m|--message"), expression(r"-\w*q|--quiet")
+_ON_BRANCH = re.compile(r"(?:^|\\n|\n|\"|Output: )On branch ([\w./@+-]+)")
+_SWITCHED = re.compile(r"Switched to (?:a new |)branch '([^'\n]+)'|[Aa]lready on '([^'\n]+)'")
+_GIVES_MESSAGE, _QUIET = re.compile(r"-\w*m|--message"), re.compile(r"-\w*q|--quiet")
 _HIDES = {"tail", "head", "grep"}
 _LOOKED_AT = 4_000
 

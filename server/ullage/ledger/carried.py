@@ -13,7 +13,6 @@ from functools import cached_property
 from ullage.agents.tools import strings_in
 from ullage.ledger.outline import Line, lines_of
 from ullage.ledger.words import folded, negates, parts_of, unmarked, words_in, words_of
-from ullage.model.expressions import expression
 from ullage.model.message import (
     CompactionBlock,
     Message,
@@ -34,7 +33,7 @@ _LONGER = 40
 # Places between two texts, more than a passage has between two of its words in its clause.
 _APART = 6
 # Words of a change that was made, of the languages with the most users: whole words, and beginnings of words.
-_CHANGE = expression(
+_CHANGE = re.compile(
     r"(?<!\w)(?:add(?:s|ed|ing)|remov(?:es|ed|ing)|replac(?:es|ed|ing)|chang(?:es|ed|ing)|updat(?:es|ed|ing)"
     r"|creat(?:es|ed|ing)|wrote|written|rewrote|rewritten|fix(?:es|ed|ing)|mov(?:es|ed|ing)|renam(?:es|ed|ing)"
     r"|delet(?:es|ed|ing)|extend(?:s|ed|ing)|introduc(?:es|ed|ing)|wired|inserted|dropped|new"
@@ -48,13 +47,13 @@ _CHANGE = expression(
 )
 # What ends a clause, and what begins or ends a quotation.
 _QUOTES = r"""["“”„«»‹›`「」『』]|(?<!\w)['’‘]|['’](?!\w)"""
-_BREAK = expression(rf"([.!?…,。！？]?(?:{_QUOTES})|[,;:!?()\[\]…—–|、，；：。！？（）؟،]|\.(?!\w)|\s-\s)")
-_QUOTE = expression(_QUOTES)
+_BREAK = re.compile(rf"([.!?…,。！？]?(?:{_QUOTES})|[,;:!?()\[\]…—–|、，；：。！？（）؟،]|\.(?!\w)|\s-\s)")
+_QUOTE = re.compile(_QUOTES)
 # A line that does not go on with the sentence of the line before, and the end of a sentence.
-_BEGINS = expression(r"\s*(?:$|[-+•>#|*]|(?:\d{1,2}|[a-z])[.)]\s)")
-_STOPS = expression(r"[.!?…。！？]\W*$")
+_BEGINS = re.compile(r"\s*(?:$|[-+•>#|*]|(?:\d{1,2}|[a-z])[.)]\s)")
+_STOPS = re.compile(r"[.!?…。！？]\W*$")
 # The label of an item of a list, which says nothing.
-_LABELLED = expression(r"[\s>*#|-]*(?:\d{1,2}|[a-z])[.):](?!\w)")
+_LABELLED = re.compile(r"[\s>*#|-]*(?:\d{1,2}|[a-z])[.):](?!\w)")
 # Words before and after a passage, in its clause, that may negate it.
 _BEFORE, _AFTER = 3, 2
 

@@ -13,14 +13,13 @@ from msgspec.structs import replace
 
 from ullage.ledger.ledger_entry import Entry, Kind, Life, failed_command
 from ullage.ledger.words import words_of
-from ullage.model.expressions import expression
 
 # The share of the words of a task that a line must have to be about it.
 _SHARE = 0.8
 # A task of fewer different words could be meant by any line.
 _LEAST_WORDS = 2
-_ID = expression(r"[\x21-\x7e]+")
-_LATER = expression(r"\b(?:not|once|when|after|until|if|should|must|will)\b|n't", re.IGNORECASE)
+_ID = re.compile(r"[\x21-\x7e]+")
+_LATER = re.compile(r"\b(?:not|once|when|after|until|if|should|must|will)\b|n't", re.IGNORECASE)
 
 
 class _States(Struct, frozen=True):
@@ -48,8 +47,8 @@ _TASK = _States(
     _at("pending|open|to ?do|in[ _-]progress|not started|unfinished|remaining|offen|pendiente", r"\[[ ~-]\]|☐|未完成"),
 )
 _OUTCOME = _States(
-    expression(r"\b(?:pass|passes|passing|succeeds?|(?:is|are) (?:now |all )?(?:green|clean|successful))\b|✅", re.I),
-    expression(
+    re.compile(r"\b(?:pass|passes|passing|succeeds?|(?:is|are) (?:now |all )?(?:green|clean|successful))\b|✅", re.I),
+    re.compile(
         r"\b(?:fails?|failing|failures?|(?:is|are) (?:still |now )?(?:red|broken)"
         r"|(?:do|does)(?:n't| not) (?:pass|build|compile))\b|❌",
         re.I,
@@ -57,15 +56,15 @@ _OUTCOME = _States(
 )
 # What all checks of a kind are called together.
 _TOGETHER = {
-    "tests": expression(r"\b(?:all\b.{0,24}\btests?|(?:full|whole|entire|the|unit)? ?test suite|every test)\b", re.I),
-    "build": expression(r"\b(?:the (?:whole |full )?(?:build|project builds?)|everything (?:builds|compiles))\b", re.I),
-    "lint": expression(r"\b(?:the )?lint(?:er|ing)?\b", re.I),
-    "types": expression(r"\b(?:type[ -]?check(?:s|ing|er)?)\b", re.I),
+    "tests": re.compile(r"\b(?:all\b.{0,24}\btests?|(?:full|whole|entire|the|unit)? ?test suite|every test)\b", re.I),
+    "build": re.compile(r"\b(?:the (?:whole |full )?(?:build|project builds?)|everything (?:builds|compiles))\b", re.I),
+    "lint": re.compile(r"\b(?:the )?lint(?:er|ing)?\b", re.I),
+    "types": re.compile(r"\b(?:type[ -]?check(?:s|ing|er)?)\b", re.I),
 }
-_LAST_COMMIT = expression(
+_LAST_COMMIT = re.compile(
     r"\b(?:(?:last|latest|newest|most recent) commit|HEAD)\b\W{0,4}(?:is\W+)?(?:at\W+)?`?([0-9a-f]{7,40})\b", re.I
 )
-_ALL_COMMITTED = expression(
+_ALL_COMMITTED = re.compile(
     r"\b(?:everything|all (?:of it|work|changes?)) (?:is|are|was|were|has been|have been) (?:already )?committed\b",
     re.I,
 )

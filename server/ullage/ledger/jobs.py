@@ -11,7 +11,6 @@ from ullage.agents.calls import ToolCall, joined_call
 from ullage.agents.outcomes import goes_on, was_refused
 from ullage.agents.tools import plain, text_of, value_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
-from ullage.model.expressions import expression
 from ullage.model.message import ToolUseBlock
 
 _SUB_AGENTS = {
@@ -25,12 +24,12 @@ _SUB_AGENTS = {
 _ASKS = {plain(name) for name in ("TaskOutput", "BashOutput", "AgentOutputTool", "wait", "write_stdin", "get_output")}
 _ENDS = {plain(name) for name in ("KillShell", "KillBash", "TaskStop", "close_agent", "kill_process")}
 _ID_KEYS = ("task_id", "bash_id", "shell_id", "agent_id", "session_id", "id")
-_ID = expression(r"(?:background with ID:|session ID|agentId:|agent_id:|task_id:) ?[\"']?([\w-]{2,60})")
-_LAUNCHED = expression(
+_ID = re.compile(r"(?:background with ID:|session ID|agentId:|agent_id:|task_id:) ?[\"']?([\w-]{2,60})")
+_LAUNCHED = re.compile(
     r"\s*(?:Async agent launched|Agent launched in the background|Spawned agent|.{0,80}\bin the background\b)"
 )
-_STATUS = expression(r"<status>(\w+)</status>|\"status\": ?\"(\w+)\"|Process exited with code (-?\d+)")
-_NOTE = expression(
+_STATUS = re.compile(r"<status>(\w+)</status>|\"status\": ?\"(\w+)\"|Process exited with code (-?\d+)")
+_NOTE = re.compile(
     r"<task-notification>.{0,2000}?<task-id>([\w-]{2,60})</task-id>.{0,2000}?<status>(\w+)</status>"
     r"(?:.{0,500}?<result>(.{0,20000}?)</result>)?",
     re.DOTALL,
@@ -38,7 +37,7 @@ _NOTE = expression(
 _RUNS = {"running", "pending", "in_progress"}
 # Whether a command has failed, by the word for its end. Another word says that it was ended from outside.
 _FAILED = {"failed": True, "completed": False, "0": False}
-_OUTPUT = expression(r"(?:<output>|^Output:\n)\s*(.{0,20000}?)\s*(?:</output>|\Z)", re.DOTALL | re.MULTILINE)
+_OUTPUT = re.compile(r"(?:<output>|^Output:\n)\s*(.{0,20000}?)\s*(?:</output>|\Z)", re.DOTALL | re.MULTILINE)
 
 
 class _Job(Struct, kw_only=True):

@@ -10,17 +10,16 @@ from msgspec import Struct
 
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.ledger.prose import FENCE, ends_with_colon
-from ullage.model.expressions import expression
 from ullage.redaction.clean import clean
 
-_HEADING = expression(r"^(#{1,6})[ \t]+(\S.*)$")
+_HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*)$")
 # A title of a numbered section, as agents write them in a summary: `3. Files and Code Sections:`, `**Files**:`.
-_TITLE = expression(r"^(?:\d{1,2}\.[ \t]+\S.*|\*\*[^*]+\*\*:?[ \t]*)$")
-_ITEM = expression(r"^([ \t]*)(?:[-*+•]|\d{1,2}[.)])[ \t]+(\S.*)$")
+_TITLE = re.compile(r"^(?:\d{1,2}\.[ \t]+\S.*|\*\*[^*]+\*\*:?[ \t]*)$")
+_ITEM = re.compile(r"^([ \t]*)(?:[-*+•]|\d{1,2}[.)])[ \t]+(\S.*)$")
 # Before the summary itself, some agents write down what they thought while they wrote it.
-_SUMMARY = expression(r"(?:^|\n)(?:</analysis>\s*)?(?:<summary>|Summary:)[ \t]*\n?", re.IGNORECASE)
+_SUMMARY = re.compile(r"(?:^|\n)(?:</analysis>\s*)?(?:<summary>|Summary:)[ \t]*\n?", re.IGNORECASE)
 # What Claude Code puts after a summary: how to go on, and where the whole is.
-_AFTER = expression(r"\n(?:If you need specific details from before|(?:Please c|C)ontinue the conversation from where)")
+_AFTER = re.compile(r"\n(?:If you need specific details from before|(?:Please c|C)ontinue the conversation from where)")
 _TAB = 4
 
 

@@ -5,16 +5,15 @@ import re
 from collections.abc import Collection, Sequence
 
 from ullage.ledger.words import has_words, parts_of
-from ullage.model.expressions import expression
 from ullage.redaction.clean import clean
 from ullage.redaction.remembering import len_of, remembering
 
 # What stands for what was left out.
 GAP = "[…]"
-FENCE = expression(r"[ \t]*(?:```|~~~)")
-_FENCED = expression(rf"^{FENCE.pattern}.*?(?:^{FENCE.pattern}[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_HEADING = expression(r"#{1,6} \S|\*\*[^*]+\*\*$")
-_PARAGRAPHS = expression(r"\n[ \t]*\n")
+FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+_FENCED = re.compile(rf"^{FENCE.pattern}.*?(?:^{FENCE.pattern}[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"#{1,6} \S|\*\*[^*]+\*\*$")
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
 # How a question ends in the scripts that have a mark for it.
 _QUESTION = ("?", "？", "؟", ";", "՞")
 _CLOSING = "*_`\"'”’)】」 \n"
@@ -27,17 +26,17 @@ WHOLE = 1_200
 # Characters of the beginning and of the end, which are quoted without a gap, and of a line between them.
 _EDGE, _BETWEEN = 400, 260
 # Lines of a program's output that say what failed.
-FAILS = expression(
+FAILS = re.compile(
     r"\b(?:FAIL(?:ED|URE)?|[Ff]ailed|[Ee]rror|ERROR|[A-Z]\w*(?:Error|Exception)|panic(?:ked)?|Traceback)\b|[✗✖×]"
 )
 # Where a text may be cut: between lines, or else sentences, or else words.
-_BREAKS = (expression(r"\n+"), expression(r"(?<=[.!?…])\s+|(?<=[。！？])"), expression(r"\s+"))
-_NUMBER = expression(r"\d+")
+_BREAKS = (re.compile(r"\n+"), re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])"), re.compile(r"\s+"))
+_NUMBER = re.compile(r"\d+")
 # Words without which a line from the middle of a text says nothing, such as the label of an item of a list.
 _LEAST_WORDS = 3
 # Words of a line that somebody has written, and the largest share of signs in it.
 _LEAST_WRITTEN, _SIGNS = 4, 0.05
-_SIGN = expression(r"[\d_/\\{}\[\]<>=|*#@$%^&+~`;:\"()-]")
+_SIGN = re.compile(r"[\d_/\\{}\[\]<>=|*#@$%^&+~`;:\"()-]")
 
 
 def is_heading(line: str) -> bool:

@@ -16,8 +16,6 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.model.expressions import expression
-
 
 class TextKind(IntEnum):
     """The kinds of text for which tokenizers differ. `OUTPUT` is logs, JSON and numbered code, with many signs and
@@ -199,27 +197,27 @@ def family_of(bare_name: str) -> Family:
 
 # `us.anthropic.`, `us-anthropic-`, `eu.meta.`: Bedrock's regions and vendors, with dots or with dashes as in a file
 # name.
-_REGION = expression(
+_REGION = re.compile(
     r"(?:(?:us|eu|apac|jp|au|global)[.-])?(?:anthropic|meta|amazon|mistral|cohere|deepseek|qwen)[.](?=\D)"
 )
-_REGION_DASHED = expression(r"^(?:us|eu|apac|jp|au|global)-(?:anthropic|meta|amazon|mistral|cohere)-")
-_BEDROCK_VERSION = expression(r"-v\d+(?::\d+)?$|:\d+$")
-_VERTEX_DATE = expression(r"@(\d{8}|latest|default)$")
-_DATE = expression(r"-(?:20\d{2}-?[01]\d-?[0-3]\d|latest)$")
+_REGION_DASHED = re.compile(r"^(?:us|eu|apac|jp|au|global)-(?:anthropic|meta|amazon|mistral|cohere)-")
+_BEDROCK_VERSION = re.compile(r"-v\d+(?::\d+)?$|:\d+$")
+_VERTEX_DATE = re.compile(r"@(\d{8}|latest|default)$")
+_DATE = re.compile(r"-(?:20\d{2}-?[01]\d-?[0-3]\d|latest)$")
 # Cursor and Snowflake name the version first: `claude-4.6-opus`. Anthropic itself did so until 3.7.
-_VERSION_FIRST = expression(r"^claude-([4-9](?:[.-]\d)?)-(opus|sonnet|haiku|fable)\b")
+_VERSION_FIRST = re.compile(r"^claude-([4-9](?:[.-]\d)?)-(opus|sonnet|haiku|fable)\b")
 # `claude-sonnet-4-5[1m]` in Claude Code asks for the million-token window; `:free`, `:thinking` are OpenRouter's.
-_VARIANT = expression(r"\[[^\[\]]*\]$|:(?:free|thinking|nitro|floor|online|beta|extended)$")
+_VARIANT = re.compile(r"\[[^\[\]]*\]$|:(?:free|thinking|nitro|floor|online|beta|extended)$")
 # What routers, proxies and editors write after a model's name: routes, efforts and other settings.
-_SETTING = expression(
+_SETTING = re.compile(
     r"(?:[:#](?!\d+b\b)[a-z][\w.-]*|[-:](?:1m|thinking(?:-\d+k?)?|reasoning|minimal|low|medium|high|xhigh|max|fast|maas|preview|exp))$"
     r"|\s*\([^()]*\)$"
 )
-_MILLION = expression(r"(?:\[1m\]|[-:]1m)$")
+_MILLION = re.compile(r"(?:\[1m\]|[-:]1m)$")
 # The vendors' models that a proxy of another vendor names within a name of its own: `gemini-claude-opus-4-5`.
-_INNER = expression(r"(?<=[-_.])(?:claude|gpt|gemini|grok|glm|kimi|deepseek)[-.\d]")
+_INNER = re.compile(r"(?<=[-_.])(?:claude|gpt|gemini|grok|glm|kimi|deepseek)[-.\d]")
 # A version in a name, which no number with letters (`70b`), date or further number (`0613`) is.
-_VERSION = expression(r"(?<![\w.])\d{1,2}(?:[.-]\d{1,2})?(?![\w.]|-\d)")
+_VERSION = re.compile(r"(?<![\w.])\d{1,2}(?:[.-]\d{1,2})?(?![\w.]|-\d)")
 
 
 def asks_for_a_million(model: str) -> bool:
