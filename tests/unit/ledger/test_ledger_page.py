@@ -212,7 +212,7 @@ PASTED = {
     "answers": [f'  {{"id": {at}, "name": "Ada", "roles": ["admin", "user"], "active": true}},' for at in range(99)],
     "traceback": [f'  File "/srv/shop/views/page{at}.py", line {at}, in render' for at in range(99)],
 }
-RULES = (
+WRITTEN = (
     "Do not restart worker-3, it is being debugged.",
     "never log request bodies",
     "Die alte Schnittstelle bleibt, bis Version 3 da ist.",
@@ -222,7 +222,7 @@ RULES = (
 )
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", WRITTEN)
 @pytest.mark.parametrize("pasted", PASTED.values(), ids=PASTED)
 def test_a_rule_in_the_middle_of_what_was_pasted_is_shown_in_however_little_room(
     pasted: Sequence[str], rule: str
