@@ -70,10 +70,10 @@ CODEX = Inserted(
     not_typed=(
         r"# AGENTS\.md instructions for ",
         # Around a picture.
-        r"(?:<image name=\[Image #\d+\][^<>]{0,400}>\s*)?(?:</image>)?\s*\Z",
+        r"(?:<image name=\[Image #\d+\][^<>]{0,400}>|</image>)\s*(?:</image>\s*)?\Z",
     ),
     # What the extensions for editors and the app put before a request: open files, what is selected, what is attached.
-    frames=(rf"\s*# [^\n]{{1,80}}:\n(?:.{{0,{_LONGEST}}}?\n)?## My request for Codex:\s*(.*)",),
+    frames=(r"\s*# [^\n]{1,80}:\n(?:.*?\n)?## My request for Codex:\s*(.*)",),
     tags=(
         *("environment_context", "turn_aborted", "user_shell_command", "skill", "subagent_notification", "user_action"),
         *("hook_prompt", "goal_context", "user_instructions", "INSTRUCTIONS"),
@@ -107,15 +107,18 @@ _INSERTED = (
     # Cline, Roo Code and Kilo Code
     Inserted(
         tags=("environment_details", "hook_context"),
-        typed_tags=("user_input", "task", "user_message"),
-        frames=(r"\s*The user (?:has )?provided (?:the following )?feedback[^\n]*\n<feedback>\n(.*)\n</feedback>\s*",),
+        typed_tags=("user_input",),
+        frames=(
+            r"\s*<(?:task|user_message)>(.*)</(?:task|user_message)>\s*(?:<environment_details>.*)?",
+            r"\s*The user (?:has )?provided (?:the following )?feedback[^\n]*\n<feedback>\n(.*)\n</feedback>\s*",
+        ),
     ),
     # Copilot CLI
     Inserted(tags=("current_datetime", "system_reminder")),
     # Cursor
     Inserted(
         tags=("user_info",),
-        frames=(rf"\s*(?>(?:<[a-z_]{{1,40}}>.{{0,{_LONGEST}}}?)?<user_query>)(.*?)</user_query>.*",),
+        frames=(r"\s*(?>(?:<[a-z_]{1,40}>.*?)?<user_query>)(.*?)</user_query>.*",),
     ),
     # Gemini CLI and Qwen Code
     Inserted(

@@ -81,7 +81,8 @@ _REFUSED = expression(
     r"|(?:rejected|aborted|cancelled) by (?:the )?user|Command (?:blocked|aborted)|Hook .{0,60}denied)",
     re.IGNORECASE,
 )
-# What agents return for a call that the user refused, or let run, with words: Claude Code; Kimi Code and opencode.
+# What agents return for a call that the user refused, or let run, with words: Claude Code; Kimi Code and opencode;
+# Cline and Roo Code. It begins the result: what comes later may be of a file or a page that imitates it.
 _SAYING = (
     expression(
         r"\s*The user doesn't want to (?:proceed|take this action).{0,600}?\bthe user said:"
@@ -91,10 +92,12 @@ _SAYING = (
     expression(
         r"\s*The (?:tool call is rejected by the user|user rejected)\b[^\n]{0,200}?\bfeedback:\s*(\S.*)", re.DOTALL
     ),
+    expression(
+        r"\s*The user (?:denied|approved) this operation and provided the following (?:feedback|context):\n<feedback>\n"
+        r"(.*)\n</feedback>",
+        re.DOTALL,
+    ),
 )
-# The line before what the user said, and what is around it, in results of Cline and Roo Code.
-_GIVEN = expression(r"The user [^\n<]{0,100}\b(?:feedback|context)[^\n<]{0,60}:\Z")
-_OPENING, _CLOSING = "\n<feedback>\n", "\n</feedback>"
 # What agents return for a command that still runs.
 _GOES_ON = expression(
     r"\s*(?:Command (?:running|was (?:manually )?(?:backgrounded|moved)).{0,40}background"
@@ -135,10 +138,6 @@ def was_refused(output: str) -> bool:
 
 def said_in_result(output: str) -> str:
     """Returns what the user said in refusing a call, or in letting it run, empty if that is no such result."""
-    end = output.rfind(_CLOSING)
-    begin = output.rfind(_OPENING, 0, end) if end >= 0 else -1
-    if begin >= 0 and _GIVEN.search(output[max(0, begin - _HEAD) : begin]):
-        return output[begin + len(_OPENING) : end]
     found = (saying.match(output.rstrip()) for saying in _SAYING)
     return next((said[1] for said in found if said), "")
 

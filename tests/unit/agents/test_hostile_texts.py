@@ -57,6 +57,9 @@ def _read_all() -> None:
         "# a:\n",
         "## My request for Codex:",
         "<user_query>",
+        "<task>",
+        "</task>",
+        "<image name=[Image #1]>",
         "<a>",
         "--- Content from referenced files ---\n",
     ):

@@ -45,7 +45,11 @@ def test_a_text_without_what_was_inserted_is_the_users() -> None:
         ("\n# Files mentioned by the user:\n\n## a.png: /tmp/a.png\n\n## My request for Codex:\n\n\n", ""),
         ("<timestamp>Monday, 2 pm</timestamp>\n<user_query>\nFix it.\n</user_query>", "Fix it."),
         ("<attached_files>\nx = 1\n</attached_files>\n\n<user_query>\nFix it.\n</user_query>", "Fix it."),
+        (f"<attached_files>\n{'x = 1' * 9_000}\n</attached_files>\n<user_query>\nFix it.\n</user_query>", "Fix it."),
+        (f"# Selected text:\n\n{'x = 1' * 9_000}\n\n## My request for Codex:\nFix it.", "Fix it."),
         ("<task>\nFix it.\n</task>", "Fix it."),
+        ("<task>\nFix it.\n</task>\n\n<environment_details>\nx\n</environment_details>", "Fix it."),
+        ("Why is <task>x</task> in build.xml?", "Why is <task>x</task> in build.xml?"),
         ("The user provided the following feedback:\n<feedback>\nFix it.\n</feedback>", "Fix it."),
         (
             "Fix @a.py\n--- Content from referenced files ---\nContent from @a.py:\nx = 1\n--- End of content ---",
