@@ -31,7 +31,8 @@ class Inserted(Struct, frozen=True, kw_only=True):
 
     - `summary_openings`: the first words of the message with which an agent continues after its own compaction.
     - `not_typed`: patterns for the beginning of a text that the user has not typed.
-    - `appended`: patterns for what is put after what the user typed, up to the end of the text.
+    - `appended`: the first words, on a line of their own, of what is put after what the user typed, up to the end of
+      the text.
     - `tags`: names of tags around inserted text.
     - `typed_tags`: names of tags around what the user typed.
     - `frames`: patterns for a whole text that has what the user typed as its only group.
@@ -62,7 +63,7 @@ CLAUDE_CODE = Inserted(
         r"## Context Usage\s+\*\*Model:",
     ),
     # After a plan that the user approved to be carried out in a new context.
-    appended=(r"If you need specific details from before exiting plan mode\b",),
+    appended=("If you need specific details from before exiting plan mode",),
     tags=(r"ide_\w+", "system-reminder"),
 )
 CODEX = Inserted(
@@ -126,7 +127,7 @@ _INSERTED = (
             r"This is the (?:Gemini CLI|Qwen Code)\. We are setting up the context for our chat",
             r"Here is (?:a summary of changes in )?the user's editor context\b",
         ),
-        appended=(re.escape(_FILES),),
+        appended=(_FILES,),
         tags=("session_context", "hook_context"),
     ),
     # Kimi Code
@@ -169,16 +170,15 @@ class _Patterns(Struct, frozen=True, kw_only=True):
 @cache
 def _patterns() -> _Patterns:
     not_typed = "|".join(pattern for one in _INSERTED for pattern in one.not_typed)
-    appended = "|".join(pattern for one in _INSERTED for pattern in one.appended)
+    appended = "|".join(re.escape(words) for one in _INSERTED for words in one.appended)
     tags = "|".join(tag for one in _INSERTED for tag in one.tags)
     typed_tags = "|".join(tag for one in _INSERTED for tag in one.typed_tags)
     return _Patterns(
         summary_openings=tuple(opening for one in _INSERTED for opening in one.summary_openings),
         not_typed=re.compile(rf"\s*(?:{not_typed})"),
-        # Once in each run of blanks, however long it is.
-        appended=re.compile(rf"(?<!\s)(?=[^\S\n]*\n)\s*+(?:{appended})(?s:.*)"),
-        # After a word and a space, in the middle of a sentence, the user typed it.
-        tagged=re.compile(rf"(?<!\S )<({tags})(?: [^<>]{{0,400}})?>.{{0,{_LONGEST}}}?</\1>", re.DOTALL),
+        appended=re.compile(rf"\n[^\S\n]*+(?:{appended})"),
+        # After a word and a space, in the middle of a sentence, the user typed it. A search for `<` alone is fast.
+        tagged=re.compile(rf"<(?<!\S <)({tags})(?: [^<>]{{0,400}})?>.{{0,{_LONGEST}}}?</\1>", re.DOTALL),
         typed=re.compile(rf"</?(?:{typed_tags})(?: [^<>]{{0,200}})?>"),
         frames=tuple(re.compile(frame, re.DOTALL) for one in _INSERTED for frame in one.frames),
     )
@@ -201,7 +201,9 @@ def without_inserted(text: str) -> str:
     of the agent is as the user typed it."""
     patterns = _patterns()
     framed = next((found for frame in patterns.frames if (found := frame.fullmatch(text))), None)
-    text = patterns.appended.sub("", framed[1] if framed else text)
+    text = framed[1] if framed else text
+    if found := patterns.appended.search(text):
+        text = text[: found.start()].rstrip()
     if "</" not in text:
         return text
     untagged = patterns.typed.sub("", patterns.tagged.sub("", text))
