@@ -392,6 +392,24 @@ def test_a_report_that_is_too_small_to_be_true_is_not_believed(
     assert found.used > 20_000
 
 
+@pytest.mark.parametrize("runs", [True, False], ids=["running", "quiet"])
+def test_a_long_list_counts_a_screen_of_what_is_quiet_and_all_that_runs(
+    home: Home, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, *, runs: bool
+) -> None:
+    for number in range(25):
+        name = f"{number:08x}{ID[8:]}"
+        log = ClaudeLog(session=name).ask("Weigh the walnuts.").answer(30_000).compact(31_000).ask("And what is left?")
+        put_claude(home, name, "Weigh").write_bytes(log.data)
+    conversations = known(home, workspace)
+    shown = conversations.read_closer(conversations.found, lambda _: runs)
+    assert [one.is_sure for one in shown] == [at < 20 or runs for at in range(25)]
+    # The next list does not read on.
+    monkeypatch.setattr(catalogue, "whole_document", None)
+    conversations = known(home, workspace)
+    found = sorted(conversations.found, key=lambda one: not one.is_sure)
+    assert [one.is_sure for one in conversations.read_closer(found, lambda _: False)] == [one.is_sure for one in shown]
+
+
 @pytest.mark.parametrize("is_long", [True, False], ids=["ends", "whole"])
 def test_a_conversation_that_was_compacted_is_counted_when_it_is_shown(
     home: Home, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, *, is_long: bool

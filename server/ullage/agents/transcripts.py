@@ -43,13 +43,16 @@ def companions_of(path: str) -> tuple[str, ...]:
     return tuple(pattern for agent in AGENTS for pattern in agent.companions(path))
 
 
+_REPORTING = tuple(agent for agent in AGENTS if agent.reports_beside)
+
+
 @lru_cache(10_000)
 def read_with(path: str) -> tuple[str, ...]:
     """Returns the paths of the files that are read again with the transcript file at `path` whenever one of them
     changes: those of fixed names that belong to it. To records, which are only added, such files say facts alone,
     unless they have the reports (`Agent.reports_beside`). All paths have forward slashes."""
     folder, _, _ = path.rpartition("/")
-    agents = [agent for agent in AGENTS if agent.reports_beside or not path.endswith(RECORDS)]
+    agents = _REPORTING if path.endswith(RECORDS) else AGENTS
     names = (name for agent in agents for name in agent.companions(path))
     return tuple(f"{folder}/{name}" for name in names if not {"*", "?", "["} & set(name))
 

@@ -180,6 +180,8 @@ def live_now(place: StorePlace | None) -> LiveSessions | None:
 # Bytes of a file that is read whole because its end does not say the figure, and of the files that are counted whole
 # because they are shown, those of running conversations first: a user waits for these.
 _LARGEST, _MOST = 64 << 20, 12 << 20
+# Conversations that a screen shows at once, about.
+_SCREEN = 20
 # Bytes of a file that a prompt is believed to have had, and how many of them make one of text: records have much else.
 _BEFORE, _TEXT = 128 << 10, 3
 _MODEL = b'"model":"'
@@ -272,14 +274,17 @@ class KnownConversations:
         most: int = _MOST,
     ) -> list[KnownConversation]:
         """Returns these conversations with the figures that a reading of their whole files gives, and with what their
-        agents said of the user's rate limits. After `most` bytes, figures are left as they are, with their sources.
-        `runs` says whether a conversation continues, by default whether it has changed not long ago."""
+        agents said of the user's rate limits. Figures are left as they are, with their sources, after `most` bytes, and
+        after the first screen those of conversations that do not continue. `runs` says whether one does, by default
+        whether it has changed not long ago."""
         closer: dict[str, KnownConversation] = {}
-        for one in shown:
+        for place, one in enumerate(shown):
             candidate = self._candidates[one.place]
             size = candidate.size // self._in_file[candidate.path]
-            continues = runs(one) if runs else is_recent(changed_at(one), int(time.time() * 1000))
             if one.is_sure or one.reason or size > most:
+                continue
+            continues = runs(one) if runs else is_recent(changed_at(one), int(time.time() * 1000))
+            if place >= _SCREEN and not continues:
                 continue
             # How fast a context grows, by which its calls are foretold, an earlier part of the file says, and whether a
             # piece of work has ended the whole.

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Itera
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from math import inf
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -178,23 +178,18 @@ class ThisFolder:
     def _row(self, one: KnownConversation) -> ConversationRow:
         process_id, live = self._runs(one)
         session_id = self._copies.of(one)
-        row = ConversationRow(
-            **{name: getattr(one, name) for name in FollowedRow.__struct_fields__},
-            stored=session_id is not None,
-            run=one.run,
-            reason=one.reason,
-        )
         began, now = self._begun.get(one.agent_session_id, 0), self._workspace.ports.clock.now()
         # Any line may be the one that ends it.
         compacts = live and is_compacting(began, changed_at(one), now)
-        return replace(
-            row,
-            nearness=Nearness.COMPACTING if compacts else row.nearness,
-            session_id=session_id or one.agent_session_id,
-            process_id=process_id,
-            live=live,
-            forks=self._forks.get(one.place, ()),
-        )
+        fields: dict[str, Any] = {name: getattr(one, name) for name in FollowedRow.__struct_fields__}
+        fields |= {
+            "nearness": Nearness.COMPACTING if compacts else one.nearness,
+            "session_id": session_id or one.agent_session_id,
+            "process_id": process_id,
+            "live": live,
+            "forks": self._forks.get(one.place, ()),
+        }
+        return ConversationRow(**fields, stored=session_id is not None, run=one.run, reason=one.reason)
 
     def _stored_rows(self, folder: str | None) -> list[ConversationRow]:
         """Returns the stored sessions of a folder that no agent's file has."""
