@@ -44,11 +44,10 @@ def test_a_conversation_that_goes_on_is_printed_at_each_change(tmp_path: Path) -
         later = wait_for(rows, 5)
         assert later["session_id"] == row["session_id"]
         # The row has an answer at once; the session gets it when the file has been quiet for a second.
-        asked = ("context", row["session_id"], "--store", tmp_path / "store.db", "--json")
-        wait_until(lambda: ullage(*asked).json["used"] == later["used"])
+        wait_until(lambda: len(said_in(tmp_path)) == later["messages"])
     finally:
         watcher.kill()
-    shown = ullage(*asked).json
+    shown = ullage("context", row["session_id"], "--store", tmp_path / "store.db", "--json").json
     assert (shown["used"], shown["percent"]) == (later["used"], later["percent"])
 
 
