@@ -807,11 +807,13 @@ def test_a_file_that_cannot_be_read_says_why(home: Home, workspace: Workspace) -
         ("<system-reminder>be kind</system-reminder>\nWhy is it wet?", "Why is it wet?"),
         ("请执行以下计划\uff1a\n重试队列", "请执行以下计划\uff1a 重试队列"),
         ("Only this:", "Only this:"),
+        ("<environment_context>\n  <shell>bash</shell>\n</environment_context>", ""),
+        ("<local-command-stdout>Compacted</local-command-stdout>", ""),
     ],
 )
 def test_a_title_is_the_first_line_that_says_something(home: Home, workspace: Workspace, text: str, title: str) -> None:
-    put_claude(home, ID, text)
-    assert [one.title for one in known(home, workspace).found] == [title]
+    path = put_claude(home, ID, text)
+    assert [one.title for one in known(home, workspace).found] == [title] == [title_of(recorded(path).events)]
 
 
 @pytest.mark.parametrize("more", [(), ("Why is it wet?",), ("/clear", "Why is it wet?"), ("word " * 4_000,)])

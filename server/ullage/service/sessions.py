@@ -396,11 +396,11 @@ def _better_title(conversation: Conversation, more: Sequence[Event]) -> Sequence
 
 def title_of(events: Sequence[Event]) -> str:
     """Returns a title for a session, cut to 60 characters: the first line that the user typed, as lists of agents' own
-    files have it, else the first line of a prompt. Empty if there is none."""
+    files have it, else the first line of what the user pasted. Empty if there is none."""
     appended = (event.message for event in events if isinstance(event, MessageAppended))
-    asked = [_without_unknown_parts(message) for message in appended if is_prompt(message)]
-    lines = (line.strip() for message in asked for line in message.text.splitlines())
-    line = first_prompt(text for message in asked for text in typed_texts(message)) or next(filter(None, lines), "")
+    asked = (_without_unknown_parts(message) for message in appended if is_prompt(message))
+    texts = [text for message in asked for text in typed_texts(message)]
+    line = first_prompt(texts) or next((line.strip() for text in texts for line in text.splitlines()), "")
     return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1] + "…"
 
 
