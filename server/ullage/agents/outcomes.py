@@ -76,8 +76,8 @@ _ERROR_LINE = expression(
 # What agents return for a command that the user or a rule did not let run.
 _REFUSED = expression(
     r"\s*(?:The user doesn't want to (?:proceed|take this action)|\[Request interrupted by user|<tool_use_error>"
-    r"|Permission to use \w+|The user (?:rejected|declined|denied)|Tool execution (?:was )?(?:rejected|cancel)"
-    r"|The tool call is rejected by the user"
+    r"|Permission (?:to use \w+|for this tool use was denied)|The user (?:rejected|declined|denied)"
+    r"|Tool execution (?:was )?(?:rejected|cancel)|The tool call is rejected by the user"
     r"|(?:rejected|aborted|cancelled) by (?:the )?user|Command (?:blocked|aborted)|Hook .{0,60}denied)",
     re.IGNORECASE,
 )
@@ -85,7 +85,8 @@ _REFUSED = expression(
 # Cline and Roo Code. It begins the result: what comes later may be of a file or a page that imitates it.
 _SAYING = (
     expression(
-        r"\s*The user doesn't want to (?:proceed|take this action).{0,600}?\bthe user said:"
+        r"\s*(?:The user doesn't want to (?:proceed|take this action)|Permission for this tool use was denied)\b"
+        r".{0,600}?\b[Tt]he user said:"
         r"\s*(\S.*?)(?:\n\nNote: .*)?$",
         re.DOTALL,
     ),

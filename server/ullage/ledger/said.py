@@ -5,7 +5,7 @@ question. Both are found by their signs, not by words of a language.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 from msgspec.structs import replace
@@ -42,10 +42,17 @@ _ASKING = {
     plain(name)
     for name in (
         *("AskUserQuestion", "ask_user", "ask_followup_question", "request_user_input", "question", "askQuestion"),
+        "vscode_askQuestions",
     )
 }
-# How Claude Code and others write what was answered: `"Which port?"="8123"`.
-_ANSWERED = expression(r'"([^"\n]{1,1000})"\s*=\s*"((?:[^"\\]|\\.){1,4000})"')
+# What Claude Code and opencode write around an answer, after the question in quotes: `="8123"`, or in the next line
+# `Answer: 8123` if the user would rather talk about it; and for none.
+_QUOTED, _LINE, _NO_ANSWERS = '="', "Answer: ", ("=(no option selected)", "(No answer provided)", "Unanswered")
+# Before what was shown for that option, and before what the user wrote beside the answer.
+_SHOWN, _BESIDE = " selected preview:\n", expression(r'(?<=[")]) (?:user )?notes: |\n {0,8}User notes: ')
+# What they write after the last answer, and Claude Code before what the user said besides answers, or instead of them.
+_ANSWERS = expression(r"(.*)\. (?:You can now|Read the answers|Call \w+ again) .*", re.DOTALL)
+_BESIDES, _INSTEAD = '. They also wrote: "', "The user responded: "
 # How Qwen Code writes answers: `**Port**: 8123`, under the headers of the questions; and what agents write if the user
 # gave none.
 _LISTED = expression(r"^\*\*([^*\n]{1,200})\*\*: (.*?)(?=^\*\*[^*\n]{1,200}\*\*: |\Z)", re.MULTILINE | re.DOTALL)
@@ -77,12 +84,13 @@ class SaidFold:
         """Reads what the user said in a call's result: in refusing it or letting it run, or in answering its
         question."""
         index = max(call.result_index, call.index)
-        if said := said_in_result(call.result):
+        if plain(call.name.rsplit("__", 1)[-1]) in _ASKING:
+            for question, answer in _answers(call):
+                if answer:
+                    self._add(answer, index, beside=question)
+        elif said := said_in_result(call.result):
             how = "in refusing" if was_refused(call.result) else "about"
             self._add(said.strip(), index, beside=f"{how} {call.name}{_about(call)}")
-        elif plain(call.name.rsplit("__", 1)[-1]) in _ASKING and not call.failed:
-            for question, answer in _answers(call):
-                self._add(answer, index, beside=question)
 
     @property
     def has_any(self) -> bool:
@@ -149,24 +157,52 @@ def _labels(reply: str) -> list[str]:
 
 
 def _answers(call: ToolCall) -> Iterator[tuple[str, str]]:
-    """Yields the questions of a call with what the user answered: pairs in the result, an object of answers by the
-    ids or the places of the questions, or else the whole result."""
-    pairs, said = _ANSWERED.findall(call.result), call.result.strip()
+    """Yields the questions of a call with what the user answered: after each question in the result, in an object of
+    answers by the ids or the places of the questions, or else the whole result. Of a call that failed, the user refused
+    to answer: what the user said then is its answer."""
+    said = (said_in_result(call.result) or ("" if call.failed else call.result)).strip()
     asked = [as_object(one) for one in as_list(call.input.get("questions"))]
-    if pairs:
-        yield from ((question, answer.replace('\\"', '"')) for question, answer in pairs)
+    questions = [text_of(one, ("question",)) for one in asked] or [
+        text_of(call.input, ("question", "prompt", "message"))
+    ]
+    if asked and (answers := [*_after_questions(said, {*questions} - {""})]):
+        yield from answers
     elif given := as_object(json_or_none(said).get("answers")):
         for place, (key, answer) in enumerate(given.items()):
             own = [one for at, one in enumerate(asked) if key in (one.get("id"), one.get("header"), str(at))]
             question = text_of((own or asked[place : place + 1] or [{}])[0], ("question",))
             yield question or key, ", ".join(strings_in(answer))
     elif asked and (listed := _LISTED.findall(said)):
-        questions = {text_of(one, ("header",)): text_of(one, ("question",)) for one in asked}
+        headers = {text_of(one, ("header",)): text_of(one, ("question",)) for one in asked}
         for header, answer in listed:
-            yield questions.get(header) or str(header), str(answer).strip()
+            yield headers.get(header) or str(header), str(answer).strip()
     elif said and not _UNANSWERED.match(said):
         inner = _IN_TAGS.fullmatch(said)
-        yield text_of(call.input, ("question", "prompt", "message")), inner[2].strip() if inner else said
+        yield questions[0], inner[2].strip() if inner else said.removeprefix(_INSTEAD)
+
+
+def _after_questions(said: str, questions: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yields the questions that a text has in quotes, each with what the user answered and wrote beside it, and what
+    the user wrote besides."""
+    ended = _ANSWERS.fullmatch(said)
+    said, _, besides = (ended[1] if ended else said).partition(_BESIDES)
+    found = sorted((said.find(f'"{question}"'), question) for question in questions if f'"{question}"' in said)
+    ends = [*(at for at, _ in found), len(said)][1:]
+    for (at, question), end in zip(found, ends, strict=True):
+        yield question, _answer(said[at + len(question) + 2 : end].strip())
+    if besides:
+        yield "", besides.removesuffix('"')
+
+
+def _answer(written: str) -> str:
+    """Returns what the user answered and wrote beside it, from what is written after a question."""
+    written = written.removesuffix("-").rstrip().removesuffix(",")
+    answer, shown, beside = written.partition(_SHOWN)
+    answer, *notes = (answer, *beside.split(" notes: ", 1)[1:]) if shown else _BESIDE.split(written, maxsplit=1)
+    if answer.startswith(_QUOTED):
+        answer = answer.removeprefix(_QUOTED).removesuffix(".").removesuffix('"')
+    answer = "" if answer in _NO_ANSWERS else answer.removeprefix(_LINE)
+    return ". ".join(filter(None, (answer, *notes)))
 
 
 def json_or_none(text: str) -> JsonObject:

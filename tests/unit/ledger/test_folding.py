@@ -93,6 +93,7 @@ def test_a_short_reply_has_what_it_answers(asked: str, reply: str, beside: str) 
         ),
         ("The tool call is rejected by the user. User feedback: {}", "in refusing"),
         ("The user rejected permission to use this specific tool call with the following feedback: {}", "in refusing"),
+        ("Permission for this tool use was denied. The tool use was rejected. The user said:\n{}", "in refusing"),
         (
             "The user denied this operation and provided the following feedback:\n<feedback>\n{}\n</feedback>",
             "in refusing",
@@ -116,10 +117,53 @@ def test_a_result_without_words_of_the_user_says_nothing(result: str) -> None:
     assert ledger(Talk().shell("make install", result, failed=True)).said == ()
 
 
-def test_an_answer_to_the_agents_question_stands_with_the_question() -> None:
-    result = 'User has answered your questions: "Which port?"="8123", "Which host?"="stage". You can now continue.'
-    said = ledger(Talk().call("AskUserQuestion", {"questions": []}, result)).said
-    assert [(entry.text, entry.beside) for entry in said] == [("8123", "Which port?"), ("stage", "Which host?")]
+PORT, TARGET = "Which port?", 'Deploy to "stage",\nor to which host?'
+TWO: dict[str, Any] = {"questions": [{"question": PORT, "options": []}, {"question": TARGET, "options": []}]}
+DENIED = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
+
+
+@pytest.mark.parametrize(
+    ("result", "answers"),
+    [
+        (f'User has answered your questions: "{PORT}"="8123", "{TARGET}"="stage". You can now continue.', "8123|stage"),
+        (
+            f'Your questions have been answered: "{TARGET}"="Live. You can now go". You can now continue.',
+            "|Live. You can now go",
+        ),
+        (f'User has answered your questions: "{PORT}"="8123", "{TARGET}"="Unanswered". You can now continue.', "8123"),
+        (f'The user answered: "{PORT}"="not "80", but "8123"". Read the answers carefully.', 'not "80", but "8123"'),
+        (
+            f'The user answered: "{PORT}"="8123" selected preview:\n+--+\n| 80 |\n+--+ notes: never 80, "{TARGET}"='
+            "(no option selected) notes: nie live; erst fragen. Read the answers carefully.",
+            "8123. never 80|nie live; erst fragen",
+        ),
+        (
+            f'The user answered: "{PORT}"="8123" user notes: Never 80.. Read the answers carefully.',
+            "8123. Never 80.",
+        ),
+        (
+            f'The user wants more before you proceed. So far they answered: "{PORT}"="8123". They also wrote: '
+            '"No "root"!". Call AskUserQuestion again with follow-up questions.',
+            '8123||No "root"!',
+        ),
+        (f'Nobody was there.\n\nBefore going idle the user had selected: "{PORT}"="8123".', "8123"),
+        ("The user responded: Neither. Ask Ada.", "Neither. Ask Ada."),
+        (
+            f'{DENIED}The user wants to clarify these questions.\n\n    Questions asked:\n- "{PORT}"\n  Answer: 8123\n'
+            f'  User notes: never 80\n- "{TARGET}"\n  (No answer provided)',
+            "8123. never 80",
+        ),
+        (f"{DENIED}Neither. Ask Ada.", "Neither. Ask Ada."),
+        (f'{DENIED}The user wants to clarify these questions.\n- "{PORT}"\n  (No answer provided)', ""),
+        ("The user did not answer the questions.", ""),
+        ("InputValidationError: questions is missing", ""),
+    ],
+)
+def test_an_answer_to_the_agents_questions_stands_whole_with_its_question(result: str, answers: str) -> None:
+    refused = result.startswith((DENIED, "InputValidationError"))
+    said = ledger(Talk().call("AskUserQuestion", TWO, result, failed=refused)).said
+    questions = zip((PORT, TARGET, ""), answers.split("|"), strict=False)
+    assert [(entry.text, entry.beside) for entry in said] == [(text, asked) for asked, text in questions if text]
 
 
 def test_of_words_that_were_repeated_the_last_stand() -> None:
@@ -743,6 +787,7 @@ _ASKED: dict[str, Any] = {"questions": [{"id": "p", "header": "Port", "question"
         ("AskUserQuestion", _ASKED, 'User has answered your questions: "Which port?"="8123". You can now continue.'),
         ("request_user_input", _ASKED, '{"answers":{"p":{"answers":["8123"]}}}'),
         ("ask_user", _ASKED, '{"answers":{"0":"8123"}}'),
+        ("vscode_askQuestions", _ASKED, '{"answers":{"Port":{"selected":[],"freeText":"8123","skipped":false}}}'),
         ("ask_user_question", _ASKED, "User has provided the following answers:\n\n**Port**: 8123"),
         ("ask_followup_question", {"question": "Which port?"}, "<answer>\n8123\n</answer>"),
         ("question", {"question": "Which port?"}, "8123"),
