@@ -77,12 +77,13 @@ _ERROR_LINE = expression(
 _REFUSED = expression(
     r"\s*(?:The user doesn't want to (?:proceed|take this action)|\[Request interrupted by user|<tool_use_error>"
     r"|Permission (?:to use \w+|for this tool use was denied)|The user (?:rejected|declined|denied)"
-    r"|Tool execution (?:was )?(?:rejected|cancel)|The tool call is rejected by the user"
+    r"|Tool execution (?:was )?(?:rejected|cancel)|The tool call is rejected by the user|Plan rejected\."
     r"|(?:rejected|aborted|cancelled) by (?:the )?user|Command (?:blocked|aborted)|Hook .{0,60}denied)",
     re.IGNORECASE,
 )
 # What agents return for a call that the user refused, or let run, with words: Claude Code; Kimi Code and opencode;
-# Cline and Roo Code. It begins the result: what comes later may be of a file or a page that imitates it.
+# Gemini CLI, for a plan; Cline and Roo Code. It begins the result: what comes later may be of a file or a page that
+# imitates it.
 _SAYING = (
     expression(
         r"\s*(?:The user doesn't want to (?:proceed|take this action)|Permission for this tool use was denied)\b"
@@ -93,6 +94,7 @@ _SAYING = (
     expression(
         r"\s*The (?:tool call is rejected by the user|user rejected)\b[^\n]{0,200}?\bfeedback:\s*(\S.*)", re.DOTALL
     ),
+    expression(r"\s*Plan rejected\. User feedback: (\S.*?)(?:\n\nThe plan is stored at: [^\n]*\n[^\n]*)?$", re.DOTALL),
     expression(
         r"\s*The user (?:denied|approved) this operation and provided the following (?:feedback|context):\n<feedback>\n"
         r"(.*)\n</feedback>",

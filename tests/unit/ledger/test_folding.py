@@ -93,6 +93,7 @@ def test_a_short_reply_has_what_it_answers(asked: str, reply: str, beside: str) 
         ),
         ("The tool call is rejected by the user. User feedback: {}", "in refusing"),
         ("The user rejected permission to use this specific tool call with the following feedback: {}", "in refusing"),
+        ("Plan rejected. User feedback: {}\n\nThe plan is stored at: /p/a.md\nRevise the plan.", "in refusing"),
         ("Permission for this tool use was denied. The tool use was rejected. The user said:\n{}", "in refusing"),
         (
             "The user denied this operation and provided the following feedback:\n<feedback>\n{}\n</feedback>",
