@@ -16,6 +16,8 @@ from ullage.model.message import Message, Provided, ResourceBlock, Role, TextBlo
 _LONGEST = 20_000
 # Between these Gemini CLI and Qwen Code send the files that were named by `@`, each in parts of its own.
 _FILES, _END_OF_FILES = "--- Content from referenced files ---", "--- End of content ---"
+# Before what the user said of a plan that Claude Code carries out in a new context; it comes after what is appended.
+_OF_PLAN = "\n\nUser feedback on this plan: "
 # The format of the mark of a message that an agent's program or extension wrote, which no provider has.
 _BY_PROGRAM = "program"
 # A command of Claude Code that the user typed and that is a prompt. One that only its program runs has its name first.
@@ -203,7 +205,7 @@ def without_inserted(text: str) -> str:
     framed = next((found for frame in patterns.frames if (found := frame.fullmatch(text))), None)
     text = framed[1] if framed else text
     if found := patterns.appended.search(text):
-        text = text[: found.start()].rstrip()
+        text = text[: found.start()].rstrip() + "".join(text[found.end() :].partition(_OF_PLAN)[1:])
     if "</" not in text:
         return text
     untagged = patterns.typed.sub("", patterns.tagged.sub("", text))

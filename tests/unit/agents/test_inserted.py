@@ -136,6 +136,8 @@ def test_what_claude_code_appends_to_an_approved_plan_is_not_the_users() -> None
     assert without_inserted(f"Implement the following plan:\n\n# Plan\n\n\n{appended}") == (
         "Implement the following plan:\n\n# Plan"
     )
+    said = "User feedback on this plan: never on Fridays"
+    assert without_inserted(f"Do this:\n\n# Plan\n\n{appended}\n\nGo.\n\n{said}") == f"Do this:\n\n# Plan\n\n{said}"
     assert without_inserted(f"I read this: {appended}") == f"I read this: {appended}"
 
 

@@ -347,6 +347,30 @@ def test_what_the_program_wrote_in_the_users_place_is_not_taken_for_the_users() 
     assert [is_by_program(message) for message in messages_of(transcript)] == [False, True, False]
 
 
+@pytest.mark.parametrize(
+    ("origin", "is_users"),
+    [
+        ({"kind": "human"}, True),
+        ({"kind": "auto-continuation"}, True),
+        ({"kind": "channel", "server": "telegram"}, True),
+        ({"kind": "plugin", "name": "notes", "asUser": True}, True),
+        ({"kind": "plugin", "name": "notes"}, False),
+        ({"kind": "peer", "from": "reviewer"}, False),
+        ({"kind": "coordinator"}, False),
+        ({"kind": "task-notification"}, False),
+    ],
+)
+def test_a_message_is_the_users_by_its_origin(origin: dict[str, Any], *, is_users: bool) -> None:
+    queued = {"type": "queued_command", "prompt": "Never push.", "origin": origin}
+    transcript = read_lines(
+        line("user", "u1", None, "Tidy the parts.", origin={"kind": "human"}),
+        line("user", "u2", "u1", "Never leave a part.", origin=origin),
+        {key: value for key, value in line("attachment", "a1", "u2", "").items() if key != "message"}
+        | {"attachment": queued},
+    )
+    assert [is_by_program(message) for message in messages_of(transcript)] == [False, not is_users, not is_users]
+
+
 def test_hidden_text_that_the_model_was_given_is_not_typed() -> None:
     sample = sample_of("claude_code", "hidden text that the model was given is a reminder after the prompt")
     user, *hidden, _ = messages_of(read_lines(*sample.written))

@@ -134,7 +134,9 @@ def test_a_title_of_a_session_is_the_users_or_a_made_one_or_else_the_first_promp
     spoken, of_it = said | {"uuid": "u1"}, {"type": "summary", "summary": "Casks", "leafUuid": "u1"}
     assert title("Claude Code", spoken, of_it) == "Casks"
     assert title("Claude Code", spoken, of_it | {"leafUuid": "of another file"}) == "count the barrels"
-    assert title("Claude Code", said | {"isMeta": True}) == ""
+    assert (
+        title("Claude Code", said | {"isMeta": True}) == title("Claude Code", said | {"origin": {"kind": "peer"}}) == ""
+    )
     asked = {"type": "user", "message": {"parts": [{"text": "count the casks"}]}}
     named = {"type": "system", "subtype": "custom_title", "systemPayload": {"customTitle": "Casks"}}
     assert title("Qwen Code", asked) == "count the casks"

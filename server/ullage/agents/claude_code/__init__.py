@@ -22,6 +22,7 @@ import msgspec
 
 from ullage.agents.agent import AcpAgent, Agent, Processes, Retention, Sessions, first_prompt, last_text
 from ullage.agents.claude_code.compaction import OWN_CONTEXT, SETTINGS
+from ullage.agents.claude_code.entries import mark_of
 from ullage.agents.claude_code.reader import FORMAT, MARKS
 from ullage.agents.claude_code.session_writer import WRITER
 from ullage.agents.machine import Machine
@@ -86,7 +87,7 @@ def _title_of(records: Sequence[JsonObject]) -> str:
     # A summary that belongs to a line of another file is the title of another conversation.
     own = [record for record in records if record.get("type") == "summary" and as_text(record.get("leafUuid")) in known]
     named = last_text(records, "customTitle") or last_text(records, "aiTitle") or last_text(own, "summary")
-    typed = (record for record in records if record.get("type") == "user" and record.get("isMeta") is not True)
+    typed = (record for record in records if record.get("type") == "user" and mark_of(record) is None)
     said = [as_object(record.get("message")) for record in typed]
     return named or first_prompt(message.get("content") for message in said)
 

@@ -15,12 +15,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from ullage.agents.inserted import by_program
 from ullage.formats.parsing import Line, as_count, as_timestamp, convert_passes, convert_usage, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import picture, read_blocks
 from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
-from ullage.model.message import Block, Role, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Block, Provided, Role, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import HiddenKind
 from ullage.model.usage_report import context_of
 
@@ -170,6 +171,21 @@ def is_known(entry: Entry) -> bool:
     """Returns whether the kind of an `attachment` line is one that this module knows."""
     kind = as_text(as_object(entry.value.get("attachment")).get("type"))
     return kind in _TEXTS or kind in _WITHOUT_TEXT or kind in ("queued_command", *_FILES, *_LISTED_KINDS)
+
+
+# Origins of messages that Claude Code 2.1.318 does not take for the user's, but what comes from a chat of the user.
+_OTHERS = frozenset(
+    ("coordinator", "observer", "observer-activity", "peer", "plugin", "slack-ping", "task-notification"),
+)
+
+
+def mark_of(record: JsonObject) -> Provided | None:
+    """Returns the mark of a record of the user's role that the user did not write, but Claude Code (a skill's text, a
+    caveat), a plugin or another agent; None if the user did."""
+    origin = as_object(record.get("origin"))
+    kind = "meta" if record.get("isMeta") is True else as_text(origin.get("kind"))
+    is_others = kind == "meta" or (kind in _OTHERS and origin.get("asUser") is not True)
+    return by_program(kind) if is_others else None
 
 
 def reminder(text: str) -> TextBlock:
@@ -382,6 +398,7 @@ class Extra(Struct, frozen=True, kw_only=True):
     content: tuple[Block, ...]
     uuid: str
     timestamp: int
+    mark: Provided | None = None
 
 
 class PromptQueue:
@@ -552,6 +569,6 @@ class Answer:
             written.note(self.place.at, (entry.uuid for entry, _ in self._results), content)
             self._results = []
         for extra in self.extras:
-            self.place.at = builder.add(Role.USER, extra.content, extra.uuid, extra.timestamp)
+            self.place.at = builder.add(Role.USER, extra.content, extra.uuid, extra.timestamp, extra.mark)
             written.note(self.place.at, (extra.uuid,))
         self.extras = []

@@ -15,9 +15,9 @@ from ullage.agents.claude_code.entries import (
     attached,
     is_known,
     listed,
+    mark_of,
     read_boundary,
 )
-from ullage.agents.inserted import by_program
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
 from ullage.formats.transcripts.chat import read_blocks
 from ullage.model.json_values import as_list, as_object, as_text, encode_json
@@ -269,9 +269,7 @@ class TreeWriter:
         self._turn(entry.timestamp, is_due=is_due)
         self._go(place, entry.timestamp)
         content = sorted(blocks, key=lambda block: not isinstance(block, ToolResultBlock))
-        # A skill's text, a caveat and what else the program wrote in the user's place.
-        mark = by_program("meta") if entry.value.get("isMeta") is True else None
-        self._tip = Place(self._builder.add(Role.USER, content, entry.uuid, entry.timestamp, mark))
+        self._tip = Place(self._builder.add(Role.USER, content, entry.uuid, entry.timestamp, mark_of(entry.value)))
         self._places[entry.uuid] = self._tip
         self._written.note(self._tip.at, (entry.uuid,), content)
         self._add_early()
@@ -337,7 +335,8 @@ class TreeWriter:
         return known
 
     def _write_attachment(self, entry: Entry, place: Place) -> None:
-        kind = as_text(as_object(entry.value.get("attachment")).get("type"))
+        attachment = as_object(entry.value.get("attachment"))
+        kind = as_text(attachment.get("type"))
         self._builder.list_prompt(listed(entry))
         blocks = attached(entry)
         keys = [_key(entry, block) for block in blocks]
@@ -350,7 +349,8 @@ class TreeWriter:
             return
         self._places[entry.uuid] = place
         self._known.update(dict.fromkeys(keys, place))
-        self._add_extra(Extra(content=blocks, uuid=entry.uuid, timestamp=entry.timestamp), place)
+        extra = Extra(content=blocks, uuid=entry.uuid, timestamp=entry.timestamp, mark=mark_of(attachment))
+        self._add_extra(extra, place)
 
     def _add_extra(self, extra: Extra, place: Place) -> None:
         """Adds an extra message to the answer that is being read if `place` is that answer's. Otherwise adds it to the
@@ -364,7 +364,7 @@ class TreeWriter:
             self._early.append(extra)
 
     def _write_extra(self, extra: Extra) -> None:
-        self._tip.at = self._builder.add(Role.USER, extra.content, extra.uuid, extra.timestamp)
+        self._tip.at = self._builder.add(Role.USER, extra.content, extra.uuid, extra.timestamp, extra.mark)
         self._written.note(self._tip.at, (extra.uuid,))
 
     def _add_early(self) -> None:
