@@ -79,8 +79,11 @@ CODEX = Inserted(
     frames=(r"\s*# [^\n]{1,80}:\n(?:.*?\n)?## My request for Codex:\s*(.*)",),
     tags=(
         *("environment_context", "turn_aborted", "user_shell_command", "skill", "subagent_notification", "user_action"),
-        *("hook_prompt", "goal_context", "user_instructions", "INSTRUCTIONS"),
+        *("hook_prompt", "goal_context", "user_instructions", "INSTRUCTIONS", "agent_message_board_notification"),
+        *("image_resize_notice", "recommended_plugins", "user_verification_notice"),
     ),
+    # What the user answered a question that the model asked in a message.
+    typed_tags=("send_user_message_question_reply",),
 )
 PI_COMPACTED = "The conversation history before this point was compacted into the following summary:"
 PI_CAME_BACK = "The following is a summary of a branch that this conversation came back from:"

@@ -55,6 +55,8 @@ def test_a_text_without_what_was_inserted_is_the_users() -> None:
             "Fix @a.py\n--- Content from referenced files ---\nContent from @a.py:\nx = 1\n--- End of content ---",
             "Fix @a.py",
         ),
+        ("<image_resize_notice>\nMade smaller.\n</image_resize_notice>\nFix it.", "Fix it."),
+        ("<send_user_message_question_reply>\nFix it.\n</send_user_message_question_reply>", "Fix it."),
         ("# My plan:\nFix it.", "# My plan:\nFix it."),
         ("What does <user_query>x</user_query> mean?", "What does <user_query>x</user_query> mean?"),
     ],
