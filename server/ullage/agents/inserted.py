@@ -52,8 +52,11 @@ class Inserted(Struct, frozen=True, kw_only=True):
 CLAUDE_CODE = Inserted(
     summary_openings=("This session is being continued from a previous conversation",),
     not_typed=(
-        r"<(?:local-command|command-(?:name|message|args)|(?:task|agent)-notification|ide_\w+)",
-        r"<(?:bash-(?:input|stdout|stderr)|system-reminder)",
+        r"<(?:local-command|command-(?:name|message|args)|(?:task|agent)-notification|ide_\w+|bash-|system-reminder)",
+        # What other agents, servers, hooks and chats send, and what is given to a fork.
+        r"<(?:agent|teammate|cross-session|slack-tag)-message|<(?:slack-ping|tick|coordinator-relay|remote-review)\b",
+        r"<(?:fetched-web-content|untrusted-widget-state|mcp-(?:resource|polling)-update|browser_instruction)\b",
+        r"<(?:(?:post-tool-use|user-prompt-submit)-hook|fork-boilerplate)\b",
         r"\[Request interrupted",
         r"Caveat: The messages below were generated",
         # The text of a skill, which Claude Code sends as a message of its own.
@@ -67,6 +70,8 @@ CLAUDE_CODE = Inserted(
     # After a plan that the user approved to be carried out in a new context.
     appended=("If you need specific details from before exiting plan mode",),
     tags=(r"ide_\w+", "system-reminder"),
+    # What was typed after `#` to be remembered.
+    typed_tags=("user-memory-input",),
 )
 CODEX = Inserted(
     summary_openings=("Another language model started to solve this problem and produced a summary",),
