@@ -81,10 +81,9 @@ _REFUSED = expression(
     r"|(?:rejected|aborted|cancelled) by (?:the )?user|Command (?:blocked|aborted)|Hook .{0,60}denied)",
     re.IGNORECASE,
 )
-# What agents return for a call that the user refused, or let run, with words: Claude Code; Kimi Code and opencode;
-# Gemini CLI, for a plan; Cline and Roo Code. It begins the result: what comes later may be of a file or a page that
-# imitates it.
-_SAYING = (
+# What agents return for a call that the user refused, or let run, with words. It begins the result: what comes later
+# may be of a file or a page that imitates it. Claude Code, Kimi Code and opencode mark a refused call as failed.
+_REFUSING = (
     expression(
         r"\s*(?:The user doesn't want to (?:proceed|take this action)|Permission for this tool use was denied)\b"
         r".{0,600}?\b[Tt]he user said:"
@@ -94,6 +93,9 @@ _SAYING = (
     expression(
         r"\s*The (?:tool call is rejected by the user|user rejected)\b[^\n]{0,200}?\bfeedback:\s*(\S.*)", re.DOTALL
     ),
+)
+# Gemini CLI, for a plan; Cline and Roo Code.
+_SAYING = (
     expression(r"\s*Plan rejected\. User feedback: (\S.*?)(?:\n\nThe plan is stored at: [^\n]*\n[^\n]*)?$", re.DOTALL),
     expression(
         r"\s*The user (?:denied|approved) this operation and provided the following (?:feedback|context):\n<feedback>\n"
@@ -139,9 +141,10 @@ def was_refused(output: str) -> bool:
     return _REFUSED.match(output[:400]) is not None or output[-60:].rstrip().endswith("Command aborted")
 
 
-def said_in_result(output: str) -> str:
-    """Returns what the user said in refusing a call, or in letting it run, empty if that is no such result."""
-    found = (saying.match(output.rstrip()) for saying in _SAYING)
+def said_in_result(output: str, *, failed: bool) -> str:
+    """Returns what the user said in refusing a call, or in letting it run, empty if that is no such result. `failed`
+    says whether the agent marked the call as failed."""
+    found = (saying.match(output.rstrip()) for saying in (*(_REFUSING if failed else ()), *_SAYING))
     return next((said[1] for said in found if said), "")
 
 

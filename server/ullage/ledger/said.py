@@ -88,7 +88,7 @@ class SaidFold:
             for question, answer in _answers(call):
                 if answer:
                     self._add(answer, index, beside=question)
-        elif said := said_in_result(call.result):
+        elif said := said_in_result(call.result, failed=bool(call.failed)):
             how = "in refusing" if was_refused(call.result) else "about"
             self._add(said.strip(), index, beside=f"{how} {call.name}{_about(call)}")
 
@@ -160,7 +160,8 @@ def _answers(call: ToolCall) -> Iterator[tuple[str, str]]:
     """Yields the questions of a call with what the user answered: after each question in the result, in an object of
     answers by the ids or the places of the questions, or else the whole result. Of a call that failed, the user refused
     to answer: what the user said then is its answer."""
-    said = (said_in_result(call.result) or ("" if call.failed else call.result)).strip()
+    refused = said_in_result(call.result, failed=bool(call.failed))
+    said = (refused or ("" if call.failed else call.result)).strip()
     asked = [as_object(one) for one in as_list(call.input.get("questions"))]
     questions = [text_of(one, ("question",)) for one in asked] or [
         text_of(call.input, ("question", "prompt", "message"))

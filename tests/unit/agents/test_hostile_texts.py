@@ -49,10 +49,10 @@ def _read_all() -> None:
         assert len([*file_reads([user("u", _long(part))])]) == 0
     for part in ("\n", "Tests: 1"):
         judge(_long(part))
-    said_in_result(f"The user doesn't want to proceed with this, the user said: x{_long(' ')}y")
+    said_in_result(f"The user doesn't want to proceed with this, the user said: x{_long(' ')}y", failed=True)
     for part in ("The user ", "\nThe user", "feedback", "\nThe user gave feedback:\n<feedback>\n"):
-        said_in_result(f"The user rejected {_long(part)}")
-        said_in_result(_long(part))
+        said_in_result(f"The user rejected {_long(part)}", failed=True)
+        said_in_result(_long(part), failed=True)
     for part in (
         "# a:\n",
         "## My request for Codex:",
