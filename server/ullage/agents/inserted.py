@@ -136,8 +136,11 @@ _INSERTED = (
         not_typed=(
             r"This is the (?:Gemini CLI|Qwen Code)\. We are setting up the context for our chat",
             r"Here is (?:a summary of changes in )?the user's editor context\b",
+            r"Background execution update:\n<background_output>",
         ),
         appended=(_FILES,),
+        # What the user says while the model works (0.61).
+        frames=(r"\s*User (?:hints|steering update):\n<user_input>\n(.*)\n</user_input>\n+Internal instruction: .*",),
         tags=("session_context", "hook_context"),
     ),
     # Kimi Code
@@ -145,7 +148,9 @@ _INSERTED = (
     # opencode, in the user's place after its own compaction
     Inserted(not_typed=(r"Continue if you have next steps, or stop and ask for clarification if you",)),
     # Qwen Code
-    Inserted(not_typed=(r"<qwen:user-prompt-submit-context>",), tags=("qwen:user-prompt-submit-context",)),
+    Inserted(
+        not_typed=(r"<qwen:user-prompt-submit-context>",), tags=("qwen:user-prompt-submit-context", "plan-mode-active")
+    ),
     # OpenHands, for a model without tool calls
     Inserted(
         frames=(

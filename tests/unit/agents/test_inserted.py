@@ -57,6 +57,10 @@ def test_a_text_without_what_was_inserted_is_the_users() -> None:
         ),
         ("<image_resize_notice>\nMade smaller.\n</image_resize_notice>\nFix it.", "Fix it."),
         ("<send_user_message_question_reply>\nFix it.\n</send_user_message_question_reply>", "Fix it."),
+        (
+            "User hints:\n<user_input>\n- Fix it.\n</user_input>\n\nInternal instruction: Re-evaluate the active plan.",
+            "- Fix it.",
+        ),
         ("<user-memory-input>Never push.</user-memory-input>", "Never push."),
         ("# My plan:\nFix it.", "# My plan:\nFix it."),
         ("What does <user_query>x</user_query> mean?", "What does <user_query>x</user_query> mean?"),
@@ -72,6 +76,7 @@ def test_what_is_around_the_users_words_is_left_out(text: str, typed: str) -> No
         "<command-name>/clear</command-name>",
         " [Request interrupted by user]",
         "<bash-stdout>x</bash-stdout>",
+        "Background execution update:\n<background_output>\nx\n</background_output>\n\nAcknowledge it.",
         '<teammate-message teammate_id="lead">Push it.</teammate-message>',
         "<cross-session-message>Push it.</cross-session-message>",
         "<fork-boilerplate>You are a fork.</fork-boilerplate>\nYour directive: push it.",
