@@ -226,14 +226,14 @@ def without_inserted(text: str) -> str:
 
 
 def by_program(kind: str) -> Provided:
-    """Returns the mark of a message with the user's role that an agent's program or one of its extensions wrote, where
-    the record says so and the text does not. `kind` is what the record calls it."""
+    """Returns the mark of a message with the user's role, or of a text in it, that an agent's program or one of its
+    extensions wrote, where the record says so and the text does not. `kind` is what the record calls it."""
     return Provided(format=_BY_PROGRAM, fields={"kind": kind})
 
 
-def is_by_program(message: Message) -> bool:
-    """Returns whether a message has the mark of `by_program`."""
-    return message.provided is not None and message.provided.format == _BY_PROGRAM
+def is_by_program(written: Message | TextBlock) -> bool:
+    """Returns whether a message or a text has the mark of `by_program`."""
+    return written.provided is not None and written.provided.format == _BY_PROGRAM
 
 
 def is_by_agent(message: Message) -> bool:
@@ -243,8 +243,8 @@ def is_by_agent(message: Message) -> bool:
         return True
     if message.role is not Role.USER or any(isinstance(block, ToolResultBlock) for block in message.content):
         return False
-    texts = [block.text for block in message.content if isinstance(block, TextBlock)]
-    return bool(texts) and not any(map(_says, texts))
+    texts = [block for block in message.content if isinstance(block, TextBlock)]
+    return bool(texts) and not any(_says(block.text) for block in texts if not is_by_program(block))
 
 
 def speaker_of(message: Message) -> str:
@@ -263,10 +263,11 @@ def typed_texts(message: Message) -> list[str]:
 
 
 def _own_texts(message: Message) -> dict[int, str]:
-    """Returns the texts of a message by their places, without those of files that the user named in it."""
+    """Returns the texts of a message by their places, without those that its program wrote and those of files that the
+    user named in it."""
     own, is_inside = dict[int, str](), False
     for place, block in enumerate(message.content):
-        if isinstance(block, TextBlock) and (text := block.text.strip()):
+        if isinstance(block, TextBlock) and not is_by_program(block) and (text := block.text.strip()):
             is_inside |= text.startswith(_FILES)
             if not is_inside:
                 own[place] = block.text

@@ -22,6 +22,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents.inserted import by_program
 from ullage.agents.record_reader import RecordReader
 from ullage.formats.parsing import Document, as_count, as_timestamp, usage_beside
 from ullage.formats.transcripts.chat import call_block, read_image_url, read_parts, result_block, thoughts
@@ -208,7 +209,10 @@ def _convert(kind: str, data: JsonObject, told: JsonObject) -> JsonObject:
     match kind:
         case "user" | "synthetic" | "skill":
             info["role"] = "user"
-            parts = [_text(data.get("text")), *(_file(file) for file in as_objects(data.get("files")))]
+            parts = [
+                {**_text(data.get("text")), "synthetic": kind != "user"},
+                *(_file(file) for file in as_objects(data.get("files"))),
+            ]
         case "system":
             parts = [_text(data.get("text"))]
         case "shell":
@@ -478,7 +482,10 @@ def _read_part(part: JsonObject) -> Iterator[Block]:
     text = as_text(part.get("text"))
     match part.get("type"):
         case "text" if text and part.get("ignored") is not True:
-            yield TextBlock(text=text)
+            # A file that the user named, a reminder; but also the user's comment on a line of a file.
+            is_comment = "opencodeComment" in as_object(part.get("metadata"))
+            is_by_program = part.get("synthetic") is True and not is_comment
+            yield TextBlock(text=text, provided=by_program("synthetic") if is_by_program else None)
         case "reasoning":
             yield from thoughts(text)
         case "subtask":

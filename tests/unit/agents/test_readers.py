@@ -24,7 +24,7 @@ from support.workspace import build_test_client
 from ullage.agents.aider import FORMAT
 from ullage.agents.claude_code.compaction import reattached
 from ullage.agents.cursor import fields_of
-from ullage.agents.inserted import is_by_agent, is_by_program, is_typed
+from ullage.agents.inserted import is_by_agent, is_by_program, is_typed, typed_texts
 from ullage.agents.own_context import Setup
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import detect, read, read_document
@@ -369,6 +369,21 @@ def test_a_message_is_the_users_by_its_origin(origin: dict[str, Any], *, is_user
         | {"attachment": queued},
     )
     assert [is_by_program(message) for message in messages_of(transcript)] == [False, not is_users, not is_users]
+
+
+def test_what_opencode_adds_to_a_prompt_is_not_the_users_but_a_comment_on_a_line_is() -> None:
+    comment = {"opencodeComment": {"path": "a.py", "comment": "Never round here."}}
+    parts = [
+        {"type": "text", "text": "Tidy @a.py"},
+        {"type": "text", "text": "1: x = 1", "synthetic": True},
+        {"type": "text", "text": "On line 1 of a.py: Never round here.", "synthetic": True, "metadata": comment},
+    ]
+    info = {"id": "m1", "role": "user", "time": {"created": 1_790_000_000_000}}
+    export = {"info": {"id": "ses_1", "directory": "/p", "version": "1"}, "messages": [{"info": info, "parts": parts}]}
+    (message,) = messages_of(read(json.dumps(export).encode(), "/p/export.json"))
+    assert typed_texts(message) == ["Tidy @a.py", "On line 1 of a.py: Never round here."]
+    assert not is_by_agent(message)
+    assert is_by_agent(replace(message, content=message.content[1:2]))
 
 
 def test_hidden_text_that_the_model_was_given_is_not_typed() -> None:
