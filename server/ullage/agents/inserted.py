@@ -149,7 +149,12 @@ _INSERTED = (
     Inserted(not_typed=(r"Continue if you have next steps, or stop and ask for clarification if you",)),
     # Qwen Code
     Inserted(
-        not_typed=(r"<qwen:user-prompt-submit-context>",), tags=("qwen:user-prompt-submit-context", "plan-mode-active")
+        not_typed=(r"<qwen:user-prompt-submit-context>",),
+        tags=("qwen:user-prompt-submit-context", "plan-mode-active"),
+        # What the user says while the model works.
+        frames=(
+            r"\s*\[(?:User message received during tool execution\]:|The user sent a new message [^]\n]*\])\s*(.*)",
+        ),
     ),
     # OpenHands, for a model without tool calls
     Inserted(

@@ -29,6 +29,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.agent import AcpAgent, Agent, Occupancy, Sessions, first_prompt, prompt_and_answer, token_count
+from ullage.agents.inserted import by_program
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Exists,
@@ -53,10 +54,12 @@ from ullage.formats.transcripts.chat import PartReader
 from ullage.formats.transcripts.format import Records, incremental
 from ullage.model.events import CompactionCause
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
-from ullage.model.message import Block, Role, ToolResultBlock, ToolUseBlock, join_texts
+from ullage.model.message import Block, Provided, Role, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.usage import Usage
 
 NAME = "qwen-code"
+# Sources of records of the user's role that the program writes: what a task in the background has done, a goal.
+_OWN_SOURCES = ("goal_runtime", "system")
 
 
 class Said(Struct, frozen=True, kw_only=True):
@@ -209,7 +212,8 @@ class QwenReader(SidechainReader):
         path = self._path_to(as_text(value.get("parentUuid")), value)
         if kind in _ROLES:
             said = Said(role=_ROLES[kind], blocks=tuple(_parts(self._parts, value)))
-            path = self._add(said, path, uuid, _time(value))
+            source = as_text(value.get("provenance"))
+            path = self._add(said, path, uuid, _time(value), by_program(source) if source in _OWN_SOURCES else None)
         elif kind == "system":
             path = self._take_system(value, path, number)
         else:
@@ -228,9 +232,9 @@ class QwenReader(SidechainReader):
             self._builder.rewind(path.place, timestamp)
         self._tip = path
 
-    def _add(self, said: Said, path: Path, uuid: str, timestamp: int) -> Path:
+    def _add(self, said: Said, path: Path, uuid: str, timestamp: int, mark: Provided | None = None) -> Path:
         self._go(path, timestamp)
-        message_id = self._builder.add(said.role, said.blocks, uuid, timestamp)
+        message_id = self._builder.add(said.role, said.blocks, uuid, timestamp, mark)
         self._tip = Path(message_id, path, message_id, said)
         return self._tip
 

@@ -61,6 +61,8 @@ def test_a_text_without_what_was_inserted_is_the_users() -> None:
             "User hints:\n<user_input>\n- Fix it.\n</user_input>\n\nInternal instruction: Re-evaluate the active plan.",
             "- Fix it.",
         ),
+        ("\n[User message received during tool execution]: Fix it.", "Fix it."),
+        ("[The user sent a new message while you were working. Theirs was cancelled.]\n\nFix it.", "Fix it."),
         ("<user-memory-input>Never push.</user-memory-input>", "Never push."),
         ("# My plan:\nFix it.", "# My plan:\nFix it."),
         ("What does <user_query>x</user_query> mean?", "What does <user_query>x</user_query> mean?"),

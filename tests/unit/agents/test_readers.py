@@ -386,6 +386,22 @@ def test_what_opencode_adds_to_a_prompt_is_not_the_users_but_a_comment_on_a_line
     assert is_by_agent(replace(message, content=message.content[1:2]))
 
 
+def test_what_qwen_code_says_of_tasks_and_goals_is_not_the_users() -> None:
+    records = [
+        {"uuid": uuid, "parentUuid": None, "sessionId": "s", "timestamp": "2026-11-22T10:00:00Z", "type": "user"}
+        | {"cwd": "/p", "message": {"role": "user", "parts": [{"text": text}]}, **more}
+        for uuid, text, more in (
+            ("u1", "Tidy the parts.", {}),
+            ("u2", "The task has ended.", {"subtype": "background_task_completed", "provenance": "system"}),
+            ("u3", "Go on until it is tidy.", {"subtype": "goal_runtime", "provenance": "goal_runtime"}),
+            ("u4", "Never push.", {"provenance": "real_user"}),
+        )
+    ]
+    chained = [record | {"parentUuid": f"u{at}" if at else None} for at, record in enumerate(records)]
+    transcript = read(to_lines(*chained), "/p/.qwen/projects/-p/chats/s.jsonl")
+    assert [is_by_program(message) for message in messages_of(transcript)] == [False, True, True, False]
+
+
 def test_hidden_text_that_the_model_was_given_is_not_typed() -> None:
     sample = sample_of("claude_code", "hidden text that the model was given is a reminder after the prompt")
     user, *hidden, _ = messages_of(read_lines(*sample.written))
