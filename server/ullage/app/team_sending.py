@@ -20,6 +20,7 @@ from ullage.model.words import package_missing
 from ullage.service.conversation.work import repeated
 from ullage.service.ports.store import ALL_SESSIONS, SessionStore, TeamHit, TeamOpenResult, digest_of
 from ullage.store.store_place import StorePlace, is_there, local_path, open_to_read_at
+from ullage.store.team.team_archive import SentFolder, Sharing, find_in_team, open_in_team, send_folder
 from ullage.system.shared_files import FileLease
 from ullage.system.team_choices import (
     Sent,
@@ -38,7 +39,6 @@ from ullage.system.team_choices import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ullage.store.postgres.postgres_store import PostgresStore
-    from ullage.store.team.team_archive import SentFolder
 
 T = TypeVar("T")
 
@@ -64,22 +64,10 @@ class TeamReading:
         self._lock = Lock()
 
     async def search(self, query: str, limit: int) -> Sequence[TeamHit]:
-
-        def read(team: "PostgresStore") -> Sequence[TeamHit]:
-            from ullage.store.team.team_archive import find_in_team  # noqa: PLC0415  (needs a package that few have)
-
-            return find_in_team(team, query, limit)
-
-        return await asyncio.to_thread(self._read, read)
+        return await asyncio.to_thread(self._read, lambda team: find_in_team(team, query, limit))
 
     async def open(self, session_id: str, start: int, stop: int) -> Sequence[TeamOpenResult]:
-
-        def read(team: "PostgresStore") -> Sequence[TeamOpenResult]:
-            from ullage.store.team.team_archive import open_in_team  # noqa: PLC0415  (needs a package that few have)
-
-            return open_in_team(team, session_id, start, stop)
-
-        return await asyncio.to_thread(self._read, read)
+        return await asyncio.to_thread(self._read, lambda team: open_in_team(team, session_id, start, stop))
 
     def close(self) -> None:
         """Closes the archive. The next search opens it again."""
@@ -152,11 +140,9 @@ def open_source(place: StorePlace | None) -> Generator[SessionStore]:
 
 def send_chosen(
     choices: TeamChoices, folder: str, source: SessionStore, tell: Tell, *, by_itself: bool = False
-) -> "SentFolder":
+) -> SentFolder:
     """Sends what is new of a shared folder's sessions, and notes how far that went. Raises `StoreUnavailable`,
     `Conflict`, and `InvalidRequest` if it isn't known what editors call private."""
-    from ullage.store.team.team_archive import Sharing, send_folder  # noqa: PLC0415  (needs a package that few have)
-
     chosen = choices.folders[folder]
     sharing = Sharing(folder=folder, members=chosen.members, patterns=_patterns(chosen, source))
     before = read_sent(sent_path(), folder)

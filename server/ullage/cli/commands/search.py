@@ -32,6 +32,7 @@ from ullage.service.ports.store import SearchHit
 from ullage.store.search.query import read_query, written_forms
 from ullage.store.sqlite.catalogue import Keeping
 from ullage.store.store_place import local_path, may_write
+from ullage.store.team.team_archive import find_in_team, open_in_team
 from ullage.system.team_choices import archive_of, choices_path, read_choices
 
 TYPE_CHECKING = False
@@ -355,8 +356,6 @@ def _search_team(options: SearchOptions, screen: Screen) -> int:
     if options.session is not None:
         return _show_of_team(options.session, options.show or "", archive, options, screen)
     with working("Searching"), open_archive(archive, is_team=True) as team:
-        from ullage.store.team.team_archive import find_in_team  # noqa: PLC0415  (needs a package that few have)
-
         hits = find_in_team(team, options.query or "", options.limit)
     if options.json:
         found = ((hit, hit.passage.hit) for hit in hits)
@@ -374,8 +373,6 @@ def _show_of_team(session: str, shown: str, archive: str, options: SearchOptions
         raise InvalidRequest(f"--show {shown!r}: a message in the team's archive is shown by its number, from 1 on")
     index = index_of(int(digits))
     with open_archive(archive, is_team=True) as team:
-        from ullage.store.team.team_archive import open_in_team  # noqa: PLC0415  (needs a package that few have)
-
         (message,) = open_in_team(team, session, index, index + 1)
     if options.json:
         fields = {name: value for name, value in asdict(message).items() if name != "index"}

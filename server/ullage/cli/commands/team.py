@@ -17,6 +17,7 @@ from ullage.cli.drawing import Screen, ago, plural, print_json, working
 from ullage.cli.reports import Report, filled
 from ullage.model.errors import InputError
 from ullage.model.settings import ContextSettings
+from ullage.store.team.team_archive import is_same_store, remove_folder
 from ullage.system.team_choices import (
     SharedFolder,
     TeamChoices,
@@ -161,8 +162,6 @@ def _share(options: TeamOptions, choices: TeamChoices) -> TeamReport:
     # Before the first session leaves, so that it can be unshared whatever happens.
     new = replace(choices, archive=archive, folders={**choices.folders, folder: chosen})
     with open_archive(archive) as team, open_source(options.store) as store:
-        from ullage.store.team.team_archive import is_same_store  # noqa: PLC0415
-
         if archive == options.store or is_same_store(store, team):
             raise InputError("the archive is the store itself: name another database, which gets redacted copies")
         write_choices(choices_path(), new)
@@ -192,8 +191,6 @@ def _unshare(options: TeamOptions, choices: TeamChoices) -> TeamReport:
     if folder not in choices.folders:
         raise InputError(f"{folder} is not shared: `ullage team` lists what is")
     with sending_alone(), open_archive(choices.archive) as team:
-        from ullage.store.team.team_archive import remove_folder  # noqa: PLC0415
-
         removed = remove_folder(team, folder)
         forget_sent(sent_path(), folder)
         rest = {name: chosen for name, chosen in choices.folders.items() if name != folder}

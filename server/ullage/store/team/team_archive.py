@@ -36,7 +36,11 @@ from ullage.service.ports.store import (
     TeamOpenResult,
     digest_of,
 )
-from ullage.store.postgres.postgres_store import PostgresStore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Needs a package that few have, who share sessions.
+    from ullage.store.postgres.postgres_store import PostgresStore
 
 # Characters of one block that are shared, half from its beginning and half from its end: what the search indexes.
 _BLOCK_CHARS = 524_288
@@ -131,7 +135,7 @@ def _bounded(text: str) -> str:
 Tell = Callable[[int, int], object]
 
 
-def is_same_store(source: SessionStore, team: PostgresStore) -> bool:
+def is_same_store(source: SessionStore, team: "PostgresStore") -> bool:
     """Returns whether an archive has a store's own sessions, at any address. An empty store says nothing."""
     return any(info.session_id in team.find_ids(info.session_id, 1) for info in source.list(limit=1))
 
@@ -162,7 +166,7 @@ class Sharing(Struct, frozen=True, kw_only=True):
 
 def send_folder(
     source: SessionStore,
-    team: PostgresStore,
+    team: "PostgresStore",
     sharing: Sharing,
     tell: Tell,
     marks: Mapping[str, SentMark] = MappingProxyType({}),
@@ -204,7 +208,7 @@ def send_folder(
 class _Sending:
     """One pass over the sessions of a folder. `forgets` says that texts were removed from the archive."""
 
-    def __init__(self, source: SessionStore, team: PostgresStore, patterns: Sequence[str], workspace: str) -> None:
+    def __init__(self, source: SessionStore, team: "PostgresStore", patterns: Sequence[str], workspace: str) -> None:
         self._source, self._team = source, team
         self._patterns, self._workspace = patterns, workspace
         self.marks: dict[str, SentMark] = {}
@@ -264,7 +268,7 @@ def _digest_of_record(record: Record) -> str:
     return digest_of(str(record.timestamp), encode_json(record.event).decode("utf-8", "surrogatepass"))
 
 
-def remove_folder(team: PostgresStore, folder: str) -> int:
+def remove_folder(team: "PostgresStore", folder: str) -> int:
     """Removes all that the user shared of a folder, and its members. Returns the number of sessions."""
     workspace = workspace_of(folder)
     team.set_members(workspace, ())
@@ -275,12 +279,12 @@ def remove_folder(team: PostgresStore, folder: str) -> int:
     return len(names)
 
 
-def find_in_team(team: PostgresStore, query: str, limit: int) -> tuple[TeamHit, ...]:
+def find_in_team(team: "PostgresStore", query: str, limit: int) -> tuple[TeamHit, ...]:
     """Returns what matches in a team's archive, best first. Raises `InvalidRequest` for a query without words."""
     return tuple(_hit(team, passage) for passage in team.find_passages(query, None, limit))
 
 
-def open_in_team(team: PostgresStore, name: str, start: int, stop: int) -> tuple[TeamOpenResult, ...]:
+def open_in_team(team: "PostgresStore", name: str, start: int, stop: int) -> tuple[TeamOpenResult, ...]:
     """Returns the messages with `start <= index < stop` of a copy in a team's archive that was opened for reading what
     others share. `name` is the copy's id or the beginning of it. Raises `SessionNotFound` if no copy, or several, that
     the user may read have this name, and `MessageNotFound` if the copy has no message at `start`."""
@@ -311,7 +315,7 @@ def open_in_team(team: PostgresStore, name: str, start: int, stop: int) -> tuple
     )
 
 
-def _hit(team: PostgresStore, passage: Passage) -> TeamHit:
+def _hit(team: "PostgresStore", passage: Passage) -> TeamHit:
     session_id = passage.hit.session_id
     owner, _ = team.owner(session_id)
     info = team.info(session_id)
