@@ -13,6 +13,7 @@ from ullage.app.telemetry import request_span
 from ullage.jsonrpc.envelope import MAX_LINE
 from ullage.model.errors import StoreError
 from ullage.model.settings import Settings, private_patterns
+from ullage.providers.prerequisites import forget_keys
 from ullage.service.archive.search import indexing
 from ullage.service.conversation.workspace import Follower, Workspace
 from ullage.system.stdio import serve_stdio
@@ -81,8 +82,6 @@ def _keep_private(client: str, settings: Settings) -> None:
 
 
 def _check_model(workspace: Workspace) -> None:
-    from ullage.providers.prerequisites import forget_keys  # noqa: PLC0415
-
     forget_keys()
     # May read the system's keyring.
     workspace.ports.providers.name(workspace.settings.model, workspace.settings)

@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from io import TextIOWrapper
 
 from ullage import __version__
 
@@ -68,9 +69,8 @@ def _mcp(words: "Sequence[str]") -> int | None:
     if given is None:
         return None
     from ullage.cli.commands.mcp import serve  # noqa: PLC0415
-    from ullage.cli.store_choice import chosen_store  # noqa: PLC0415
 
-    return _reported(lambda: serve(chosen_store(given.get("--store")), given.get("--session", "")))
+    return _reported(lambda: serve(_store(given.get("--store")), given.get("--session", "")))
 
 
 def _lsp(words: "Sequence[str]") -> int | None:
@@ -79,9 +79,8 @@ def _lsp(words: "Sequence[str]") -> int | None:
     if given is None:
         return None
     from ullage.cli.commands.lsp import serve  # noqa: PLC0415
-    from ullage.cli.store_choice import chosen_store  # noqa: PLC0415
 
-    return _reported(lambda: serve(chosen_store(given.get("--store"))))
+    return _reported(lambda: serve(_store(given.get("--store"))))
 
 
 def _options(words: "Sequence[str]", *known: str) -> dict[str, str] | None:
@@ -90,6 +89,12 @@ def _options(words: "Sequence[str]", *known: str) -> dict[str, str] | None:
     if not {*names} <= {*known} or len(names) != len(values) or any(value[:1] in ("", "-") for value in values):
         return None
     return dict(zip(names, values, strict=True))
+
+
+def _store(given: str | None) -> str | None:
+    from ullage.cli.store_choice import chosen_store  # noqa: PLC0415
+
+    return chosen_store(given)
 
 
 def _login(words: "Sequence[str]") -> int:
@@ -155,8 +160,6 @@ def _never_fail_to_encode() -> None:
     On Windows, redirected output is UTF-8 with plain line ends instead of the system's code page. JSON is written as
     bytes and is not affected.
     """
-    from io import TextIOWrapper  # noqa: PLC0415
-
     out = sys.stdout
     if not isinstance(out, TextIOWrapper):
         return
@@ -193,9 +196,7 @@ def _run(args: "Namespace") -> int:
     """
     from importlib import import_module  # noqa: PLC0415
 
-    from ullage.cli.store_choice import chosen_store  # noqa: PLC0415
-
-    args.store = chosen_store(args.store)
+    args.store = _store(args.store)
     command = import_module(f"ullage.cli.commands.{args.module}")
     if not gc.isenabled():
         gc.freeze()

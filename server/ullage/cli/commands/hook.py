@@ -6,6 +6,7 @@ import sys
 import time
 from _thread import allocate_lock, start_new_thread
 
+from ullage import __version__
 from ullage.bounds import GIVEN, SETTINGS, read_most, read_plain
 from ullage.cli.hooks.hook_state import HookState, has_new_mark
 from ullage.cli.statusline.files import as_list, as_object, is_safe, parse
@@ -156,8 +157,7 @@ class _Hook:
         said = as_object(parse(read_most(sys.stdin.buffer, GIVEN)))
         event, source = _text_of(said, "hook_event_name"), _text_of(said, "source")
         if event == CHECK:
-            from ullage import __version__  # noqa: PLC0415  (only `ullage doctor` asks)
-            from ullage.store.sqlite.database import VERSION  # noqa: PLC0415
+            from ullage.store.sqlite.database import VERSION  # noqa: PLC0415  (only `ullage doctor` asks)
 
             print_plain(f"ullage {__version__} store {VERSION}")
             return

@@ -2,12 +2,13 @@
 
 import gc
 
+from ullage.app.serving_mcp import serve_mcp
+from ullage.model.settings import SearchSettings, Settings
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # 10 ms to import, which a start without the parser of all commands need not wait for.
     from argparse import ArgumentParser, Namespace
-
-    from ullage.model.settings import Settings
 
 
 def add_arguments(parser: "ArgumentParser") -> None:
@@ -19,21 +20,16 @@ def add_arguments(parser: "ArgumentParser") -> None:
 
 def run(args: "Namespace") -> int:
     """Serves one client until it is done. Returns the exit status."""
-    from ullage.model.settings import SearchSettings, Settings  # noqa: PLC0415
-
     url, model = args.embeddings or ("", "")
     return serve(
         args.store, args.session or "", Settings(search=SearchSettings(embeddings_url=url, embeddings_model=model))
     )
 
 
-def serve(store: str | None, session: str, settings: "Settings | None" = None) -> int:
+def serve(store: str | None, session: str, settings: Settings | None = None) -> int:
     """Serves one client on a store, None for the usual one, until the client is done. `session` names the
     conversation, "" for the starting agent's. Returns the exit status."""
-    # As for the Language Server: collecting garbage during the start takes time and finds none.
-    gc.disable()
-    from ullage.app.serving_mcp import serve_mcp  # noqa: PLC0415
-
+    # As for the Language Server: `main` imports without collecting garbage.
     gc.freeze()
     gc.enable()
     return serve_mcp(store, session, settings)
