@@ -44,7 +44,7 @@ from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import AgentMessageChunk, CompactionUpdate, Notice, Update, UserMessageChunk
 from ullage.model.usage import UsageSource
 from ullage.service import sessions, turns
-from ullage.service.compact.automatic import managed_workspace
+from ullage.service.compact.automatic import manage
 from ullage.service.conversation.work import Job
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import Ports, Provider, Toolbox, ToolOutcome
@@ -216,7 +216,7 @@ async def replay(recording: Recording, kind: str, folder: Path, window: int) -> 
             ports = replace(
                 program_ports(store, provider, RecordedTools(recording)), clock=clock, chance=NoChance(), ids=ids
             )
-            client = TestClient(managed_workspace(ports, settings), clock, ids)
+            client = TestClient(Workspace(ports, settings, manage), clock, ids)
             return await _play(client, player, server, model, recording.system)
 
 
@@ -353,8 +353,8 @@ class _Storm:
             pass
         settings = Settings(models={model: ModelSettings(window=_WINDOW, max_output=1_024)})
         async with connected(self._server, _TIMEOUT) as provider:
-            workspace = managed_workspace(
-                replace(program_ports(store, provider, _Echo(self._chance)), clock=_Hurried()), settings
+            workspace = Workspace(
+                replace(program_ports(store, provider, _Echo(self._chance)), clock=_Hurried()), settings, manage
             )
             workspace.bus.listen(self.witness)
             self.session_id = sessions.new_session(workspace, SessionCreated(model=model)).id

@@ -20,7 +20,7 @@ from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import ToolKind, ToolLocation, Update
 from ullage.model.usage import Price, PriceTier
 from ullage.providers.played import ScriptedProvider, parse_script
-from ullage.service.compact.automatic import managed_workspace
+from ullage.service.compact.automatic import manage
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import (
     CommandOutcome,
@@ -397,4 +397,4 @@ def build_test_workspace(
         project_files=KnownFiles(),
         transcripts=KnownConversations(),
     )
-    return managed_workspace(ports, settings)
+    return Workspace(ports, settings, manage)

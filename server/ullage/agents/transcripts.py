@@ -74,12 +74,6 @@ def conversation_tables() -> frozenset[str]:
     return frozenset(table for agent in AGENTS for table in agent.tables)
 
 
-def detect(data: bytes, name: str = "") -> str:
-    """Returns the name of the transcript format of a file's content. `name` is the file's name in errors. Raises
-    `UnknownFormat` if no format matches."""
-    return detect_format(parse_document(data, name or "input")).name
-
-
 def format_of(agent: Agent, path: str, records: Sequence[JsonObject]) -> str:
     """Returns the name of the format of one of an agent's files, judged by some of its records. If they don't show
     which it is, returns the agent's last format.

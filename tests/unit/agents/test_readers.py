@@ -27,7 +27,7 @@ from ullage.agents.cursor import fields_of
 from ullage.agents.inserted import is_by_agent, is_by_program, is_typed, typed_texts
 from ullage.agents.own_context import Setup
 from ullage.agents.table import AGENTS
-from ullage.agents.transcripts import detect, read, read_document
+from ullage.agents.transcripts import detect_format, read, read_document
 from ullage.formats.parsing import parse_document
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.ledger.said import typed_text
@@ -334,7 +334,7 @@ def test_a_log_without_messages_is_unreadable() -> None:
 
 def test_a_log_of_another_agent_with_the_same_tree_is_not_taken() -> None:
     value = {"type": "user", "uuid": "u1", "sessionId": "s", "message": {"role": "user", "parts": [{"text": "hi"}]}}
-    assert detect(to_lines(value, value)) != "claude-code"
+    assert detect_format(parse_document(to_lines(value, value), "x")).name != "claude-code"
 
 
 def test_what_the_program_wrote_in_the_users_place_is_not_taken_for_the_users() -> None:

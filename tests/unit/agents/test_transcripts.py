@@ -4,7 +4,7 @@ import pytest
 
 from support.foreign import messages_of, read_lines, read_value, to_lines
 from support.tables import every
-from ullage.agents.transcripts import detect, format_names, read
+from ullage.agents.transcripts import format_names, read
 from ullage.formats.transcripts.message_lists import Header, write_ullage
 from ullage.model.errors import InputError, UnknownFormat, UnreadableTranscript
 from ullage.model.events import Event, MessageAppended, Record, SessionCreated, SessionRenamed
@@ -50,7 +50,7 @@ def test_a_wrong_format_asked_for_is_a_clear_error(name: str, data: bytes) -> No
 
 def test_the_file_name_plays_no_part() -> None:
     data = json.dumps([{"role": "user", "content": "a"}]).encode()
-    assert detect(data, "session.jsonl") == detect(data, "x.traj") == "openai-messages"
+    assert {read(data, name).format for name in ("session.jsonl", "x.traj")} == {"openai-messages"}
 
 
 def test_a_byte_order_mark_and_bad_utf8_do_not_hinder() -> None:

@@ -33,7 +33,7 @@ from ullage.model.events import (
     SummaryReported,
 )
 from ullage.model.message import Role, number_of
-from ullage.model.settings import Settings, TruncationMode
+from ullage.model.settings import TruncationMode
 from ullage.model.usage import Keeper, UsageSource
 from ullage.policy.budget import (
     Action,
@@ -54,7 +54,6 @@ from ullage.service.conversation.bus import context_cleared, notice
 from ullage.service.conversation.conversation import Changed, Conversation, Planned, sized
 from ullage.service.conversation.environment import beside_the_log
 from ullage.service.conversation.work import Ask, Job
-from ullage.service.conversation.workspace import Workspace
 from ullage.service.plan import (
     CHEAP,
     LAST_RESORT,
@@ -70,18 +69,12 @@ from ullage.service.plan import (
     plan_within,
     system_ids,
 )
-from ullage.service.ports.models import Ports
 from ullage.service.summaries.write import read_ahead, tail_for, write_ahead
 
 _log = logging.getLogger(__name__)
 _CLEARING = (Action.CLEAR, Action.CLEAR_TOOL_USES)
 # After a veto the hook is asked again once the context has grown by this share of usable.
 _VETO_SHARE = 0.02
-
-
-def managed_workspace(ports: Ports, settings: Settings | None = None) -> Workspace:
-    """Returns a workspace in which `manage` runs after every change of a conversation."""
-    return Workspace(ports, settings, manage)
 
 
 def manage(changed: Changed) -> None:
