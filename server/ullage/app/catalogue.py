@@ -113,7 +113,7 @@ class LiveRowsShown:
 
 def running_agents() -> Mapping[tuple[str, str], int | None]:
     """Returns the agents' processes on this machine that say which conversations they have (`FindProcesses`)."""
-    return find_processes(this_machine(), AGENTS)
+    return find_processes(this_machine())
 
 
 class _Arrival(Struct, frozen=True):

@@ -355,7 +355,7 @@ async def search_team(asked: Asked, query: str, limit: int) -> str:
     room = MAX_RESULT - sum(map(size_of, lines)) - _REST
     shown = 0
     for hit in hits:
-        shows = ["", *_team_hit(hit, _PASSAGE)]
+        shows = ["", *_team_hit(hit)]
         room -= sum(map(size_of, shows))
         if room < 0:
             break
@@ -379,11 +379,11 @@ def _team_head(index: int, session_id: str, role: str) -> str:
     return f"{reference_of(index, session_id)} {role}"
 
 
-def _team_hit(hit: TeamHit, length: int) -> Iterator[str]:
+def _team_hit(hit: TeamHit) -> Iterator[str]:
     found = hit.passage.hit
     yield _whose(hit.owner, hit.folder, hit.title)
     yield f"{_team_head(found.index, found.session_id, found.role)}:"
-    yield from quoted(around(hit.passage.text, found.snippet, length))
+    yield from quoted(around(hit.passage.text, found.snippet, _PASSAGE))
 
 
 _NOTHING = (

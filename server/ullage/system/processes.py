@@ -229,17 +229,17 @@ class AgentProcess(Struct, frozen=True, eq=False):
         """Ends the agent: closes its input, then asks its process group to end, then kills the group. Waits up to 3
         seconds after each of the first two steps."""
         self.sink.close()
-        if not await self._ends_within(GRACE):
+        if not await self._ends_in_time():
             ask_to_end(self.process)
-            if not await self._ends_within(GRACE):
+            if not await self._ends_in_time():
                 await kill_group(self.process)
         self.errors.cancel()
         if self.guard is not None:
             await kill_group(self.guard)
 
-    async def _ends_within(self, seconds: float) -> bool:
+    async def _ends_in_time(self) -> bool:
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(GRACE):
                 await self.process.wait()
         except TimeoutError:
             return False

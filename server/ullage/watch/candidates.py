@@ -37,7 +37,7 @@ class AgentsOwnFiles:
 
     def path_of(self, path: str) -> str:
         """Returns the path under which an agent keeps the file or folder `path`, or ""."""
-        return own_path(this_machine(str(Path(path).parent.absolute())), AGENTS, path)
+        return own_path(this_machine(str(Path(path).parent.absolute())), path)
 
     def has(self, path: str) -> bool:
         return bool(path) and os.path.exists(path)  # noqa: PTH110 - a third of the time of `Path`
@@ -69,11 +69,11 @@ def _machine(escaped: Callable[[str], str], cwd: str) -> Machine:
     return Machine(system=sys.platform, home=escaped(home), variables=variables, cwd=escaped(cwd))
 
 
-def find_processes(machine: Machine, agents: Sequence[Agent]) -> dict[tuple[str, str], int | None]:
+def find_processes(machine: Machine) -> dict[tuple[str, str], int | None]:
     """Returns the process of each conversation that an agent's file names, by the agent's name and its own id of the
     conversation. The process is None if it has ended. Blocks while it reads the disk; raises no error for a file."""
     found: dict[tuple[str, str], int | None] = {}
-    for agent in agents:
+    for agent in AGENTS:
         if agent.processes is None:
             continue
         for pattern in agent.processes.patterns(machine):
@@ -177,12 +177,12 @@ def fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     return bool(parts) and fnmatchcase(parts[0], pattern[0]) and fits(parts[1:], pattern[1:])
 
 
-def own_path(machine: Machine, agents: Sequence[Agent], path: str) -> str:
+def own_path(machine: Machine, path: str) -> str:
     """Returns the path by which an agent's glob pattern finds the file `path`, or a file in the folder `path`. Returns
-    "" if no pattern of these agents does. Links are followed; nothing is read but lists of projects."""
+    "" if no pattern does. Links are followed; nothing is read but lists of projects."""
     own = Path(path)
     is_folder = own.is_dir()
-    for sessions in (agent.sessions for agent in agents if agent.sessions):
+    for sessions in (agent.sessions for agent in AGENTS if agent.sessions):
         for pattern in patterns_of(machine, sessions, []):
             for found in glob.iglob(pattern, recursive=True):  # noqa: PTH207
                 with suppress(OSError):

@@ -238,18 +238,18 @@ def test_variables_and_a_home_folder_with_special_characters_are_honoured(
 def test_every_agents_own_file_is_known_by_its_path_by_a_link_and_by_its_folder(home: Home, tmp_path: Path) -> None:
     put_all(home)
     paths = {one.path for one in look(home).conversations}
-    assert {own_path(home.machine, AGENTS, path) for path in paths} == paths
+    assert {own_path(home.machine, path) for path in paths} == paths
     link = tmp_path / "link"
     link.symlink_to(put_claude(home, title="linked"))
-    assert own_path(home.machine, AGENTS, str(link)) == str(link.resolve())
-    assert own_path(home.machine, AGENTS, str(link.resolve().parent)).startswith(str(link.resolve().parent))
+    assert own_path(home.machine, str(link)) == str(link.resolve())
+    assert own_path(home.machine, str(link.resolve().parent)).startswith(str(link.resolve().parent))
 
 
 def test_a_copy_elsewhere_is_no_agents_own_file_and_one_that_is_gone_is_not_there(home: Home, tmp_path: Path) -> None:
     kept = put_claude(home)
     copy = tmp_path / kept.name
     shutil.copy(kept, copy)
-    assert own_path(home.machine, AGENTS, str(copy)) == own_path(home.machine, AGENTS, str(tmp_path / "no")) == ""
+    assert own_path(home.machine, str(copy)) == own_path(home.machine, str(tmp_path / "no")) == ""
     files = AgentsOwnFiles()
     assert (files.has(str(kept)), files.has("")) == (True, False)
     kept.unlink()

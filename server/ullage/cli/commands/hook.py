@@ -197,8 +197,7 @@ class _Hook:
     def _begin(self, _: "dict[str, Any]") -> None:
         """Has the transcript read while the agent writes its summary. Prints what the summary must keep, if the agent
         takes that as instructions and the worker has it in time."""
-        self._kept.drop_summary()
-        self._kept.drop_guide()
+        self._kept.give_up()
         self._start_worker()
         until = self._began + _WAITS
         while (guide := self._kept.guide()) is None and time.monotonic() < until and self._worker_runs():

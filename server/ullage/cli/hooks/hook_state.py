@@ -76,10 +76,6 @@ class HookState:
         """Returns what `leave_guide` has kept, None if there is nothing yet."""
         return self._object("guide")
 
-    def drop_guide(self) -> None:
-        """Removes what the summary before had to keep."""
-        self._remove("guide")
-
     def leave(self, brief: bytes) -> None:
         """Keeps the brief for the summary that was taken, a JSON object, until a hook gives it. At any moment a hook
         sees either the summary or the brief. Raises `OSError`."""
@@ -132,9 +128,10 @@ class HookState:
         end, _, before = self._read("searched").partition(b"\n")
         return (int(end), before) if end.isdigit() and before and int(end) >= len(before) else (0, b"")
 
-    def drop_summary(self) -> None:
-        """Removes a summary that waits, of a compaction that was given up."""
+    def give_up(self) -> None:
+        """Removes the summary that waits, of a compaction that was given up, and what it had to keep."""
         self._remove("summary")
+        self._remove("guide")
 
     def note_figure(self, figure: bytes) -> None:
         """Keeps the figure that was counted after a turn: a JSON object, with the time at which it was asked for as

@@ -16,7 +16,7 @@ from pathlib import PurePath
 from typing import Any
 
 from ullage.agents.transcripts import read
-from ullage.embed.adapters.framework_messages import Given, raw_of, to_message
+from ullage.embed.adapters.framework_messages import Given, to_message
 from ullage.embed.manager import ContextPool
 from ullage.formats.parsing import convert_usage, to_json
 from ullage.formats.provider import Provider
@@ -122,8 +122,9 @@ def _entries(conversation_id: str, workspace: Workspace) -> list[JsonObject] | N
         records = workspace.ports.store.read(conversation_id)
     except SessionNotFound:
         return None
-    messages = (record.event.message for record in records if isinstance(record.event, MessageAppended))
-    return [raw for message in messages if (raw := raw_of(message, _FRAMEWORK)) is not None]
+    given = [record.event.message.provided for record in records if isinstance(record.event, MessageAppended)]
+    # What an edit has changed or made is not the SDK's.
+    return [own.fields for own in given if own is not None and own.whole and own.format == _FRAMEWORK]
 
 
 def _names(begins: str, workspace: Workspace) -> list[str]:

@@ -158,12 +158,6 @@ def _texts(content: Any) -> Iterator[str]:
             yield text
 
 
-def raw_of(message: Message, framework: str) -> JsonObject | None:
-    """Returns the framework's own JSON of a message, or None if an edit has changed the message or made it."""
-    own = message.provided
-    return own.fields if own is not None and own.whole and own.format == framework else None
-
-
 # Between a message's id and a number: a message that was left out may come again, and an id is unique in its session.
 _AGAIN = "~"
 

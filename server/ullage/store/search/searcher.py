@@ -238,14 +238,12 @@ def find_candidates(
     return _read_candidates(connection, chosen, shown), holder
 
 
-def find_around(
-    connection: WordIndex, candidates: Mapping[int, Candidate], holder: Holder, reach: int
-) -> Iterator[Candidate]:
-    """Yields the messages at most `reach` messages before or after one of the candidates (by their record's id), in the
+def find_around(connection: WordIndex, candidates: Mapping[int, Candidate], holder: Holder) -> Iterator[Candidate]:
+    """Yields the messages at most `REACH` messages before or after one of the candidates (by their record's id), in the
     same session and shown where the candidate is, each once, with its first chunk, without the candidates."""
     wanted: dict[tuple[str, int], set[str]] = {}
     for one in candidates.values():
-        for number in range(one.number - reach, one.number + reach + 1):
+        for number in range(one.number - REACH, one.number + REACH + 1):
             wanted.setdefault((one.owner, number), set()).add(one.session_id)
     if not wanted:
         return
@@ -438,7 +436,7 @@ def search_messages(
     matching, holder = find_candidates(connection, query, terms, scope, wanted)
     texts = [text for one in matching.values() for text in one.texts]
     matcher = Matcher(query, terms, sum(map(len, texts)) / max(1, len(texts)))
-    neighbours = {one.record_id: one for one in find_around(connection, matching, holder, REACH)}
+    neighbours = {one.record_id: one for one in find_around(connection, matching, holder)}
     read = matching | neighbours
     for one in read.values():
         _match(one, matcher)
