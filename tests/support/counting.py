@@ -4,22 +4,21 @@ from collections.abc import Container, Sequence
 
 from ullage.model.message import Message, ToolDefinition
 from ullage.model.usage import Breakdown
+from ullage.tokens.counter import TokenCounter
+from ullage.tokens.families import UNKNOWN
 
 
-class LengthCounter:
+class LengthCounter(TokenCounter):
     """Counts four characters as a token."""
 
     name = "length"
     error_share = 0.5
 
+    def __init__(self) -> None:
+        super().__init__(UNKNOWN)
+
     def count(self, text: str) -> int:
         return -(-len(text) // 4)
-
-    def count_message(self, message: Message) -> int:
-        return self.count(message.text)
-
-    def count_messages(self, messages: Sequence[Message]) -> int:
-        return sum(self.count_message(message) for message in messages)
 
     def count_prompt(self, messages: Sequence[Message], tools: Sequence[ToolDefinition]) -> int:
         return self.count_messages(messages) + self.count_tools(tools)
@@ -28,4 +27,4 @@ class LengthCounter:
         return sum(self.count(tool.description) for tool in tools)
 
     def break_down(self, message: Message, memory_uses: Container[str] = ()) -> Breakdown:
-        return Breakdown(messages=self.count_message(message))
+        return Breakdown(messages=self.count(message.text))

@@ -45,7 +45,6 @@ from ullage.model.usage import BudgetShares, UsageSource
 from ullage.policy import budget as policy
 from ullage.tokens import counter as engine_counters
 from ullage.tokens import tracker
-from ullage.tokens.counter import MessageCounter
 from ullage.tokens.counter import TokenCounter as EngineCounter
 from ullage.tokens.families import UNKNOWN, Family, bare_name, family_of
 from ullage.tokens.vocabulary import load_encoding
@@ -374,14 +373,14 @@ def engine_counter(counter: TokenCounter | EngineCounter) -> EngineCounter:
         return engine
     if not callable(getattr(counter, "count", None)):
         raise InvalidRequest(f"{show(counter)} is no counter; give an object with a method count(text)")
-    return cast("EngineCounter", counter) if isinstance(counter, MessageCounter) else _OwnCounter(counter)
+    return counter if isinstance(counter, EngineCounter) else _OwnCounter(counter)
 
 
 def _definitions(tools: Sequence[Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
     return read_definitions(None, tools)
 
 
-class _OwnCounter(MessageCounter):
+class _OwnCounter(EngineCounter):
     name = "own"
     error_share = 0.0
 

@@ -6,7 +6,7 @@ the counts of pieces are remembered. Byte-level BPE first splits text by a patte
 (and of llama3, qwen3, glm4, kimi, deepseek, mistral_v3, gemma) never match across a newline that is followed by
 neither whitespace nor `/` (in o200k, punctuation may take following `\r`, `\n` and `/` with it).
 
-`MessageCounter` has the cost of messages and tool definitions beyond their bare text, which is the same for all
+`TokenCounter` has the cost of messages and tool definitions beyond their bare text, which is the same for all
 counters."""
 
 import logging
@@ -17,7 +17,7 @@ from functools import lru_cache
 from lzma import LZMAError
 from math import ceil
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -50,29 +50,40 @@ if TYPE_CHECKING:
 _CHARACTERS_PER_REDACTED_TOKEN = 6
 
 
-class MessageCounter(ABC):
-    """The base of the counters: counts messages and tools block by block. Subclasses define `count`, for a text.
-    `family` has the tokens that the provider's framing adds."""
+class TokenCounter(ABC):
+    """The base of the counters, which count tokens for one model: messages and tools block by block. Equal input always
+    gives an equal count. Subclasses define `count`, for a text. `family` has the tokens that the provider's framing
+    adds.
+
+    `name` is the name of the way of counting, as users see it: `o200k_base`, `approximate`. `error_share` is the
+    counter's stated mean error as a share of the true count, 0.0 if counts are exact.
+    """
+
+    name: str
+    error_share: float
 
     def __init__(self, family: Family) -> None:
         self.family = family
 
     @abstractmethod
     def count(self, text: str) -> int:
-        """Returns the tokens of a text."""
+        """Returns the tokens of a text. Takes any `str`, lone surrogates included; never raises."""
 
     def count_message(self, message: Message) -> int:
-        """Returns the tokens that one message adds to a prompt, the provider's framing included."""
+        """Returns the tokens of a message in a prompt, with framing. A marker counts as the text that is sent."""
         return self.break_down(message).total
 
     def count_messages(self, messages: Sequence[Message]) -> int:
+        """Returns the sum of `count_message` over the messages."""
         return sum(map(self.count_message, messages))
 
     def count_prompt(self, messages: Sequence[Message], tools: Sequence[ToolDefinition]) -> int:
-        """Returns the tokens of a request: of its messages, its tools, and the opening of the answer."""
+        """Returns the tokens of a request: of its messages, its tools, and the opening of the answer. Without messages
+        there is no request, and the count is that of the tools."""
         return self.count_messages(messages) + self.count_tools(tools) + (self.family.reply if messages else 0)
 
     def count_tools(self, tools: Sequence[ToolDefinition]) -> int:
+        """Returns the tokens that the definitions of offered tools add to a prompt."""
         if not tools:
             return 0
         if self.family.tools_as_typescript:
@@ -235,45 +246,6 @@ def _strings(value: Any) -> set[str]:
     return {item for item in _list(value) if isinstance(item, str)}
 
 
-class TokenCounter(Protocol):
-    """Counts tokens for one model. Equal input always gives an equal count."""
-
-    @property
-    def name(self) -> str:
-        """The name of the way of counting, as users see it: `o200k_base`, `approximate`."""
-        ...
-
-    @property
-    def error_share(self) -> float:
-        """The counter's stated mean error as a share of the true count; 0.0 if counts are exact."""
-        ...
-
-    def count(self, text: str) -> int:
-        """Returns the tokens of a text. Takes any `str`, lone surrogates included; never raises."""
-        ...
-
-    def count_message(self, message: Message) -> int:
-        """Returns the tokens of a message in a prompt, with framing. A marker counts as the text that is sent."""
-        ...
-
-    def count_messages(self, messages: Sequence[Message]) -> int:
-        """Returns the sum of `count_message` over the messages."""
-        ...
-
-    def count_prompt(self, messages: Sequence[Message], tools: Sequence[ToolDefinition]) -> int:
-        """Returns the tokens of a request: of its messages, its tools, and the opening of the answer. Without messages
-        there is no request, and the count is that of the tools."""
-        ...
-
-    def count_tools(self, tools: Sequence[ToolDefinition]) -> int:
-        """Returns the tokens that the definitions of offered tools add to a prompt."""
-        ...
-
-    def break_down(self, message: Message, memory_uses: Container[str] = ()) -> Breakdown:
-        """Returns `count_message` by kind. Results of the tool uses `memory_uses` count as memory."""
-        ...
-
-
 V = TypeVar("V")
 
 # Cutting costs little compared with counting 1-4 kB; smaller pieces would make the cache larger than it is worth.
@@ -366,7 +338,7 @@ def forget_pieces() -> None:
     _pieces.clear()
 
 
-class TiktokenCounter(MessageCounter):
+class TiktokenCounter(TokenCounter):
     """Counts with a vocabulary that is packed with Ullage. Counts are exact for OpenAI's models, and scaled by kind of
     text for other families.
 
@@ -378,18 +350,10 @@ class TiktokenCounter(MessageCounter):
         super().__init__(family)
         self._encoding = load_encoding(family.encoding)
         self._salt = hash(self._encoding.name)
+        # The encoding and the typical ratio by which it is scaled: `o200k_base`, `o200k_base×1.18`.
         scaled = "" if family.ratios == KindRatios() else f"×{family.ratios.typical:.2f}"
-        self._name = f"{self._encoding.name}{scaled}"
-
-    @property
-    def name(self) -> str:
-        """The encoding and the typical ratio by which it is scaled: `o200k_base`, `o200k_base×1.18`."""
-        return self._name
-
-    @property
-    def error_share(self) -> float:
-        """The family's mean error as a share of the true count; 0.0 if the encoding is the model's own."""
-        return self.family.error_share
+        self.name = f"{self._encoding.name}{scaled}"
+        self.error_share = family.error_share
 
     def count(self, text: str) -> int:
         """Returns the tokens of a text. Special tokens written out in the text count as ordinary text."""
@@ -436,26 +400,18 @@ BYTES_PER_TOKEN = 4.0
 ERROR_SHARE = 0.14
 
 
-class ApproximateCounter(MessageCounter):
+class ApproximateCounter(TokenCounter):
     """Counts without a vocabulary: `tokens_per_word` tokens per word, and at least one token per `BYTES_PER_TOKEN`
     bytes of UTF-8. Used if no exact or scaled counter can be made."""
+
+    name = "approximate"
+    error_share = ERROR_SHARE
 
     def __init__(self, family: Family = UNKNOWN, tokens_per_word: float = TOKENS_PER_WORD) -> None:
         super().__init__(family)
         self._tokens_per_word = tokens_per_word
 
-    @property
-    def name(self) -> str:
-        """The name of this way of counting, as users see it: `approximate`."""
-        return "approximate"
-
-    @property
-    def error_share(self) -> float:
-        """The measured mean error of one message's count, as a share of the true count."""
-        return ERROR_SHARE
-
     def count(self, text: str) -> int:
-        """Returns the approximate number of tokens in a text."""
         words = len(text.split()) * self._tokens_per_word
         return ceil(max(words, len(text.encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN))
 

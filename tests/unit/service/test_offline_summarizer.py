@@ -30,6 +30,7 @@ class PacedCounter(LengthCounter):
     """Signals its first call, and answers once the test allows it."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.asked, self.let = Event(), Event()
         self.answers = 0
 
