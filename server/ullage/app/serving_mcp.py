@@ -11,7 +11,7 @@ from ullage import __version__
 from ullage.app.telemetry import request_span
 from ullage.host import this_system
 from ullage.jsonrpc.envelope import MAX_LINE, RpcError
-from ullage.mcp.mcp_server import McpServer, ReadsOwn
+from ullage.mcp.mcp_server import McpServer
 from ullage.mcp.tool_table import CallToolParams
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.service.ports.models import LookUpResult
@@ -19,9 +19,9 @@ from ullage.system.stdio import serve_stdio
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ullage.model.settings import Settings
-
     # Imports much that the answer to `initialize` does not need.
+    from ullage.mcp.own_session import OwnSession
+    from ullage.model.settings import Settings
     from ullage.service.conversation.workspace import Workspace
     from ullage.store.store_place import StorePlace
 
@@ -43,7 +43,7 @@ def make_mcp_server(
 ) -> McpServer:
     """Builds the MCP server, not yet connected to a client. The store that it opens is closed when `closing` ends."""
 
-    def open_own() -> ReadsOwn:
+    def open_own() -> "OwnSession":
         # Imported here, because store, catalog, tokenizer and the agents' formats would delay the answer to
         # `initialize`, which doesn't need them.
         from ullage.app.catalogue import followed_now, running_agents  # noqa: PLC0415
@@ -84,16 +84,15 @@ class ConversationTools:
 
     async def __call__(self, session_id: str, tool: str, arguments: Mapping[str, Any], /) -> LookUpResult:
         # Imported on use, because few sessions are ever asked about.
-        from ullage.mcp.looking_up import call_tool  # noqa: PLC0415
-        from ullage.mcp.own_session import Current  # noqa: PLC0415
+        from ullage.mcp.looking_up import Asked, call_tool  # noqa: PLC0415
 
         own = self._workspace.open(session_id)
 
-        async def current() -> Current:
-            return Current(own=own, folder=own.transcript.cwd, workspace=self._workspace)
+        async def asked() -> Asked:
+            return Asked(own=own, folder=own.transcript.cwd, workspace=self._workspace)
 
         try:
-            result = await call_tool(CallToolParams(name=tool, arguments=dict(arguments)), current)
+            result = await call_tool(CallToolParams(name=tool, arguments=dict(arguments)), asked)
         except RpcError as error:
             raise InvalidRequest(str(error)) from error
         return LookUpResult(text="\n".join(part.text for part in result.content), is_error=result.is_error)

@@ -25,7 +25,6 @@ from ullage.lost.left_out import LeftOut, characters, left_out, write_brief
 from ullage.mcp.tool_table import (
     PREFIX,
     TOOLS,
-    Asked,
     CallToolParams,
     CallToolResult,
     ContextInput,
@@ -42,6 +41,7 @@ from ullage.model.words import good_moment, next_prompt, rate_limits
 from ullage.redaction.clean import HISTORY, RECORD, clean, cut, one_line, quoted, size_of
 from ullage.service.archive.search import block_lines, find_entry, message_lines, search
 from ullage.service.conversation.conversation import Conversation, Entry, read_entries, view_page
+from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import COPY_PREFIX, ReadsTeam, SearchHit, TeamHit
 
 # The most UTF-8 bytes of a result: about 1,000 tokens, so that looking something up cannot fill the room that a
@@ -52,6 +52,15 @@ MAX_RESULT = 4_096
 def fits(lines: Iterable[str], room: int = MAX_RESULT) -> bool:
     """Returns whether the lines, each with a line break, have at most `room` UTF-8 bytes together."""
     return sum(map(size_of, lines)) <= room
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What a tool looks things up in: `own`, the model's conversation, up to date, and the others of its project.
+    `folder` is the folder that the agent works in."""
+
+    own: Conversation
+    folder: str
+    workspace: Workspace
 
 
 # Messages that one stretch may have. More is a transcript, which no model needs in its context.
@@ -319,7 +328,7 @@ def _is_of_project(asked: Asked, cwd: str) -> bool:
 
 
 def _open(asked: Asked, session_id: str) -> Conversation:
-    return asked.own if session_id == asked.own.id else asked.open(session_id)
+    return asked.own if session_id == asked.own.id else asked.workspace.open(session_id)
 
 
 def _shown_id(own: Conversation, session_id: str) -> str:

@@ -8,7 +8,7 @@ Versions from 2026-07-28 on have no handshake: a request names its version (`ser
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import unquote
 
 import msgspec
@@ -25,8 +25,14 @@ from ullage.jsonrpc.envelope import (
     LineFraming,
     RpcError,
 )
-from ullage.mcp.tool_table import Asked, CallToolParams, CallToolResult, ListedTool, listed_tools
+from ullage.mcp.tool_table import CallToolParams, CallToolResult, ListedTool, listed_tools
 from ullage.redaction.clean import cut
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Imports much that the answer to `initialize` does not need.
+    from ullage.mcp.looking_up import Asked
+    from ullage.mcp.own_session import OwnSession
 
 # The versions that begin with a handshake; the newest comes first. A client that asks for another one gets the newest
 # and decides whether to continue.
@@ -129,7 +135,7 @@ TEMPLATES = (
 )
 
 
-async def read_resource(uri: str, ask: Callable[[], Awaitable[Asked]]) -> ResourceText:
+async def read_resource(uri: str, ask: Callable[[], "Awaitable[Asked]"]) -> ResourceText:
     """Returns a resource. `ask` returns the conversation. Raises `RpcError` (-32002) if there is no resource with this
     URI, and `UllageError` if it can't be read."""
     # Imported on use: the answer to `initialize` needs neither the search nor the patterns of secrets.
@@ -288,15 +294,6 @@ class McpConnection(RequestEngine):
         super().__init__(LineFraming(max_line), DIALECT)
 
 
-class ReadsOwn(Protocol):
-    """Reads the conversation that a server belongs to."""
-
-    async def read(self, meta: Mapping[str, Any]) -> Asked:
-        """Returns the conversation, up to date. `meta` is what the client adds about the request that asks. Raises
-        `UllageError` if there is none or it can't be read."""
-        ...
-
-
 class ListParams(Struct, frozen=True, kw_only=True):
     """The params of MCP's lists. Every list is one page, so no cursor is valid."""
 
@@ -349,14 +346,14 @@ class McpServer:
 
     def __init__(
         self,
-        open_own: Callable[[], ReadsOwn],
+        open_own: "Callable[[], OwnSession]",
         version: str,
         max_line: int = MAX_LINE,
         has_team: Callable[[], bool] = lambda: True,
     ) -> None:
         self._open_own = open_own
         self._has_team = has_team
-        self._own: ReadsOwn | None = None
+        self._own: OwnSession | None = None
         # A conversation is read up by one call at a time.
         self._reading = asyncio.Lock()
         self.connection = McpConnection(max_line)
@@ -417,7 +414,7 @@ class McpServer:
     async def _read_resource(self, params: ReadResourceParams) -> ReadResourceResult:
         return ReadResourceResult(contents=(await read_resource(params.uri, partial(self._ask, params.meta)),))
 
-    async def _ask(self, meta: Mapping[str, Any]) -> Asked:
+    async def _ask(self, meta: Mapping[str, Any]) -> "Asked":
         """Returns what a tool needs, with the conversation up to date. Opens the store. Raises `UllageError`."""
         async with self._reading:
             if self._own is None:

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 from ullage.agents.agent import Agent
 from ullage.agents.discovery import Found, Wanted
 from ullage.agents.table import AGENTS
+from ullage.mcp.looking_up import Asked
 from ullage.model.errors import ConcurrentAppend, InputError, NotFound, SessionNotFound
 from ullage.model.usage import FollowedRow
 from ullage.service.archive.naming import find_session, list_found, list_main
-from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import FollowedFile
 from ullage.service.follow.rows import row_of_file
@@ -49,17 +49,6 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     files: TranscriptFiles
 
 
-class Current(Struct, frozen=True, kw_only=True):
-    """The conversation as it is now; see `Asked`."""
-
-    own: Conversation
-    folder: str
-    workspace: Workspace
-
-    def open(self, session_id: str) -> Conversation:
-        return self.workspace.open(session_id)
-
-
 class OwnSession:
     """The conversation that a server belongs to."""
 
@@ -74,7 +63,7 @@ class OwnSession:
         named = self._variable(lambda agent: agent.folder_variable)
         return named if named and Path(named).is_absolute() else str(self._around.folder)
 
-    async def read(self, meta: Mapping[str, Any]) -> Current:
+    async def read(self, meta: Mapping[str, Any]) -> Asked:
         """Returns the conversation, with all that its agent has written so far. `meta` is what the agent says about
         the request that asks. Raises `NotFound` if there is none, `InputError` if its file can't be read, and
         `StoreError`."""
@@ -147,7 +136,7 @@ class OwnSession:
                 log.info("%s", error)
         return imported
 
-    async def _read_file(self, found: Found) -> Current:
+    async def _read_file(self, found: Found) -> Asked:
         key = found.path, found.origin_id
         if (file := self._files.get(key)) is None:
             wanted = FoundFile(path=Path(found.path), run=found.run, agent=found.agent, origin_id=found.origin_id)
@@ -168,7 +157,7 @@ class OwnSession:
             self._workspace.followed.pop(current.own.id, None)
         return current
 
-    def _current(self, session_id: str) -> Current:
+    def _current(self, session_id: str) -> Asked:
         conversation = self._workspace.open(session_id)
         conversation.catch_up()
-        return Current(own=conversation, folder=self.folder, workspace=self._workspace)
+        return Asked(own=conversation, folder=self.folder, workspace=self._workspace)

@@ -1,7 +1,7 @@
 """The tools: what a client lists, and what the arguments of a call are. All of them only read."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -10,32 +10,10 @@ from msgspec.structs import replace
 from ullage.model.json_values import JsonObject
 from ullage.model.updates import TextContent
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    # Imports much that the answer to `initialize` does not need.
-    from ullage.service.conversation.conversation import Conversation
-
 # The beginning of the tools' names as clients list them. Not every client adds the server's name to that of a tool, and
 # other servers have tools that are called "search" and "open", too.
 PREFIX = "ullage_"
 _MOST_PAGES = 100_000
-
-
-class Asked(Protocol):
-    """The model's own conversation, and the others of its project.
-
-    `own` is up to date. `folder` is the folder that the agent works in.
-    """
-
-    @property
-    def own(self) -> "Conversation": ...
-
-    @property
-    def folder(self) -> str: ...
-
-    def open(self, session_id: str) -> "Conversation":
-        """Returns a stored session. Raises `SessionNotFound`."""
-        ...
 
 
 class SearchInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

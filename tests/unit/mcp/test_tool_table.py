@@ -7,8 +7,8 @@ import pytest
 from msgspec import to_builtins
 
 from ullage.jsonrpc.envelope import RpcError
-from ullage.mcp.looking_up import call_tool
-from ullage.mcp.tool_table import TOOLS, Asked, CallToolParams, LostInput, listed_tools
+from ullage.mcp.looking_up import Asked, call_tool
+from ullage.mcp.tool_table import TOOLS, CallToolParams, LostInput, listed_tools
 
 LOST = next(tool for tool in TOOLS if tool.name == "lost")
 
