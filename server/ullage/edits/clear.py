@@ -1,9 +1,9 @@
 """Clearing: empties old tool results (`clear_tool_uses`) and old thinking (`clear_thinking`). The most recent stay.
 
-Names and meanings follow Anthropic's context editing. `clear_tool_uses_20250919`: above the `trigger`, a placeholder
-replaces each of the oldest tool results. The last `keep` tool uses stay whole, and so do all uses of `exclude_tools`.
-With `clear_tool_inputs` the inputs of cleared tool uses are cleared as well. If the edit would save fewer than
-`clear_at_least` tokens, no edit is made.
+Names and meanings follow Anthropic's context editing. `clear_tool_uses_20250919`: a placeholder replaces each of the
+oldest tool results. The last `keep` tool uses stay whole, and so do all uses of `exclude_tools`. With
+`clear_tool_inputs` the inputs of cleared tool uses are cleared as well. When that is due, and which edit saves enough,
+is decided by `policy/budget.py`.
 
 `clear_thinking_20251015`: the last `keep` turns of the assistant that hold thinking keep it. A turn is everything that
 the assistant says between two prompts, so a tool loop that is still running keeps all its thinking, as Anthropic
@@ -21,7 +21,6 @@ a notice.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from enum import StrEnum
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -52,28 +51,11 @@ _MIN_INPUT_CHARS = 2_000
 _CLEARED = "[cleared]"
 
 
-class Measure(StrEnum):
-    """What a trigger for clearing counts: the tokens of the context, or its tool uses."""
-
-    INPUT_TOKENS = "input_tokens"
-    TOOL_USES = "tool_uses"
-
-
-class Trigger(Struct, frozen=True, kw_only=True):
-    """Clearing begins when the context holds more than `value` tokens, or more than `value` tool uses."""
-
-    type: Measure = Measure.INPUT_TOKENS
-    value: int = 100_000
-
-
 class ClearOptions(Struct, frozen=True, kw_only=True):
-    """Which tool uses may be cleared, and when. Without a `trigger` clearing begins at once. The last `keep` tool uses
-    and all uses of `exclude_tools` stay. An edit that would save fewer than `clear_at_least` tokens is not made.
+    """Which tool uses may be cleared. The last `keep` tool uses and all uses of `exclude_tools` stay.
     `clear_tool_inputs` says whether inputs are cleared, too; a set names the tools whose inputs are."""
 
-    trigger: Trigger | None = None
     keep: int = 3
-    clear_at_least: int = 0
     exclude_tools: frozenset[str] = frozenset()
     clear_tool_inputs: bool | frozenset[str] = False
 
@@ -81,14 +63,10 @@ class ClearOptions(Struct, frozen=True, kw_only=True):
 def clear_tool_uses(
     view: CountedView, options: ClearOptions, stamp: Stamp, untouched: Collection[str] = ()
 ) -> ClearToolUsesEdit | None:
-    """Returns the edit for a view. Returns None if the trigger is not reached, if no tool result is both old and long
-    enough, or if the edit would save fewer than `clear_at_least` tokens. Messages with an id in `untouched` stay as
-    they are."""
-    if options.trigger is not None and not _exceeds(view, options.trigger):
-        return None
+    """Returns the edit for a view. Returns None if no tool result is both old and long enough. Messages with an id in
+    `untouched` stay as they are."""
     results = list(tool_results(view.messages))
-    edit = _clear_old(view, results[: max(0, len(results) - options.keep)], options, stamp, untouched)
-    return edit if edit and edit.tokens_saved >= options.clear_at_least else None
+    return _clear_old(view, results[: max(0, len(results) - options.keep)], options, stamp, untouched)
 
 
 def cleared_elsewhere(
@@ -127,12 +105,6 @@ def _clear_old(
         cleared_tool_uses=len(cleared),
     )
     return view.saving(draft)
-
-
-def _exceeds(view: CountedView, trigger: Trigger) -> bool:
-    if trigger.type is Measure.TOOL_USES:
-        return sum(1 for _ in tool_results(view.messages)) > trigger.value
-    return view.used > trigger.value
 
 
 def _clear(result: ToolResult) -> Replacement:

@@ -313,13 +313,11 @@ _RESULT_ROUNDS = 3
 
 class ResultLimits(Struct, frozen=True, kw_only=True):
     """The most tokens that one tool result may take: `max_result_tokens`, or the tool's own limit in `by_tool`. Results
-    of `exclude_tools` and of the memory tools have no limit. `focus` is text in which the user says what to keep; lines
-    with its names are kept first."""
+    of `exclude_tools` and of the memory tools have no limit."""
 
     max_result_tokens: int
     by_tool: Mapping[str, int] = {}
     exclude_tools: frozenset[str] = frozenset()
-    focus: str = ""
 
     def limit(self, tool: str) -> int | None:
         """Returns the tokens that a result of the tool may take, or None if there is no limit."""
@@ -334,7 +332,7 @@ def shorten_results(
     """Returns the edit that shortens every older tool result to its limit, or None if no result exceeds its limit. The
     last group of messages, which is still to be answered, and messages with an id in `untouched` stay as they are."""
     long = _long(view, limits, _fixed(view.messages, untouched))
-    replacements = tuple(_shortened(view, limits, long))[::-1]
+    replacements = tuple(_shortened(view, long))[::-1]
     if not replacements:
         return None
     draft = ShortenEdit(id=stamp.id, timestamp=stamp.timestamp, trigger=stamp.trigger, replacements=replacements)
@@ -362,12 +360,10 @@ def _long(view: CountedView, limits: ResultLimits, fixed: Collection[str]) -> di
     return found
 
 
-def _shortened(
-    view: CountedView, limits: ResultLimits, long: Mapping[int, Sequence[tuple[ToolResult, int]]]
-) -> Iterator[Replacement]:
+def _shortened(view: CountedView, long: Mapping[int, Sequence[tuple[ToolResult, int]]]) -> Iterator[Replacement]:
     """Yields the shortened results, from the newest to the oldest, so that the names which the assistant wrote after
     each result are known. Lines with these names are kept first."""
-    messages, wanted = view.messages, names(limits.focus)
+    messages, wanted = view.messages, set[str]()
     for position in range(len(messages) - 1, min(long, default=len(messages)) - 1, -1):
         message = messages[position]
         if message.role is Role.ASSISTANT:

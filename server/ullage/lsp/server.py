@@ -159,7 +159,7 @@ class Announcer:
             del self._bars[progress.id]
             bar.lines.put_nowait(None)
 
-    def show_if_plain(self, text: str, severity: Severity = Severity.INFO) -> None:
+    def show_if_plain(self, text: str, severity: Severity) -> None:
         """Shows a message in a plain client, one that doesn't understand `ullage/session/update`. Sends nothing to
         other clients, because they get the updates and show messages of their own."""
         if self.client.takes_updates:
@@ -235,7 +235,6 @@ class CommandAnswer(Struct, frozen=True, kw_only=True):
     value: Any = None
     session_id: str = ""
     message: str = ""
-    severity: Severity = Severity.INFO
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -336,7 +335,7 @@ class CommandRunner:
             self._own.named(outcome.session_id)
             if outcome.message:
                 text = self._announcer.titled(outcome.session_id, outcome.message)
-                self._announcer.show_if_plain(text, outcome.severity)
+                self._announcer.show_if_plain(text, Severity.INFO)
         return outcome.value
 
     async def _run(self, command: Command, task: "asyncio.Task[Any]", params: ExecuteCommandParams) -> CommandAnswer:

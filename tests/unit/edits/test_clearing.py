@@ -2,17 +2,8 @@
 everything that is not repeated stays."""
 
 from support.build import STAMP, assistant, counted, results, thinking, user, uses, words
-from ullage.edits.clear import (
-    ClearOptions,
-    Measure,
-    Trigger,
-    clear_thinking,
-    clear_tool_uses,
-    cleared_elsewhere,
-    dedupe_reads,
-)
+from ullage.edits.clear import ClearOptions, clear_thinking, clear_tool_uses, cleared_elsewhere, dedupe_reads
 from ullage.edits.counted import CountedView
-from ullage.model.events import ClearToolUsesEdit
 from ullage.model.message import Message, ThinkingBlock, ToolUseBlock
 
 LONG = words(500)
@@ -33,23 +24,6 @@ def cleared(view: CountedView, options: ClearOptions, untouched: tuple[str, ...]
 
 def test_the_oldest_results_go_and_the_last_three_stay() -> None:
     assert cleared(counted(*calls(5)), ClearOptions()) == ["r0", "r1"]
-
-
-def test_nothing_happens_until_the_trigger_is_exceeded() -> None:
-    view = counted(*calls(5))
-    at = view.used
-    assert cleared(view, ClearOptions(trigger=Trigger(value=at))) == []
-    assert cleared(view, ClearOptions(trigger=Trigger(value=at - 1))) == ["r0", "r1"]
-    assert cleared(view, ClearOptions(trigger=Trigger(type=Measure.TOOL_USES, value=5))) == []
-    assert cleared(view, ClearOptions(trigger=Trigger(type=Measure.TOOL_USES, value=4))) == ["r0", "r1"]
-
-
-def test_if_clearing_would_save_too_little_no_edit_is_made() -> None:
-    view = counted(*calls(5))
-    edit = clear_tool_uses(view, ClearOptions(), STAMP)
-    assert isinstance(edit, ClearToolUsesEdit)
-    assert cleared(view, ClearOptions(clear_at_least=edit.tokens_saved)) == ["r0", "r1"]
-    assert cleared(view, ClearOptions(clear_at_least=edit.tokens_saved + 1)) == []
 
 
 def test_excluded_tools_and_messages_keep_their_results() -> None:
