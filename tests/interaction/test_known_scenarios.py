@@ -6,9 +6,8 @@ import pytest
 
 from support.coding_session import SYSTEM, TOOLS, call, result, user
 from support.fill import fill, fill_until_compacted, start
-from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client
+from support.workspace import LARGE_MODEL, SMALL_MODEL, Recorder, TestClient, build_test_client
 from ullage.model.errors import NothingToCompact
-from ullage.model.events import ContextWarning
 from ullage.model.settings import ContextSettings, Settings
 
 # Warns at 4,915 tokens and compacts so late that nothing but a warning happens.
@@ -122,10 +121,11 @@ async def test_a_warning_is_not_given_again_when_the_session_is_opened_again_or_
 
 async def test_every_listener_gets_a_warning_once_however_many_there_are() -> None:
     client = build_test_client(settings=WARNS_ONLY)
-    heard: list[str] = []
-    for name in ("first", "second"):
-        client.workspace.bus.subscribe(ContextWarning, lambda _, name=name: heard.append(name))
+    others = [Recorder(), Recorder()]
+    for other in others:
+        client.workspace.bus.listen(other)
     session_id = await start(client)
     for used in (5_000, 5_100):
         await report(client, session_id, used)
-    assert heard == ["first", "second"]
+    kinds = [[update.get("severity") for update in other.take()] for other in others]
+    assert [kind.count("warning") for kind in kinds] == [1, 1]

@@ -19,10 +19,8 @@ from ullage.model import words
 from ullage.model.errors import CannotFit, CompactionVetoed, NothingToCompact, PreviewExpired, SessionBusy, UllageError
 from ullage.model.events import (
     AgentAttached,
-    AutoCompacting,
     ContextEdited,
     ContextWarned,
-    ContextWarning,
     DuplicateReadsEdit,
     Edit,
     EditReverted,
@@ -34,6 +32,7 @@ from ullage.model.events import (
 )
 from ullage.model.message import Role, number_of
 from ullage.model.settings import TruncationMode
+from ullage.model.updates import Notice
 from ullage.model.usage import Keeper, UsageSource
 from ullage.policy.budget import (
     Action,
@@ -195,7 +194,7 @@ def _due(conversation: Conversation, budget: ContextBudget) -> Action:
 async def _compact(conversation: Conversation, budget: ContextBudget) -> bool:
     """Compacts, and truncates if that failed or has not helped. Returns whether `shrink` must look again."""
     before, guards = conversation.used, conversation.guards
-    begun = AutoCompacting(session_id=conversation.id, used=before)
+    begun = notice("auto_compacting", words.auto_compacting(before))
     try:
         await compact_with_fallbacks(conversation, partial(_plan, conversation, budget, [begun]), EditTrigger.AUTOMATIC)
     except SessionBusy:
@@ -227,13 +226,13 @@ async def _compact(conversation: Conversation, budget: ContextBudget) -> bool:
     return conversation.used < before and not budget.overflow(conversation.used)
 
 
-async def _plan(conversation: Conversation, budget: ContextBudget, begun: list[AutoCompacting]) -> Planned:
+async def _plan(conversation: Conversation, budget: ContextBudget, begun: list[Notice]) -> Planned:
     """Plans a compaction. At a run's first plan publishes that it has `begun`: there is something to compact."""
     staying = firm(conversation, budget)
     limits = tail_for(conversation, automatic_limits(aimed(budget, staying)))
     planned = await plan_within(conversation, limits, EditTrigger.AUTOMATIC, staying=staying)
     while begun:
-        conversation.workspace.bus.publish(begun.pop())
+        conversation.emit(begun.pop())
     return planned
 
 
@@ -282,18 +281,16 @@ def _warn(conversation: Conversation, budget: ContextBudget, *, quietly: bool, o
         conversation.projection.alarm = alarm
         return
     threshold = conversation.rules.threshold
-    event = ContextWarning(
-        session_id=conversation.id,
-        used=conversation.used,
-        usable=budget.usable,
-        window=budget.window,
-        compact_at=threshold.tokens if threshold else None,
+    said = words.context_warning(
+        conversation.used,
+        budget.window,
+        threshold.tokens if threshold else None,
         asks=conversation.workspace.settings.summary.confirm,
         on_request=on_request,
         agent=conversation.rules.holder if conversation.keeper is Keeper.AGENT else "",
     )
     conversation.record(ContextWarned(used=alarm.used, again_below=alarm.again_below or 0))
-    conversation.workspace.bus.publish(event)
+    conversation.emit(notice("context_warning", said))
 
 
 # Searching for something to clear costs time in proportion to the context. After a search without result the context

@@ -38,7 +38,7 @@ from ullage.model.errors import (
     SdkMissing,
     UllageError,
 )
-from ullage.model.events import CompactionComplete, CompactionEdit, ContextEdited, EditTrigger, compaction_block
+from ullage.model.events import CompactionEdit, ContextEdited, EditTrigger, compaction_block
 from ullage.model.message import (
     INSTRUCTION_FILES,
     BroughtBack,
@@ -371,7 +371,9 @@ def _apply(
 
 
 def _complete(conversation: Conversation, edit: CompactionEdit, began: int) -> None:
-    conversation.workspace.bus.publish(CompactionComplete(session_id=conversation.id, edit=edit))
+    block = compaction_block(edit)
+    said = words.compacted(block.messages_archived, block.context_size_before, block.context_size_after)
+    conversation.emit(notice("compaction_complete", said, edit.id))
     after_compaction(conversation, edit, began)
 
 

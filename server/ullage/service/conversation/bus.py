@@ -1,14 +1,8 @@
-"""The bus that carries updates and events to listeners and handlers, and the texts of notices.
-
-A listener gets every update; doors send updates to their clients. A handler gets one kind of `ContextEvent` as a value.
-Both may subscribe to one session only. An event is published once: handlers get the value, listeners get a notice.
-"""
+"""The bus that carries updates to listeners, such as a door that sends them to its client, and the texts of notices."""
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model import words
@@ -21,11 +15,7 @@ from ullage.model.errors import (
     UllageError,
 )
 from ullage.model.events import (
-    AutoCompacting,
-    CompactionComplete,
     CompactionEdit,
-    ContextEvent,
-    ContextWarning,
     DuplicateReadsEdit,
     Edit,
     compaction_block,
@@ -33,9 +23,6 @@ from ullage.model.events import (
 from ullage.model.updates import Meta, Notice, NoticeMeta, Severity, Update
 from ullage.service.ports.models import Listener
 
-E = TypeVar("E", bound=ContextEvent)
-T = TypeVar("T")
-Unsubscribe = Callable[[], None]
 log = logging.getLogger(__name__)
 # Short names for errors. The first class that matches is used.
 _REASONS: dict[type[UllageError], str] = {
@@ -66,54 +53,20 @@ _SEVERITIES = {
 }
 
 
-class _Listening(Struct, frozen=True, eq=False):
-    listener: Listener
-    session_id: str | None
-
-
-class _Handling(Struct, frozen=True, eq=False):
-    kind: type[Any]
-    handler: Callable[[Any], object]
-    session_id: str | None
-
-
 class Bus:
-    """Calls listeners with updates and handlers with events, in the order of subscription, on the event loop, before
-    `emit` or `publish` returns. If one of them raises, the exception is logged and the others are still called."""
+    """Calls listeners with updates, in the order of subscription, on the event loop, before `emit` returns. If one of
+    them raises, the exception is logged and the others are still called."""
 
     def __init__(self) -> None:
-        self._listening: list[_Listening] = []
-        self._handling: list[_Handling] = []
+        self._listeners: list[Listener] = []
 
-    def listen(self, listener: Listener, session_id: str | None = None) -> Unsubscribe:
-        """Subscribes a listener to the updates of all sessions, or of one. Returns a function that ends the
-        subscription; calling that function twice is harmless."""
-        return _added(self._listening, _Listening(listener, session_id))
-
-    def subscribe(self, kind: type[E], handler: Callable[[E], object], session_id: str | None = None) -> Unsubscribe:
-        """Subscribes a handler to one kind of events, of all sessions or of one. Returns what ends that."""
-        return _added(self._handling, _Handling(kind, cast("Callable[[Any], object]", handler), session_id))
+    def listen(self, listener: Listener) -> None:
+        """Subscribes a listener to the updates of all sessions."""
+        self._listeners.append(listener)
 
     def emit(self, session_id: str, update: Update) -> None:
-        for listening in tuple(self._listening):
-            if listening.session_id in (None, session_id):
-                guarded(listening.listener.session_updated, session_id, update)
-
-    def publish(self, event: ContextEvent) -> None:
-        for handling in tuple(self._handling):
-            if isinstance(event, handling.kind) and handling.session_id in (None, event.session_id):
-                guarded(handling.handler, event)
-        self.emit(event.session_id, notice_of(event))
-
-
-def _added(entries: list[T], entry: T) -> Unsubscribe:
-    entries.append(entry)
-
-    def remove() -> None:
-        if entry in entries:
-            entries.remove(entry)
-
-    return remove
+        for listener in tuple(self._listeners):
+            guarded(listener.session_updated, session_id, update)
 
 
 def guarded(call: Callable[..., object], *arguments: object) -> None:
@@ -123,27 +76,6 @@ def guarded(call: Callable[..., object], *arguments: object) -> None:
     except Exception:
         # The one boundary to code outside Ullage. An exception of a listener must not stop a compaction.
         log.exception("a listener failed")
-
-
-def notice_of(event: ContextEvent) -> Notice:
-    """Returns the notice that describes an event to the user."""
-    match event:
-        case ContextWarning():
-            text = words.context_warning(
-                event.used,
-                event.window,
-                event.compact_at,
-                asks=event.asks,
-                on_request=event.on_request,
-                agent=event.agent,
-            )
-            return notice("context_warning", text)
-        case AutoCompacting(used=used):
-            return notice("auto_compacting", words.auto_compacting(used))
-        case CompactionComplete(edit=edit):
-            block = compaction_block(edit)
-            text = words.compacted(block.messages_archived, block.context_size_before, block.context_size_after)
-            return notice("compaction_complete", text, edit.id)
 
 
 def context_cleared(what: str, before: int, after: int, edits: Sequence[Edit]) -> Notice:
