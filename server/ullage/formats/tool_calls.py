@@ -171,9 +171,6 @@ class ParameterTypes:
     def names(self) -> frozenset[str]:
         return frozenset(self._types)
 
-    def of(self, tool: str) -> frozenset[str]:
-        return frozenset(self._types.get(tool, ()))
-
     def read(self, tool: str, parameter: str, text: str) -> Any:
         """Returns the value that a model wrote as `text` for a parameter: decoded as JSON if the parameter's type is
         not a string.

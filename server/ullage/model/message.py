@@ -304,11 +304,6 @@ class ToolDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
     input_schema: dict[str, Any] = {}
     provided: Provided | None = None
 
-    @property
-    def nested(self) -> list[dict[str, Any]]:
-        """The objects of any depth in it."""
-        return [self.input_schema, *([self.provided.fields] if self.provided else [])]
-
 
 def number_of(index: int) -> int:
     """Returns the number of the message at `index` of the transcript: `index + 1`, because users count from 1.

@@ -154,11 +154,6 @@ class Transcript:
         return self._active
 
     @property
-    def archived(self) -> int:
-        """The number of appended messages that are not in the view."""
-        return self.messages - self.active
-
-    @property
     def compactions(self) -> int:
         """The number of compactions in force. One whose marker was archived by a later compaction counts, too."""
         return sum(edit.kind == "compaction" and not edit.reverted for edit in self.edits)

@@ -68,7 +68,7 @@ def test_a_second_compaction_takes_the_first_ones_marker_with_it() -> None:
     second = ContextEdited(edit=compaction(2, 0, 5, leading=("s", "u1")))
     transcript = fold(log([*TALK, first, second]))
     assert ids(transcript.view) == ["s", "u1", "marker2", "u3"]
-    assert (transcript.compactions, transcript.active, transcript.archived) == (2, 3, 3)
+    assert (transcript.compactions, transcript.active, transcript.messages) == (2, 3, 6)
 
 
 def test_a_reverted_compaction_is_as_if_it_had_never_been() -> None:
@@ -168,7 +168,7 @@ def test_a_state_restored_is_the_state_that_was() -> None:
     transcript = fold(log([*TALK, ContextEdited(edit=compaction(1, 0, 4, leading=("s", "u1")))]))
     again = Transcript(transcript.state)
     assert again.state == transcript.state
-    assert (again.active, again.archived) == (transcript.active, transcript.archived)
+    assert (again.active, again.messages) == (transcript.active, transcript.messages)
 
 
 def test_messages_that_notices_point_to_are_known_as_long_as_they_are_in_the_view() -> None:

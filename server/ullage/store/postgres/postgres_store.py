@@ -8,7 +8,7 @@ An append and the notification of it (`ChangeListener`) go to the server togethe
 (https://www.postgresql.org/docs/current/libpq-pipeline-mode.html), and only the append's answer is waited for: the
 notification's is read before the next append. What was sent arrives also if this process is killed then."""
 
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache, partial
 from hashlib import blake2b
@@ -512,15 +512,6 @@ class PostgresStore(TableStore):
                 "INSERT INTO sharing (workspace, member) VALUES (?, ?) ON CONFLICT DO NOTHING",
                 [(workspace, member) for member in members],
             )
-
-    def members(self) -> Mapping[str, tuple[str, ...]]:
-        """Returns the members of each own workspace that has any."""
-        with self.reading() as connection:
-            rows = connection.execute(
-                "SELECT workspace, array_agg(member ORDER BY member) FROM sharing WHERE owner = current_user "
-                "GROUP BY workspace"
-            )
-            return {workspace: tuple(members) for workspace, members in rows}
 
     def shared_in(self, workspace: str) -> tuple[str, ...]:
         """Returns the ids of the own sessions in a workspace."""
