@@ -111,7 +111,6 @@ class Spent(Struct, frozen=True, kw_only=True):
 
     @property
     def total(self) -> float:
-        """All of it."""
         return self.work + self.cold + self.compactions + self.sub_agents
 
     def __add__(self, other: "Spent") -> "Spent":

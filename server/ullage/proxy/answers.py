@@ -97,7 +97,6 @@ class AnswersToVersion1:
         session.connection.answer(prompt.id, {"stopReason": "end_turn"})
 
     def cancel(self, session: ProxiedSession, prompt: Prompt) -> None:
-        """Sends the answer."""
         session.connection.answer(prompt.id, {"stopReason": "cancelled"})
 
     def refuse(self, session: ProxiedSession, prompt: Prompt, error: UllageError) -> None:

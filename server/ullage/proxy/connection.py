@@ -357,7 +357,6 @@ class Connection:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def answer(self, request_id: RequestId | None, result: JsonObject) -> None:
-        """Answers a request of the client."""
         self.client.insert(line(Response(id=request_id, result=result)))
 
     def refuse(self, request_id: RequestId | None, error: UllageError | ErrorObject) -> None:

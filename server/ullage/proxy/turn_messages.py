@@ -179,7 +179,6 @@ class CallState(Struct, frozen=True, kw_only=True):
         return self.fields.get("status") in _ENDED
 
     def use(self) -> ToolUseBlock:
-        """Returns the tool call as a tool use block."""
         return ToolUseBlock(id=self.id, name=self._name(), input=self._input())
 
     def result(self, terminals: Mapping[str, Sequence[str]]) -> ToolResultBlock:

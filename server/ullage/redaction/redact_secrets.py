@@ -475,7 +475,6 @@ class _NearValues:
         self._known = dict[tuple[str, str, int, bool], tuple[list[tuple[int, int]], int]]()
 
     def of(self, text: str, name: str, start: int, end: int, is_flag: bool) -> tuple[list[tuple[int, int]], int]:
-        """Returns what `_values_of` does."""
         around = text[max(0, start - _LOOKED_BEFORE) : end + _LOOKED_AFTER]
         key = around, name, min(start, _LOOKED_BEFORE), is_flag
         if (known := self._known.get(key)) is None:

@@ -205,7 +205,6 @@ class WatchedFolders:
         return any(one == name or one.startswith(name + os.sep) for one in self._missing)
 
     def _has_files(self, name: str) -> bool:
-        """Returns whether a folder may have agents' files in it."""
         parts = in_parts(name)
         return any(fits(parts, pattern[: len(parts)]) for pattern in self._patterns if len(pattern) > len(parts))
 

@@ -222,7 +222,6 @@ class FileEnds:
 
 
 def _numbered(raw: Iterable[bytes], number: int) -> tuple[Line, ...]:
-    """Parses lines. They all have one number."""
     return tuple(line for one in raw if one for line in _lines(one, number))
 
 

@@ -43,7 +43,6 @@ class ReadFilesKept:
         self._written_at = 0.0
 
     def begin(self) -> None:
-        """Reads the list."""
         self._known = {(one.path, one.origin_id): one for one in self._files.read()}
 
     def take(self, found: FoundFile) -> ReadFile | None:

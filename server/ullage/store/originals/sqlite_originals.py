@@ -131,7 +131,6 @@ class Blocks:
         self._unpacked: OrderedDict[int, bytes] = OrderedDict()
 
     def content(self, block_id: int) -> bytes:
-        """Returns the bytes of a block."""
         known = self._unpacked.get(block_id)
         if known is not None:
             self._unpacked.move_to_end(block_id)

@@ -372,7 +372,6 @@ class ChangeListener:
                 self._drop_publisher()
 
     def close(self) -> None:
-        """Stops listening."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()

@@ -41,7 +41,6 @@ class SharedSql:
         return packed(value, least=inf)
 
     def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Rows:
-        """Runs a statement."""
         # Bytes come as they are, not as digits, which takes half the time.
         return self._connection.execute(for_postgres(statement), values or None, binary=True)
 
@@ -116,7 +115,6 @@ class TextIndex(SharedSql):
         return dict(self.execute(lengths, ([*row_ids],)).fetchall())
 
     def rows(self) -> int:
-        """Returns how many rows there are."""
         return self.count_rows([_ANY_TOKEN])[0]
 
     def last_record(self) -> int:
@@ -134,7 +132,6 @@ class TextIndex(SharedSql):
         return [row_ids for (row_ids,) in self.execute(finding, [[*column] for column in columns])]
 
     def count_rows(self, tokens: Sequence[str], /) -> list[int]:
-        """Returns how many rows have each of the tokens."""
         counting = "SELECT word, sum(rows)::bigint FROM message_vocabulary WHERE word = ANY(?) GROUP BY word"
         known = dict(self.execute(counting, ([*tokens],)).fetchall())
         return [known.get(token, 0) for token in tokens]

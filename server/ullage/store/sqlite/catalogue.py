@@ -512,7 +512,6 @@ class SqliteReadings(InCatalogue):
     """How far large files were read (see `KeptReadings`)."""
 
     def read(self, found: FoundFile) -> KeptReading | None:
-        """Returns the reading of a file, as `KeptReadings.read` describes."""
         select = "SELECT reading FROM readings WHERE path = ? AND origin_id = ? AND by = ?"
         with suppress(msgspec.DecodeError):
             for (data,) in self._file.select(select, str(found.path), found.origin_id, __version__):

@@ -72,7 +72,6 @@ class Fts5Index:
         return self.execute("SELECT 1 FROM message_words_docsize WHERE id = ?", (row_id,)).fetchone() is not None
 
     def row_lengths(self, row_ids: Sequence[int], /) -> dict[int, int]:
-        """Returns the numbers of rows' tokens."""
         return {row_id: self._row_length(row_id) for row_id in row_ids}
 
     def _row_length(self, row_id: int) -> int:
@@ -104,7 +103,6 @@ class Fts5Index:
         return [row_id for (row_id,) in rows.fetchall()]
 
     def count_rows(self, tokens: Sequence[str], /) -> list[int]:
-        """Returns how many rows have each of the tokens."""
         return [self._count_rows(token) for token in tokens]
 
     def _count_rows(self, token: str) -> int:
@@ -115,7 +113,6 @@ class Fts5Index:
         return frozenset(word for word in words if self._count_rows(word))
 
     def words_beginning(self, beginnings: Sequence[str], limit: int, /) -> list[list[str]]:
-        """Returns tokens that begin with each of these beginnings."""
         return [self._words_beginning(one, limit) for one in beginnings]
 
     def _words_beginning(self, beginning: str, limit: int) -> list[str]:
