@@ -20,7 +20,7 @@ from ullage.model.words import package_missing
 from ullage.service.conversation.work import repeated
 from ullage.service.ports.store import ALL_SESSIONS, SessionStore, TeamHit, TeamOpenResult, digest_of
 from ullage.store.store_place import StorePlace, is_there, local_path, open_to_read_at
-from ullage.store.team.team_archive import SentFolder, Sharing, find_in_team, open_in_team, send_folder
+from ullage.store.team.team_archive import SentFolder, Sharing, Tell, find_in_team, open_in_team, send_folder
 from ullage.system.shared_files import FileLease
 from ullage.system.team_choices import (
     Sent,
@@ -96,7 +96,6 @@ _EVERY = 60.0
 _AFTER_FAILURE = 300.0
 # Seconds for which a command waits for another process that sends, and between two tries.
 _PATIENCE, _TRY_EVERY = 60.0, 0.2
-Tell = Callable[[int, int], object]
 
 
 def sent_path() -> Path:

@@ -28,13 +28,12 @@ _LATE = 600_000
 
 class DueNotice(Struct, frozen=True, kw_only=True):
     """A text for the user about a conversation, to be told from `at` on and before `until`, both Unix milliseconds.
-    Notices with the same `key` are the same one. `is_moment` says that it tells a good moment."""
+    Notices with the same `key` are the same one."""
 
     key: str
     text: str
     at: float
     until: float
-    is_moment: bool = False
 
 
 def due_notices(workspace: Workspace, row: FollowedRow, now: int, clock: Callable[[int], str]) -> Iterator[DueNotice]:
@@ -56,7 +55,7 @@ def due_notices(workspace: Workspace, row: FollowedRow, now: int, clock: Callabl
     if row.moment is not None:
         said = f"{words.good_moment(row.moment, row.used or 0, row.cache, now)}; {anew}"
         at = (row.moment.at or row.updated_at) + _QUIET
-        yield DueNotice(key=f"moment {name} {row.moment.at}", text=said, at=at, until=at + _LATE, is_moment=True)
+        yield DueNotice(key=f"moment {name} {row.moment.at}", text=said, at=at, until=at + _LATE)
 
 
 class Reminders:

@@ -434,14 +434,11 @@ def _find_end(connection: Connection, session_id: str) -> tuple[SessionFacts, Ta
     return SessionFacts(title=title, cwd=cwd, model=model), tail
 
 
-def require_session(connection: Connection, session_id: str) -> SessionFacts:
-    """Returns the session's listed facts. Raises `SessionNotFound` for an id that is unknown or deleted."""
-    row = connection.execute(
-        "SELECT title, cwd, model FROM sessions WHERE session_id = ? AND NOT deleted", (session_id,)
-    ).fetchone()
-    if row is None:
+def require_session(connection: Connection, session_id: str) -> None:
+    """Raises `SessionNotFound` for an id that is unknown or deleted."""
+    known = connection.execute("SELECT 1 FROM sessions WHERE session_id = ? AND NOT deleted", (session_id,))
+    if known.fetchone() is None:
         raise not_found(session_id)
-    return SessionFacts(title=row[0], cwd=row[1], model=row[2])
 
 
 def find_message(connection: Connection, session_id: str, message_id: str) -> Record | None:
