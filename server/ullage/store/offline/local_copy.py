@@ -55,13 +55,12 @@ _REMOVABLE = """
 
 class Unsent(Struct, frozen=True, kw_only=True):
     """A session with something that the server doesn't have: records after `after`, or its deletion. `row` is None if
-    nothing is left of it. `last` is the position of its last own record, -1 if it has none."""
+    nothing is left of it."""
 
     session_id: str
     after: int
     deleted: bool
     row: SessionRow | None
-    last: int
 
 
 class Settled(Struct, frozen=True, kw_only=True):
@@ -289,9 +288,8 @@ def _is_unsent(connection: Connection, session_id: str) -> bool:
 
 
 def _unsent(connection: Connection, session_id: str, after: int, deleted: int) -> Unsent:
-    last = own_end(connection, session_id)
     row = find_row(connection, session_id)
-    return Unsent(session_id=session_id, after=after, deleted=bool(deleted), row=row, last=last)
+    return Unsent(session_id=session_id, after=after, deleted=bool(deleted), row=row)
 
 
 def _settle(connection: WordIndex, one: Settled) -> None:
