@@ -78,13 +78,9 @@ class AnthropicProvider:
     the API's context editing and compaction, which are in beta."""
 
     def __init__(self, name: str, client: anthropic.AsyncAnthropic, *, manages_context: bool = False) -> None:
-        self._name = name
+        self.name = name
         self._client = client
         self._manages_context = manages_context
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     def capabilities(self, _model: str, /) -> ProviderCapabilities:
         compacts = LEAST_COMPACTED if self._manages_context else None
@@ -146,13 +142,13 @@ class AnthropicProvider:
                 key=self._client.api_key or "",
             )
             # Without the SDK's error as the cause, because that error repeats the answer unredacted.
-            raise translate_refusal(self._name, refusal) from None
+            raise translate_refusal(self.name, refusal) from None
         except (anthropic.APIConnectionError, httpx2.TransportError) as error:
             if isinstance(error.__cause__, AnswerBroken):
-                raise translate_nonsense(self._name, error.__cause__) from None
-            raise translate_connection(self._name, str(self._client.base_url), error) from error
+                raise translate_nonsense(self.name, error.__cause__) from None
+            raise translate_connection(self.name, str(self._client.base_url), error) from error
         except (anthropic.APIError, AnswerBroken, *SHAPES) as error:
-            raise translate_nonsense(self._name, error, self._client.api_key or "") from None
+            raise translate_nonsense(self.name, error, self._client.api_key or "") from None
 
 
 def _body(request: ModelRequest) -> dict[str, Any]:

@@ -109,13 +109,9 @@ class OpenAIResponsesProvider:
     to store nothing. With `manages_context` the API's own compaction is used (`/responses/compact`)."""
 
     def __init__(self, name: str, client: openai.AsyncOpenAI, *, manages_context: bool = False) -> None:
-        self._name = name
+        self.name = name
         self._client = client
         self._compacts_from = 0 if manages_context else None
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     def capabilities(self, _model: str, /) -> ProviderCapabilities:
         return ProviderCapabilities(counts_tokens=True, compacts_from=self._compacts_from, seals=True, documents=True)
@@ -127,8 +123,8 @@ class OpenAIResponsesProvider:
             return
         limit = max(_LEAST_OUTPUT, request.max_tokens)
         body: dict[str, Any] = {**self._body(request), "max_output_tokens": limit, "store": False, "stream": True}
-        reader = _EventReader(self._name, self._client.api_key)
-        with translated(self._name, self._client):
+        reader = _EventReader(self.name, self._client.api_key)
+        with translated(self.name, self._client):
             # As plain objects: the SDK tries each of its 50 types on an event that it does not know, for so long that a
             # server which sends many would stop all other sessions.
             events = await self._client.post(
@@ -146,12 +142,12 @@ class OpenAIResponsesProvider:
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         body = self._body(request)
-        with translated(self._name, self._client):
+        with translated(self.name, self._client):
             counted = await self._client.responses.input_tokens.count(**body)
             return counted.input_tokens
 
     async def check(self, model: str) -> str:
-        with translated(self._name, self._client):
+        with translated(self.name, self._client):
             found = await self._client.models.retrieve(model)
         return f"answers at {shown_address(str(self._client.base_url))}, and has {found.id}"
 
@@ -161,8 +157,8 @@ class OpenAIResponsesProvider:
     async def _compact(self, request: ModelRequest) -> list[Fragment]:
         """Requests the API's own compaction, and returns its fragments: the sealed compaction, the usage and the end.
         The API also returns user messages, which are ignored, because Ullage chooses itself which messages stay."""
-        written = write_responses(request.messages, sealed_by=self._name)
-        with translated(self._name, self._client):
+        written = write_responses(request.messages, sealed_by=self.name)
+        with translated(self.name, self._client):
             compacted = await self._client.responses.compact(
                 model=request.model, input=cast("Any", written.input), instructions=written.instructions
             )
@@ -173,7 +169,7 @@ class OpenAIResponsesProvider:
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         """Returns the fields that are the same in a request for an answer and in one for its token count."""
-        written = write_responses(ask_messages(request), request.tools, sealed_by=self._name)
+        written = write_responses(ask_messages(request), request.tools, sealed_by=self.name)
         body: dict[str, Any] = {"model": request.model, "input": written.input}
         if written.instructions is not None:
             body["instructions"] = written.instructions
@@ -264,23 +260,19 @@ class OpenAIChatProvider:
     """Streams answers of any server that speaks OpenAI's Chat Completions, such as Ollama or vLLM."""
 
     def __init__(self, name: str, settings: ProviderSettings, client: openai.AsyncOpenAI) -> None:
-        self._name = name
+        self.name = name
         self._settings = settings
         self._client = client
         # Few other servers of this protocol know its `file` parts; they refuse the request, or leave the file out.
         given = settings.documents
         self._takes_documents = not settings.base_url if given is None else given
 
-    @property
-    def name(self) -> str:
-        return self._name
-
     def capabilities(self, _model: str, /) -> ProviderCapabilities:
         return ProviderCapabilities(documents=self._takes_documents)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
         body, reader = self._body(request), _ChunkReader()
-        with translated(self._name, self._client):
+        with translated(self.name, self._client):
             chunks = await self._client.chat.completions.create(stream=True, **body)
             async with chunks:
                 async for chunk in chunks:
@@ -293,13 +285,13 @@ class OpenAIChatProvider:
         return None
 
     async def check(self, model: str) -> str:
-        with translated(self._name, self._client):
+        with translated(self.name, self._client):
             models = [found.id async for found in self._client.models.list()]
         answers = f"answers at {shown_address(str(self._client.base_url))}"
         if not model:
             return answers
         if model not in models:
-            raise RequestRefused(f"{self._name} {answers}, but does not list {model}; {_listed(models)}")
+            raise RequestRefused(f"{self.name} {answers}, but does not list {model}; {_listed(models)}")
         return f"{answers}, and has {model}"
 
     async def close(self) -> None:

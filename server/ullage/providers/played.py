@@ -239,14 +239,10 @@ class ScriptedProvider:
     all others if the script says `again`. All sessions share that order, because a script is one conversation."""
 
     def __init__(self, name: str, script: Script) -> None:
-        self._name = name
+        self.name = name
         self._script = script
         self._played: set[int] = set()
         self._calls = 0
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     def capabilities(self, _model: str, /) -> ProviderCapabilities:
         return ProviderCapabilities(counts_tokens=True)
@@ -289,7 +285,7 @@ class ScriptedProvider:
             self._played.clear()
             fitting = [at for at in self._unplayed() if _fits(answers[at], request)]
         if not fitting:
-            raise AnswerBroken(f"{self._name}: the script has no answer left for this request")
+            raise AnswerBroken(f"{self.name}: the script has no answer left for this request")
         chosen = min(fitting, key=lambda at: (not answers[at].when, at))
         self._played.add(chosen)
         return answers[chosen]
@@ -404,21 +400,17 @@ class ReplayProvider:
     """Replays a recording's answers in order, one per request; after the last it raises `AnswerBroken`."""
 
     def __init__(self, name: str, recording: Recording) -> None:
-        self._name = name
+        self.name = name
         self._answers = recording.answers
         self._results = recording.results
         self._played = 0
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     def capabilities(self, _model: str, /) -> ProviderCapabilities:
         return ProviderCapabilities(replays=True)
 
     async def stream(self, _request: ModelRequest, /) -> AsyncGenerator[Fragment]:
         if self._played >= len(self._answers):
-            raise AnswerBroken(f"{self._name}: the recording is over after {len(self._answers)} answers")
+            raise AnswerBroken(f"{self.name}: the recording is over after {len(self._answers)} answers")
         answer = self._answers[self._played]
         self._played += 1
         for block in answer.content:

@@ -229,7 +229,7 @@ class SqliteStore(TableStore):
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self._path = path
+        self.path = path
         self._connection = connection
         self._index = Fts5Transactions(path)
         self._searcher = Searcher(self._index)
@@ -237,11 +237,6 @@ class SqliteStore(TableStore):
         own, lock = Fts5Index(connection), RLock()
         self._to_read = _Reported(own, self._reporting, transaction(connection, "DEFERRED"), lock)
         self._to_write = _Reported(own, self._reporting, writing(connection, SameFile(path)), lock)
-
-    @property
-    def path(self) -> Path:
-        """The path of the store's file."""
-        return self._path
 
     def close(self) -> None:
         """Closes the store's file. The store cannot be used afterwards."""
@@ -256,7 +251,7 @@ class SqliteStore(TableStore):
 
     def erase_deleted(self, *, rewrite: bool = False) -> None:
         self._with_whole_index(self._index.merge_all)
-        overwrite_deleted(self._path, rewrite=rewrite)
+        overwrite_deleted(self.path, rewrite=rewrite)
 
     def find_passages(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[Passage, ...]:
         return self._with_whole_index(partial(super().find_passages, query, session_id, limit))
@@ -275,7 +270,7 @@ class SqliteStore(TableStore):
             # Of the file itself SQLite would say SQLITE_CORRUPT.
             if getattr(error.__cause__, "sqlite_errorcode", 0) != sqlite3.SQLITE_CORRUPT_VTAB:
                 raise
-            log.warning("%s: the index of words was damaged, and is made again", self._path)
+            log.warning("%s: the index of words was damaged, and is made again", self.path)
         self._index.empty()
         return work()
 
@@ -291,7 +286,7 @@ class SqliteStore(TableStore):
 
     @contextmanager
     def _reading_apart(self) -> Generator[Connection]:
-        with self._reporting, closing(reconnect(self._path)) as connection, transaction(connection, "DEFERRED"):
+        with self._reporting, closing(reconnect(self.path)) as connection, transaction(connection, "DEFERRED"):
             yield Fts5Index(connection)
 
 
