@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from support.agent_databases import DONE, USER, Put, T, opencode, opencode_session, put, usage
+from support.agent_databases import DONE, GROWING, USER, Put, T, opencode, opencode_session, put, usage
 from support.agent_databases import said as said_in_database
 from support.claude_log import VERSION, ClaudeLog
 from support.codex_files import call, counted, event, said, session
@@ -552,6 +552,25 @@ def test_of_a_long_conversation_in_a_database_the_newest_rows_say_the_figure(
     found = {one.agent_session_id: one for one in known(home, workspace).found}
     assert [(one.title, one.used) for one in found.values()] == [("Ports", 3_404), ("Casks", None)]
     assert ids or max(read) <= 3 * max(most) < 1_600
+
+
+@pytest.mark.parametrize(
+    ("agent", "place"), [("goose", ".local/share/goose/sessions/sessions.db"), ("crush", "code/.crush/crush.db")]
+)
+def test_what_follows_an_answer_counts_where_an_agent_keeps_the_newest_usage_alone(
+    home: Home, workspace: Workspace, agent: str, place: str
+) -> None:
+    projects = {"projects": [{"path": str(home.path / "code"), "data_dir": ".crush"}]}
+    home.put(".local/share/crush/projects.json", json.dumps(projects))
+    home.put(place, "")
+    for rows in GROWING[agent]:
+        put(home.path / place, rows)
+    conversations = known(home, workspace)
+    (quick,) = (one for one in conversations.found if one.agent_session_id == "one")
+    (shown,) = conversations.read_closer([quick])
+    whole = read_document(read_transcript_file(home.path / place, run=2))
+    assert figure(shown) == figure(row_of(asyncio.run(project_transcript(workspace, whole))))
+    assert shown.used_source is UsageSource.STALE
 
 
 def test_a_compaction_at_the_end_of_a_conversation_in_a_large_database_is_counted_from_all_its_rows(

@@ -147,7 +147,8 @@ class CrushReader(RecordReader):
         """Adds the answer that was held back, and the usage of the newest request."""
         self._flush()
         if self._answer and as_count(self._session.get("prompt_tokens")):
-            self._builder.report(usage_in(self._session, "prompt_tokens", "completion_tokens"), self._answer)
+            usage = usage_in(self._session, "prompt_tokens", "completion_tokens")
+            self._builder.report_late(usage, self._answer)
 
     def is_complete(self) -> bool:
         """Returns whether no answer is being written."""

@@ -144,7 +144,8 @@ class GooseReader(RecordReader):
     def _flush(self) -> None:
         self._builder.drop(self._hidden, LEFT_OUT)
         if self._answer and as_count(self._head.get("input_tokens")):
-            self._builder.report(usage_in(self._head, "input_tokens", "output_tokens"), self._answer)
+            usage = usage_in(self._head, "input_tokens", "output_tokens")
+            self._builder.report_late(usage, self._answer)
 
     def _take_head(self, head: JsonObject) -> None:
         self._head = head

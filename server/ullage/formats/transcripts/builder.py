@@ -299,6 +299,17 @@ class TranscriptBuilder:
             )
             self._events.append(report)
 
+    def report_late(self, usage: Usage, message_id: str) -> None:
+        """Adds a usage as `report` does, of an answer after which others may have been added. Its event comes right
+        after the answer's, unless `drain` has returned that: what was added since was not in that request."""
+        before = len(self._events)
+        self.report(usage, message_id)
+        for place in range(before, self._drained, -1) if len(self._events) > before else ():
+            event = self._events[place - 1]
+            if isinstance(event, MessageAppended) and event.message.id == message_id:
+                self._events.insert(place, self._events.pop())
+                return
+
     def charge(self, usage: Usage, answer_id: str, timestamp: int) -> None:
         """Appends what is paid for an answer that was cut off, or for a request that leaves no message. What the
         context holds is not known by it. A usage of 0 tokens is ignored."""
