@@ -105,6 +105,7 @@ _PI = Inserted(
         rf"/(?:{_PI_BEGINNINGS})?\s*\Z",
     ),
 )
+_AGAIN = "The previous session was interrupted because it got too long, the initial user request was: "
 _INSERTED = (
     CLAUDE_CODE,
     CODEX,
@@ -124,6 +125,8 @@ _INSERTED = (
             r"\s*The user (?:has )?provided (?:the following )?feedback[^\n]*\n<feedback>\n(.*)\n</feedback>\s*",
         ),
     ),
+    # Crush, which sends a prompt again after it has compacted while it answered that, and may do so again and again
+    Inserted(frames=tuple(f"(?:{_AGAIN}`){{{times}}}(.*)`{{{times}}}" for times in (4, 3, 2, 1))),
     # Copilot CLI
     Inserted(tags=("current_datetime", "system_reminder")),
     # Cursor
@@ -143,6 +146,8 @@ _INSERTED = (
         frames=(r"\s*User (?:hints|steering update):\n<user_input>\n(.*)\n</user_input>\n+Internal instruction: .*",),
         tags=("session_context", "hook_context"),
     ),
+    # goose
+    Inserted(tags=("info-msg",)),
     # Kimi Code
     Inserted(tags=("git-context", "system-reminder")),
     # opencode, in the user's place after its own compaction

@@ -218,7 +218,8 @@ def _convert(kind: str, data: JsonObject, told: JsonObject) -> JsonObject:
         case "shell":
             # What the model is sent of it, in opencode's words.
             output = as_text(data.get("output")) or as_text(as_object(data.get("output")).get("output"))
-            parts = [_text(f"Shell command: {as_text(data.get('command'))}\n\n{output}")]
+            shell = f"Shell command: {as_text(data.get('command'))}\n\n{output}"
+            parts = [{**_text(shell), "synthetic": True}]
         case "assistant":
             info |= {key: data[key] for key in ("tokens", "error", "finish") if key in data} | {"modelID": model}
             parts = [_tool(part) if part.get("type") == "tool" else part for part in as_objects(data.get("content"))]

@@ -5,6 +5,9 @@ import pytest
 from ullage.agents.inserted import is_by_agent, is_summary, is_typed, typed_texts, without_inserted
 from ullage.model.message import Block, Message, Role, TextBlock, ToolResultBlock
 
+# What Crush puts before a prompt that it sends again.
+INTERRUPTED = "The previous session was interrupted because it got too long, the initial user request was"
+
 
 def test_a_text_without_what_was_inserted_is_the_users() -> None:
     text = "Fix it.<system-reminder>Be brief.</system-reminder><environment_context>cwd</environment_context> Now."
@@ -65,6 +68,9 @@ def test_a_text_without_what_was_inserted_is_the_users() -> None:
         ("[The user sent a new message while you were working. Theirs was cancelled.]\n\nFix it.", "Fix it."),
         ("<user-memory-input>Never push.</user-memory-input>", "Never push."),
         ("# My plan:\nFix it.", "# My plan:\nFix it."),
+        ("<info-msg>\nIt is currently 2026-11-22 10:00:00\nWorking directory: /srv\n</info-msg>\nFix it.", "Fix it."),
+        (f"{INTERRUPTED}: `Fix `a.py``", "Fix `a.py`"),
+        (f"{INTERRUPTED}: `{INTERRUPTED}: `Fix `a.py```", "Fix `a.py`"),
         ("What does <user_query>x</user_query> mean?", "What does <user_query>x</user_query> mean?"),
     ],
 )
