@@ -19,6 +19,9 @@ from ullage.service.ports.agent_files import FoundFile, Growth, LastRows, Mark, 
 from ullage.service.sessions import import_or_continue
 from ullage.system.growing_files import GrowingFiles, read_transcript_file
 
+# What opencode says of text that it puts into a prompt.
+PUT = {"synthetic": True}
+
 
 class Rig:
     """A workspace that follows the conversation `one` of a database."""
@@ -86,6 +89,25 @@ async def test_an_answer_that_is_being_written_comes_when_it_is_complete(agent: 
         await rig.look()
         found.append(len(rig.said()))
     assert found == [1, 1, 2]
+
+
+async def test_a_prompt_whose_parts_are_written_one_by_one_stays_in_its_session(tmp_path: Path) -> None:
+    rig = Rig(tmp_path / "agent.db")
+    put(rig.path, GROWING["opencode"][0])
+    await rig.look()
+    file = {"type": "file", "mime": "text/plain", "url": "file:///home/ann/a.py"}
+    parts = [said("And in @a.py?"), said("Called the Read tool") | PUT, said("1: PORT = 80") | PUT, file]
+    shown: list[list[str]] = []
+    for number in range(1, len(parts) + 1):
+        put(rig.path, opencode("m3", LATER, *parts[:number]))
+        await rig.followed.look()
+        ahead = await rig.followed.look_ahead()
+        shown.append([message.text for message in ahead.transcript.view] if ahead else [])
+    # Each part is in the figures at once.
+    assert [texts[-1].count("\n") + len(texts) for texts in shown] == [2, 3, 4, 4]
+    await rig.look()
+    assert rig.said() == ["m1", "m3"]
+    assert len(rig.workspace.ports.store.list()) == 1
 
 
 async def test_the_newest_answer_has_its_usage_at_once(tmp_path: Path) -> None:

@@ -208,7 +208,8 @@ def _convert(kind: str, data: JsonObject, told: JsonObject) -> JsonObject:
     model = as_text(as_object(data.get("model")).get("id"))
     match kind:
         case "user" | "synthetic" | "skill":
-            info["role"] = "user"
+            # Written whole.
+            info |= {"role": "user", "time": {"completed": told["time"]["created"], **told["time"]}}
             parts = [
                 {**_text(data.get("text")), "synthetic": kind != "user"},
                 *(_file(file) for file in as_objects(data.get("files"))),
@@ -274,8 +275,8 @@ def _text(words: object) -> JsonObject:
 NAME = "opencode"
 # Parts that say what the program did besides the conversation.
 _MARKS = {"step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction"}
-# Roles of messages whose rows change until they are completed.
-_GROWING = {"assistant", "compaction", "shell"}
+# Roles of messages that change until they are completed. The parts of a prompt are written one after the other.
+_GROWING = {"assistant", "compaction", "shell", "user"}
 # What opencode sends in the place of a result that it has cleared.
 CLEARED = "[Old tool result content cleared]"
 
@@ -308,7 +309,7 @@ class _Place(Struct, frozen=True):
 
 class OpencodeReader(RecordReader):
     """Reads one session of opencode. The newest answer is held back until it is complete, because its row still
-    changes."""
+    changes, and the newest prompt until another message follows, because it may get more parts."""
 
     def _begin(self) -> None:
         self._held: tuple[JsonObject, int] | None = None
@@ -341,7 +342,7 @@ class OpencodeReader(RecordReader):
 
     def is_complete(self) -> bool:
         """Returns whether no answer is being written."""
-        return not self._held
+        return not self._held or as_object(self._held[0].get("info")).get("role") == "user"
 
     def _take_head(self, session: JsonObject, program: str) -> None:
         builder = self._builder
