@@ -132,6 +132,23 @@ async def test_a_conversation_is_followed_when_another_one_is_deleted(tmp_path: 
     assert rig.said() == ["m1", "m2", "m3"]
 
 
+@pytest.mark.parametrize("agent", list(GROWING))
+async def test_a_conversation_is_not_written_when_only_another_one_of_its_database_is(
+    agent: str, tmp_path: Path
+) -> None:
+    rig, steps = Rig(tmp_path / "agent.db"), GROWING[agent]
+    table, own = next((table, columns) for table, columns in steps[0] if columns["id"] == "one")
+    named = own | {"title" if "title" in own else "name": "Casks"}
+    more = [
+        (table, columns | {"id": 99, "session_id": "zero"}) for table, columns in steps[1] if columns["id"] != "one"
+    ]
+    written: list[bool] = []
+    for rows in (steps[0], steps[1], [(table, named | {"id": "zero"})], more, steps[2], [(table, named)]):
+        put(rig.path, rows)
+        written.append((await rig.followed.look()).written)
+    assert written == [True, True, False, False, True, True]
+
+
 async def test_a_title_that_a_database_gets_later_is_the_sessions_title(tmp_path: Path) -> None:
     rig = Rig(tmp_path / "agent.db")
     for rows in GROWING["opencode"]:

@@ -42,7 +42,17 @@ from ullage.formats.parsing import BLANK, WIDE, Document, Line, parse_document, 
 from ullage.formats.transcripts.format import Format
 from ullage.model.errors import InputError, InvalidRequest
 from ullage.model.events import MessageAppended
-from ullage.service.ports.agent_files import Appended, Growth, LastRows, Mark, Missing, Pieces, Replaced, RowsKnown
+from ullage.service.ports.agent_files import (
+    Appended,
+    Growth,
+    LastRows,
+    Mark,
+    Missing,
+    OtherRows,
+    Pieces,
+    Replaced,
+    RowsKnown,
+)
 from ullage.watch.candidates import find_candidates, is_of_sub_agent, this_machine
 from ullage.watch.unpacking import TOO_LONG, is_packed, read_content, unpack
 
@@ -117,12 +127,17 @@ def read_database(path: Path, origin_id: str = "", most: int = -1) -> Document:
     return Document(name=str(path), lines=rows, origin_id=origin_id)
 
 
-def read_database_on(path: Path, origin_id: str, known: RowsKnown | None) -> tuple[Document, RowsKnown | None, bool]:
-    """Returns the rows of a conversation in an agent's database: all or, if only its last messages have changed since
-    its rows were `known`, those of these messages; what to give the next call; and whether these are not all. Raises
-    `InvalidRequest` if the database can't be read."""
+def _read_database_on(path: Path, origin_id: str, mark: Mark, known: RowsKnown | None) -> Growth:
+    """Returns what has happened to a conversation in an agent's database since its rows were `known`. `mark` is that of
+    the database. Raises `InvalidRequest` if the database can't be read."""
     read = import_module("ullage.watch.database_rows").read_rows_on(path, conversation_tables(), origin_id, known)
-    return Document(name=str(path), lines=read.lines, origin_id=origin_id), read.known, read.is_part
+    if read.is_same:
+        return OtherRows(mark=replace(mark, rows=known))
+    document = Document(name=str(path), lines=read.lines, origin_id=origin_id)
+    if read.is_part:
+        return LastRows(document=document, mark=replace(mark, rows=read.known))
+    whole = with_companions(path, document)
+    return Replaced(document=whole, mark=replace(mark, rows=None if whole.companions else read.known))
 
 
 def parse_transcript(data: bytes, name: str, run: int | None = None) -> Document:
@@ -524,19 +539,14 @@ def _appended(path: Path, mark: Mark, stat: tuple[int, ...], piece: int) -> Appe
     return Appended(lines=lines, mark=_moved(mark, data, () if read.more else stat, read), more=read.more)
 
 
-def _anew(
-    path: Path, stat: tuple[int, ...], origin_id: str, size: int | None, rows: RowsKnown | None
-) -> Replaced | LastRows:
+def _anew(path: Path, stat: tuple[int, ...], origin_id: str, size: int | None, rows: RowsKnown | None) -> Growth:
     """Returns a file from its beginning: the whole, or the first piece, of about `size` bytes; of a database only the
     last messages, if no others have changed since its rows were `rows`."""
     if path.is_dir():
         return Replaced(document=read_transcript_file(path), mark=Mark(stat=stat))
     if is_database(path):
         is_visible = not 0 <= time.time_ns() - stat[-1] < _VISIBLE
-        document, known, is_part = read_database_on(path, origin_id, rows)
-        whole = with_companions(path, document)
-        mark = Mark(stat=stat if is_visible else (), rows=None if whole.companions else known)
-        return LastRows(document=document, mark=mark) if is_part else Replaced(document=whole, mark=mark)
+        return _read_database_on(path, origin_id, Mark(stat=stat if is_visible else ()), rows)
     with open_plain(path) as file:
         if not is_read_in_pieces(file.read(_MAGIC)):
             return Replaced(document=read_transcript_file(path), mark=Mark(stat=stat))

@@ -26,11 +26,13 @@ RowsKnown = Mapping[str, Sequence[tuple[object, int]]]
 
 class RowsOn(Struct, frozen=True, kw_only=True):
     """Rows of a session, and `known` for the next call of `read_rows_on`, None if there is none. If `is_part`, only the
-    session's own rows and all those of its last messages are there: no other row has changed or is gone."""
+    session's own rows and all those of its last messages are there: no other row has changed or is gone. If `is_same`,
+    none has."""
 
     lines: tuple[Line, ...]
     known: RowsKnown | None
     is_part: bool = False
+    is_same: bool = False
 
 
 def read_rows(path: Path, tables: Collection[str], session_id: str = "", most: int = _ALL) -> tuple[Line, ...]:
@@ -66,10 +68,13 @@ def read_rows_on(path: Path, tables: Collection[str], session_id: str, known: Ro
 
 def _rows_on(database: sqlite3.Connection, tables: Collection[str], session_id: str, known: RowsKnown | None) -> RowsOn:
     now, kept, changed = dict[str, list[tuple[object, int]]](), list[tuple[str, sqlite3.Row]](), set[object]()
+    heads = list[tuple[object, int]]()
     last = {message for rows in (known or {}).values() for message, _ in rows[-_LAST:]}
     for table, name, rows in _tables(database, tables, session_id, _ALL):
         if not name:
-            kept += ((table, row) for row in rows)
+            own = list(rows)
+            kept += ((table, row) for row in own)
+            heads += ((table, hash(row)) for row in own)
             continue
         before, read, is_same = (known or {}).get(table, ()), now.setdefault(table, []), True
         for at, row in enumerate(rows):
@@ -80,8 +85,12 @@ def _rows_on(database: sqlite3.Connection, tables: Collection[str], session_id: 
                 changed.add(one[0])
             if known is None or not is_same or one[0] in last:
                 kept.append((table, row))
-    if known is None:
-        return RowsOn(lines=_lines(kept), known=now or None)
+    if now:
+        # The session's own rows, under the name of no table.
+        now[""] = heads
+    if known is None or known == now:
+        is_same = known is not None
+        return RowsOn(lines=() if is_same else _lines(kept), known=now or None, is_part=is_same, is_same=is_same)
     for table, before in known.items():
         pairs = zip(before, now.get(table, ()), strict=False)
         same = next((at for at, (one, other) in enumerate(pairs) if one != other), len(now.get(table, ())))

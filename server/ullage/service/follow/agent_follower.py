@@ -438,6 +438,9 @@ class AgentFollower:
             followed.wait_for_word(now, self._since)
         else:
             followed.wait(now)
+        if mark is not None and not mark.stat:
+            # What was written to a database just now may not show yet.
+            followed.due = min(followed.due, now + _LOOK_EVERY)
 
     async def _keep_one(self) -> None:
         """Keeps the reading of one file for the next process. Called when no user waits for another file."""
@@ -604,7 +607,7 @@ class AgentFollower:
             followed.is_read |= not seen.more
             followed.is_behind = seen.more
             # A reader that holds back what was written has added nothing to the session.
-            if file.mark != before:
+            if seen.written:
                 if before is not None and followed.settled and not was_told and self._was_silent(found):
                     log.info("The system has not said that %s has changed: all files are looked at", found.path)
                     self._ports.watching.distrust()
@@ -625,7 +628,7 @@ class AgentFollower:
             return
         now = loop.time()
         # A sub-agent's file is kept with its parent's, or in a pass over all files.
-        if self._keeper and conversation and not found.is_side and file.mark != before:
+        if self._keeper and conversation and not found.is_side and seen.written:
             self._keeper.changed(found, conversation.rules.agent, conversation.id, quiet)
         if seen.more:
             followed.due = now

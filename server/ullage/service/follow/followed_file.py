@@ -43,6 +43,7 @@ from ullage.service.ports.agent_files import (
     LastRows,
     Mark,
     Missing,
+    OtherRows,
     Pieces,
     ReadFile,
     Replaced,
@@ -159,11 +160,12 @@ _ENDS = (32 << 10, 128 << 10, 1 << 20)
 class Seen(Struct, frozen=True, kw_only=True):
     """What a look at a followed file has found. `changed` says that its session has become longer or is another one;
     `missing` that there is no such file now; `more` that the session has only a part of the file, and the next look
-    continues."""
+    continues; `written` that what was read of the file is not as it was before."""
 
     changed: bool = False
     missing: bool = False
     more: bool = False
+    written: bool = False
 
 
 class FollowedFile:
@@ -244,9 +246,9 @@ class FollowedFile:
             return Seen()
         is_taken_up = self._open is None and await self._read_on()
         seen = await self._look()
-        return replace(seen, changed=True) if is_taken_up else seen
+        return replace(seen, changed=True, written=True) if is_taken_up else seen
 
-    async def _look(self) -> Seen:
+    async def _look(self) -> Seen:  # noqa: C901, PLR0911 - one dispatch
         match await self._growth():
             case None:
                 return Seen()
@@ -255,11 +257,14 @@ class FollowedFile:
                 await self.settle(ENDED)
                 self._mark = self._open = None
                 self._pieces, self._is_behind = Pieces.SMALL_FIRST, False
-                return Seen(missing=True)
+                return Seen(missing=True, written=True)
             case Appended(lines=lines, mark=mark, more=more) as added if self._open and self._open.goes_on_with(lines):
                 self._mark, self._is_behind = mark, more
                 self._open.take(lines, added.companions)
                 changed = await self._record(self._open)
+            case OtherRows(mark=mark):
+                self._mark = mark
+                return Seen()
             case Appended():
                 # The file's conversation can't be continued line by line, or these lines begin another one.
                 return await self._look_at_whole()
@@ -282,7 +287,7 @@ class FollowedFile:
                 except StoreError:
                     self._mark = None
                     raise
-        return Seen(changed=changed, more=self._is_behind)
+        return Seen(changed=changed, more=self._is_behind, written=True)
 
     async def _growth(self) -> Growth:
         """Returns what has happened to the file. An unreadable one is read again when it changes, or was locked."""

@@ -73,11 +73,17 @@ class LastRows(Struct, frozen=True, kw_only=True):
     mark: Mark
 
 
+class OtherRows(Struct, frozen=True, kw_only=True):
+    """A database has changed, but not the conversation."""
+
+    mark: Mark
+
+
 class Missing(Struct, frozen=True, kw_only=True):
     """There is no such file now."""
 
 
-Growth = Appended | Replaced | LastRows | Missing | None
+Growth = Appended | Replaced | LastRows | OtherRows | Missing | None
 
 
 class TranscriptFiles(Protocol):
