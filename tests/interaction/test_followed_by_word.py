@@ -290,6 +290,17 @@ async def test_a_conversation_that_a_database_gets_is_found_soon_after_each_chan
                     pass
 
 
+async def test_a_conversation_that_begins_with_a_prompt_in_parts_has_its_row_before_it_has_settled(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_follower, "_SETTLES", (2 * PATIENCE,))
+    path = rig.path.with_name("opencode.db")
+    rig.found = [FoundFile(path=path, agent="opencode", origin_id="one")]
+    put(path, [opencode_session("one"), *opencode("m1", USER, said("Which port?"), said("1: x") | {"synthetic": True})])
+    async with rig.following():
+        await rig.until(1)
+
+
 async def test_everything_is_looked_at_after_a_change_of_which_nothing_was_said(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

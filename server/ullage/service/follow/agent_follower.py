@@ -106,6 +106,9 @@ _LOOK_AFTER, _LOOK_SELDOM, _LOOK_AT_LATEST = 1 / 300, 1.0, 3.0
 # then the rest. Claude Code 2.1.197 was seen to write the calls of one answer half a second apart. The row waits for
 # neither.
 _SETTLES = (1.0, ENDED)
+# Seconds without a change after which a conversation begins with what its file ends with, if that is complete: a prompt
+# whose parts an agent writes one after the other, within milliseconds. Its row waits for this.
+_BEGINS = 0.1
 # A look at what a file ends with takes the longer the larger the conversation is. Of the time until the next one it may
 # take this part, so that a large file that grows does not keep a processor busy.
 _AHEAD_SHARE = 0.5
@@ -174,7 +177,11 @@ class _Followed:
     def settles(self, now: float) -> float | None:
         """Returns the seconds without a change, if they are enough to settle, or to settle once more."""
         quiet = now - self.changed
-        return quiet if any(self.settled < enough <= quiet for enough in _SETTLES) else None
+        return quiet if any(self.settled < enough <= quiet for enough in self._settling) else None
+
+    @property
+    def _settling(self) -> tuple[float, ...]:
+        return (_BEGINS, *_SETTLES) if self.file.may_begin else _SETTLES
 
     def touch(self, now: float) -> None:
         """Takes notice that the file has changed."""
@@ -187,7 +194,7 @@ class _Followed:
 
     def wait_for_word(self, now: float, since: float) -> None:
         """Sets the time of the next look after `now`: when it has changed, when it settles, or when it is over."""
-        dues = [self.changed + enough for enough in _SETTLES if self.settled < enough]
+        dues = [self.changed + enough for enough in self._settling if self.settled < enough]
         dues += [self.shown_again] if self.is_unshown else []
         due = min([*dues, self.changed + max(_QUIET, since) + _LOOK_EVERY])
         self.pause = max(_TOLD_EVERY, 2 * (now - self.looked))

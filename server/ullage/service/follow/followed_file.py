@@ -238,6 +238,11 @@ class FollowedFile:
         """How far the file has been read. It differs after each look that has read something."""
         return self._mark
 
+    @property
+    def may_begin(self) -> bool:
+        """Whether there is no session yet, and the file says that what its reader holds back is complete."""
+        return self.conversation is None and self._open is not None and self._open.is_complete
+
     async def look(self) -> Seen:
         """Reads what has happened to the file since the last look. Raises `InvalidRequest` if the file can't be read,
         `UnknownFormat` if it is no transcript, and `StoreError`. After `UnknownFormat`, further looks find nothing
