@@ -149,6 +149,27 @@ async def test_a_conversation_is_not_written_when_only_another_one_of_its_databa
     assert written == [True, True, False, False, True, True]
 
 
+@pytest.mark.parametrize("agent", list(GROWING))
+async def test_a_conversation_that_is_deleted_from_its_database_is_missing_and_stays_in_the_store(
+    agent: str, tmp_path: Path
+) -> None:
+    rig = Rig(tmp_path / "agent.db")
+    for rows in GROWING[agent][:2]:
+        put(rig.path, rows)
+        await rig.look()
+    said = rig.said()
+    with closing(sqlite3.connect(rig.path)) as database, database:
+        for table in {table for rows in GROWING[agent][:2] for table, _ in rows}:
+            key = "id" if table in ("session", "sessions") else "session_id"
+            database.execute(f"DELETE FROM {table} WHERE {key} = 'one'")
+    assert (await rig.followed.look()).missing
+    assert rig.said()[: len(said)] == said
+    # It may come back.
+    put(rig.path, [*GROWING[agent][0], *GROWING[agent][1]])
+    await rig.look()
+    assert len(rig.workspace.ports.store.list()) == 1
+
+
 async def test_a_title_that_a_database_gets_later_is_the_sessions_title(tmp_path: Path) -> None:
     rig = Rig(tmp_path / "agent.db")
     for rows in GROWING["opencode"]:

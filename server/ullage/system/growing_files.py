@@ -133,6 +133,8 @@ def _read_database_on(path: Path, origin_id: str, mark: Mark, known: RowsKnown |
     read = import_module("ullage.watch.database_rows").read_rows_on(path, conversation_tables(), origin_id, known)
     if read.is_same:
         return OtherRows(mark=replace(mark, rows=known))
+    if origin_id and not read.lines:
+        return Missing()
     document = Document(name=str(path), lines=read.lines, origin_id=origin_id)
     if read.is_part:
         return LastRows(document=document, mark=replace(mark, rows=read.known))

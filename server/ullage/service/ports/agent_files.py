@@ -80,7 +80,7 @@ class OtherRows(Struct, frozen=True, kw_only=True):
 
 
 class Missing(Struct, frozen=True, kw_only=True):
-    """There is no such file now."""
+    """There is no such file now, or no such conversation in the database."""
 
 
 Growth = Appended | Replaced | LastRows | OtherRows | Missing | None
