@@ -24,6 +24,7 @@ from ullage.service.follow import agent_follower, followed_file
 from ullage.service.follow.agent_follower import AgentFollower
 from ullage.service.ports.agent_files import Changes, FoundFile, Mark
 from ullage.service.sessions import new_session
+from ullage.system import growing_files
 from ullage.system.growing_files import GrowingFiles
 
 
@@ -288,6 +289,25 @@ async def test_a_conversation_that_a_database_gets_is_found_soon_after_each_chan
             async with asyncio.timeout(PATIENCE):
                 while (await rig.rows.get()).agent_session_id != name:
                     pass
+
+
+async def test_what_a_database_does_not_show_yet_is_looked_at_again_however_long_it_was_quiet(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(growing_files, "_VISIBLE", 3_600 * 10**9)
+    for name, value in {"_SEARCH_EVERY": 600.0, "_RECENT": 0.0, "_LOOK_OFTEN": 2 * PATIENCE}.items():
+        monkeypatch.setattr(agent_follower, name, value)
+    path = rig.path.with_name("opencode.db")
+    rig.found = [FoundFile(path=path, agent="opencode", origin_id="one")]
+    put(
+        path,
+        [opencode_session("one"), *opencode("m1", USER, said("Which port?")), *opencode("m2", DONE, said("8042."))],
+    )
+    async with rig.following():
+        await rig.until(2)
+        # The word came with what was written before.
+        put(path, [*opencode("m3", USER, said("Why?")), *opencode("m4", DONE, said("It is free."))])
+        await rig.until(4)
 
 
 async def test_a_conversation_that_begins_with_a_prompt_in_parts_has_its_row_before_it_has_settled(
