@@ -33,8 +33,7 @@ class Inserted(Struct, frozen=True, kw_only=True):
 
     - `summary_openings`: the first words of the message with which an agent continues after its own compaction.
     - `not_typed`: patterns for the beginning of a text that the user has not typed.
-    - `appended`: the first words, on a line of their own, of what is put after what the user typed, up to the end of
-      the text.
+    - `appended`: the words with which a line begins that is put after what the user typed, up to the end of the text.
     - `tags`: names of tags around inserted text.
     - `typed_tags`: names of tags around what the user typed.
     - `frames`: patterns for a whole text that has what the user typed as its only group.
@@ -228,7 +227,8 @@ def without_inserted(text: str) -> str:
     framed = next((found for frame in patterns.frames if (found := frame.fullmatch(text))), None)
     text = framed[1] if framed else text
     if found := patterns.appended.search(text):
-        text = text[: found.start()].rstrip() + "".join(text[found.end() :].partition(_OF_PLAN)[1:])
+        is_plan = found[0].endswith(CLAUDE_CODE.appended)
+        text = text[: found.start()].rstrip() + "".join(text[found.end() :].partition(_OF_PLAN)[1:] if is_plan else ())
     if "</" not in text:
         return text
     untagged = patterns.typed.sub("", patterns.tagged.sub("", text))

@@ -158,6 +158,8 @@ def test_what_claude_code_appends_to_an_approved_plan_is_not_the_users() -> None
     )
     said = "User feedback on this plan: never on Fridays"
     assert without_inserted(f"Do this:\n\n# Plan\n\n{appended}\n\nGo.\n\n{said}") == f"Do this:\n\n# Plan\n\n{said}"
+    file = f"--- Content from referenced files ---\nContent from @a.md:\n\n{said}\n--- End of content ---"
+    assert without_inserted(f"Read @a.md\n{file}") == "Read @a.md"
     assert without_inserted(f"I read this: {appended}") == f"I read this: {appended}"
 
 
