@@ -355,7 +355,8 @@ def _companions(path: str) -> tuple[str, ...]:
 def _title_of(records: Sequence[JsonObject]) -> str:
     payloads = [as_object(record.get("systemPayload")) for record in records]
     titles = [title for payload in payloads if (title := as_text(payload.get("customTitle")))]
-    said = [as_object(record.get("message")) for record in records if record.get("type") == "user"]
+    typed = (one for one in records if one.get("type") == "user" and one.get("provenance") not in _OWN_SOURCES)
+    said = [as_object(record.get("message")) for record in typed]
     return titles[-1] if titles else first_prompt(message.get("parts") for message in said)
 
 

@@ -140,6 +140,7 @@ def test_a_title_of_a_session_is_the_users_or_a_made_one_or_else_the_first_promp
     asked = {"type": "user", "message": {"parts": [{"text": "count the casks"}]}}
     named = {"type": "system", "subtype": "custom_title", "systemPayload": {"customTitle": "Casks"}}
     assert title("Qwen Code", asked) == "count the casks"
+    assert title("Qwen Code", asked | {"provenance": "system"}) == ""
     assert title("Qwen Code", asked, named, {}) == "Casks"
 
 
