@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
-from rich.text import Text
+from rich.text import Span, Text
 
 from ullage.cli.terminal import show_long, wants_color
 from ullage.model import words
@@ -127,6 +127,8 @@ _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
 def clean(text: str, glyphs: Glyphs) -> str:
     """Returns the text as one line without escape sequences and without characters whose width terminals disagree
     about. If the glyphs are ASCII, other characters become `?`."""
+    if text.isascii() and text.isprintable():
+        return text
     kept = "".join(map(_safe, _SEQUENCE.sub("", text)))
     return kept.encode("ascii", "replace").decode() if glyphs.ascii else kept
 
@@ -199,7 +201,7 @@ def _safe(character: str) -> str:
 
 
 def _isolated(text: str) -> str:
-    if any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in text):
+    if not text.isascii() and any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in text):
         return f"{_ISOLATE}{text}{_END_ISOLATE}"
     return text
 
@@ -443,13 +445,15 @@ def _least(column: Column, natural: int) -> int:
 
 
 def _line(cells: Sequence[tuple[str, str]], columns: Sequence[Column], widths: Sequence[int], glyphs: Glyphs) -> Text:
-    line = Text()
-    for place, ((text, style), column, width) in enumerate(zip(cells, columns, widths, strict=True)):
-        last = place == len(cells) - 1
-        fitted = fit(text, width, glyphs, right=column.right)
-        line.append(_BETWEEN if place else "")
-        line.append(fitted.rstrip() if last else fitted, style)
-    return line
+    line, spans = "", list[Span]()
+    for (text, style), column, width in zip(cells, columns, widths, strict=True):
+        start = len(line)
+        line += fit(text, width, glyphs, right=column.right)
+        spans.append(Span(start, len(line), style))
+        line += _BETWEEN
+    drawn = Text(line, spans=spans)
+    drawn.rstrip()
+    return drawn
 
 
 # Columns of a drawing. Fewer hold no figure with its label; more are wider than the eye follows.
@@ -517,11 +521,13 @@ class Screen:
         return Console(highlight=False, markup=False, emoji=False, no_color=not self._color)
 
     def _rendered(self, lines: Iterable[Text | str]) -> str:
+        if not self._color:
+            return "".join(f"{line if isinstance(line, Text) else Text(line)}\n" for line in lines)
         text = StringIO()
         console = Console(
             file=text,
-            force_terminal=self._color,
-            color_system="standard" if self._color else None,
+            force_terminal=True,
+            color_system="standard",
             highlight=False,
             markup=False,
             emoji=False,
