@@ -50,7 +50,7 @@ class LocalAgentSettings:
         # The paths by agent and folder, as they are with these variables of the environment.
         self._paths: dict[tuple[str, str], list[str]] = {}
         self._variables: dict[str, str] = {}
-        self._given: dict[tuple[str, str, str, str], tuple[Texts, Given]] = {}
+        self._given: dict[tuple[str, str, str], tuple[Texts, Given]] = {}
 
     def read(self, agent: Agent, cwd: str, model: str, definition: str = "") -> Given:
         own = agent.own_settings
@@ -70,8 +70,9 @@ class LocalAgentSettings:
         defining = own.definitions(this_machine(cwd), definition) if _NAME.fullmatch(definition) else ()
         defined = [self._file(_plain(path)) for path in defining]
         found = next((file for file in reversed(defined) if file), JsonObject())
-        texts = Texts(files=[*named, *files], variables=variables, model=model, definition=found)
-        key = agent.name, cwd, model, definition
+        texts = Texts(files=[*named, *files], variables=self._variables, model=model, definition=found)
+        # Most folders have no settings of their own.
+        key = agent.name, model, definition
         known = self._given.get(key)
         if known is None or known[0] != texts:
             known = self._given[key] = (texts, own.given(texts))
