@@ -102,11 +102,17 @@ _SAYING = (
         r"(.*)\n</feedback>",
         re.DOTALL,
     ),
+    # To a command that goes on. Its output, which comes before, may imitate the frame.
+    expression(
+        r"\s*Command is still running in .*\nThe user provided the following feedback:\n<feedback>\n(.*)\n</feedback>$",
+        re.DOTALL,
+    ),
 )
 # What agents return for a command that still runs.
 _GOES_ON = expression(
     r"\s*(?:Command (?:running|was (?:manually )?(?:backgrounded|moved)).{0,40}background"
-    r"|.{0,200}?(?:Process|Command) (?:is )?(?:still )?running (?:with|in) (?:session|background))",
+    r"|.{0,200}?(?:Process|Command) (?:is )?(?:still )?running (?:with|in) "
+    r"(?:session|background|(?:the user's )?terminal))",
     re.IGNORECASE | re.DOTALL,
 )
 
