@@ -3,6 +3,7 @@
 from contextlib import closing
 
 import pytest
+from msgspec.structs import replace
 
 from support.logs import conversation, fork, message, records
 from ullage.model.errors import InvalidRequest
@@ -264,6 +265,16 @@ def test_the_search_of_everything_finds_an_inherited_message_once(store: Session
     store.create("parent", conversation("walnut"))
     store.create("fork", fork("parent", 1))
     assert found(store, "walnut") == {("parent", "m0", 0)}
+
+
+def test_a_message_that_an_agent_copied_to_another_conversation_is_found_once(sqlite_store: SqliteStore) -> None:
+    said = Message(id="a", role=Role.USER, content=(TextBlock(text="the walnut tree"),), timestamp=1_000)
+    again = [replace(said, id=message_id, timestamp=2_000) for message_id in ("b", "c")]
+    for session_id, messages in {"first": [said], "copy": [said], "asked again": again}.items():
+        appended = (MessageAppended(message=one) for one in messages)
+        sqlite_store.create(session_id, records(SessionCreated(), *appended))
+    assert found(sqlite_store, "walnut") == {("first", "a", 0), ("asked again", "b", 0), ("asked again", "c", 1)}
+    assert found(sqlite_store, "walnut", "copy") == {("copy", "a", 0)}
 
 
 def test_deleted_sessions_are_not_found(store: SessionStore) -> None:

@@ -6,7 +6,7 @@ search reads, and in which session each of their messages is shown.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from heapq import nlargest
 from itertools import islice
@@ -426,7 +426,8 @@ def search_messages(
     connection: WordIndex, query: Query, counts: Counts, session_id: str | None, limit: int
 ) -> tuple[Passage, ...]:
     """Returns the best passages of at most `limit` messages that contain any word of the query, best first, in one
-    session or in all, each message once. A query of several words also finds messages next to those.
+    session or in all, each message once, also if several sessions have it. A query of several words also finds messages
+    next to those.
 
     A message is scored by its own text first, then by what is around it.
     """
@@ -462,7 +463,18 @@ def search_messages(
     if query.quoted:
         # What was quoted stands first, whatever else is said there.
         best.sort(key=lambda one: not _says(one.candidate, query.quoted))
-    return tuple(_passage(query, one) for one in best[:limit])
+    return tuple(_passage(query, one) for one in islice(_without_copies(best), limit))
+
+
+def _without_copies(scored: Iterable[_Scored]) -> Iterator[_Scored]:
+    """Yields each message once. Some agents write what was said before a fork, or before a conversation was resumed, to
+    another file again: it has the same text and time in other sessions."""
+    shown: dict[tuple[int, str], str] = {}
+    for one in scored:
+        session_id, message = one.candidate.session_id, one.candidate.message()
+        first = shown.setdefault((message.timestamp, message_text(message)), session_id) if message.timestamp else ""
+        if first in ("", session_id):
+            yield one
 
 
 def _says(candidate: Candidate, quoted: Sequence[str]) -> bool:
