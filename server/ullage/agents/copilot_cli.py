@@ -5,13 +5,19 @@ An event log (`$COPILOT_HOME/session-state/ID/events.jsonl`) has one `{type, dat
 background: the messages after its `session.compaction_start` stay. If the context is full before the summary is there,
 `session.truncation` says how many messages are left.
 
+A `user.message` has what the user typed (`content`) and what the model got (`transformedContent`), with a `source` if
+another agent, a skill or the program wrote it. A rewind takes events out of the file.
+
 One log has several conversations: the main one, and one for each sub-agent. The events of a sub-agent have its id as
 `agentId`, and in older versions the call that started it as `parentToolCallId`.
 """
 
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from ullage.agents.agent import Agent, Processes, Sessions, common_facts, first_prompt, last_text, running_in_name
+from ullage.agents.inserted import by_program
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import OwnContext, OwnSettings, Reading, share
 from ullage.agents.record_reader import RecordReader
@@ -115,13 +121,20 @@ def _run_of(value: JsonObject) -> str:
 
 NAME = "copilot-cli"
 _OWN_EVENTS = {
-    *("assistant.turn_start", "assistant.turn_end", "assistant.intent", "tool.execution_start", "tool.user_requested"),
+    *("assistant.turn_start", "assistant.turn_end", "assistant.intent", "tool.execution_start"),
     *("hook.start", "hook.end", "session.info", "session.warning", "session.error", "session.idle", "session.shutdown"),
     *("session.usage_checkpoint", "session.usage_info", "session.auto_mode_resolved", "session.handoff"),
-    *("session.title_changed", "session.mode_changed", "session.plan_changed", "session.context_changed"),
+    *("session.mode_changed", "session.plan_changed", "session.context_changed"),
     *("session.workspace_file_changed", "session.task_complete", "session.snapshot_rewind", "session.import_legacy"),
     *("subagent.started", "subagent.configured", "subagent.completed", "subagent.failed", "subagent.selected"),
-    *("skill.invoked", "abort", "permission.requested", "permission.completed"),
+    *("skill.invoked", "skill.invoked_ref", "abort", "permission.requested", "permission.completed"),
+    # What the user answered is in the result of the call, too.
+    *("human_response.recorded", "external_tool.requested", "tool_search.activated", "subagent.deselected"),
+    *("session.mode_notice_delivered", "session.autopilot_objective_changed", "session.completion_receipt"),
+    *("session.permissions_changed", "session.permission_recovery", "session.model_deselected"),
+    *("session.schedule_created", "session.schedule_cancelled", "session.schedule_rearmed"),
+    *("session.remote_steerable_changed", "session.session_limits_changed", "session.binary_asset"),
+    *("session.canvas.recorded", "session.canvas.removed", "session.request_body_compression_disabled"),
 }
 
 
@@ -150,12 +163,14 @@ class CopilotReader(RecordReader):
         self._usages: dict[str, Usage] = {}
         self._call = ""
         self._calls: set[str] = set()
+        # Commands that the user ran, by the call.
+        self._ran: dict[str, str] = {}
         self._system = ""
         self._said: list[str] = []
         self._compacting: int | None = None
         self._has_usage = False
 
-    def _read(self, value: JsonObject, number: int) -> None:  # noqa: C901, PLR0912 - one case for each kind
+    def _read(self, value: JsonObject, number: int) -> None:  # noqa: C901, PLR0912, PLR0915 - a case for each kind
         kind, data, builder = as_text(value.get("type")), as_object(value.get("data")), self._builder
         if kind != _WORKSPACE and _run_of(value) != self._agent:
             # The other conversations are listed as skipped already.
@@ -190,8 +205,12 @@ class CopilotReader(RecordReader):
                     builder.estimate(tokens, _time(value))
             case "system.message":
                 self._take_system(data, value)
-            case "system.notification" | "user.message":
+            case "user.message":
                 self._take_user(data, value)
+            case "system.notification" | "skill.context_delivered":
+                self._take_user({"source": kind, **data}, value)
+            case "session.context_cleared":
+                self._take_clearing(data, value)
             case "assistant.message":
                 self._take_answer(data, value)
             case "assistant.reasoning":
@@ -200,9 +219,11 @@ class CopilotReader(RecordReader):
                 self._take_result(data, value)
             case "assistant.turn_end":
                 self.finish()
+            case "tool.user_requested":
+                self._ran[as_text(data.get("toolCallId"))] = as_text(as_object(data.get("arguments")).get("command"))
+            case "session.title_changed":
+                builder.title = as_text(data.get("title")) or builder.title
             case _:
-                if kind == "session.title_changed":
-                    builder.title = as_text(data.get("title")) or builder.title
                 builder.skip(number, f"{kind or 'unknown'} event", expected=kind in _OWN_EVENTS)
 
     def _flush(self) -> None:
@@ -238,9 +259,8 @@ class CopilotReader(RecordReader):
 
     def _take_user(self, data: JsonObject, event: JsonObject) -> None:
         self.finish()
-        text = as_text(data.get("transformedContent")) or as_text(data.get("content"))
         files = [path for file in as_objects(data.get("attachments")) if (path := as_text(file.get("path")))]
-        content = [TextBlock(text=text), *(ResourceBlock(uri=path) for path in files)]
+        content = [*_texts(data), *(ResourceBlock(uri=path) for path in files)]
         self._say(Role.USER, content, as_text(data.get("messageId")) or as_text(event.get("id")), _time(event))
 
     def _take_answer(self, data: JsonObject, event: JsonObject) -> None:
@@ -269,8 +289,9 @@ class CopilotReader(RecordReader):
             self._calls.discard(call)
             self._results.append(result_block(call, content, failed=data.get("success") is False))
         else:
-            # A result without its call, as in a log whose beginning is missing.
-            self._results.extend(content)
+            # Of a command that the user ran, or of a call that a log lacks whose beginning is missing.
+            written = [*read_parts(self._ran.pop(call, "")), *content]
+            self._results += [replace(one, provided=by_program("result")) for one in written]
 
     def _end_answer(self) -> None:
         content, self._answer = self._answer, []
@@ -301,6 +322,14 @@ class CopilotReader(RecordReader):
             kept=[] if began is None else self._said[began:],
         )
 
+    def _take_clearing(self, data: JsonObject, event: JsonObject) -> None:
+        """Adds that a program cleared the conversation, as a compaction whose summary says so."""
+        self.finish()
+        cleared = f"[{as_count(data.get('messagesCleared'))} older messages were cleared.]"
+        self._builder.compact(cleared, as_text(event.get("id")), _time(event), cause=CompactionCause.BY_HAND)
+        if first := as_text(data.get("initialMessage")):
+            self._take_user({"source": "session.context_cleared", "content": first}, event)
+
     def _take_truncation(self, data: JsonObject, event: JsonObject) -> None:
         """Adds a truncation, in which the agent left out old messages without a summary, as a compaction whose summary
         says so."""
@@ -316,6 +345,19 @@ class CopilotReader(RecordReader):
             before=as_count(data.get("preTruncationTokensInMessages")),
             kept=self._said[len(self._said) - left :],
         )
+
+
+def _texts(data: JsonObject) -> list[TextBlock]:
+    """Returns the texts of a message as the model got them: what the user typed by itself, and what the program wrote
+    before and after it. A command of the user may be sent as something else, which then comes before it."""
+    typed, source = as_text(data.get("content")), as_text(data.get("source"))
+    sent, mark = as_text(data.get("transformedContent")) or typed, by_program(source or "transformedContent")
+    if not typed or source:
+        return [TextBlock(text=sent, provided=mark)]
+    at = len(sent) - len(typed) if sent.endswith(typed) else sent.rfind(f"{typed}\n")
+    before, after = (sent, "") if at < 0 else (sent[:at], sent[at + len(typed) :])
+    texts = ((before, mark), (typed, None), (after, mark))
+    return [TextBlock(text=text, provided=provided) for text, provided in texts if text.strip()]
 
 
 def _time(event: JsonObject) -> int:

@@ -77,7 +77,8 @@ _ERROR_LINE = expression(
 _REFUSED = expression(
     r"\s*(?:The user doesn't want to (?:proceed|take this action)|\[Request interrupted by user|<tool_use_error>"
     r"|Permission (?:to use \w+|for this tool use was denied)|The user (?:rejected|declined|denied)"
-    r"|Tool execution (?:was )?(?:rejected|cancel)|The tool call is rejected by the user|Plan rejected\."
+    r"|Tool execution (?:was )?(?:rejected|cancel)|The tool call is rejected by the user"
+    r"|Plan (?:rejected|not approved)\."
     r"|(?:rejected|aborted|cancelled) by (?:the )?user|Command (?:blocked|aborted)|Hook .{0,60}denied)",
     re.IGNORECASE,
 )
@@ -94,9 +95,13 @@ _REFUSING = (
         r"\s*The (?:tool call is rejected by the user|user rejected)\b[^\n]{0,200}?\bfeedback:\s*(\S.*)", re.DOTALL
     ),
 )
-# Gemini CLI, for a plan; Cline and Roo Code.
+# Gemini CLI and Copilot CLI, for a plan; Cline and Roo Code.
 _SAYING = (
-    expression(r"\s*Plan rejected\. User feedback: (\S.*?)(?:\n\nThe plan is stored at: [^\n]*\n[^\n]*)?$", re.DOTALL),
+    expression(
+        r"\s*Plan (?:rejected|not approved)\. User feedback:\s+(\S.*?)"
+        r"(?:\n\nThe plan is stored at: [^\n]*\n[^\n]*|\n\nPlease update the plan based on this feedback[^\n]*)?$",
+        re.DOTALL,
+    ),
     expression(
         r"\s*The user (?:denied|approved) this operation and provided the following (?:feedback|context):\n<feedback>\n"
         r"(.*)\n</feedback>",

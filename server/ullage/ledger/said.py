@@ -50,13 +50,14 @@ _ASKING = {
 _QUOTED, _LINE, _NO_ANSWERS = '="', "Answer: ", ("=(no option selected)", "(No answer provided)", "Unanswered")
 # Before what was shown for that option, and before what the user wrote beside the answer.
 _SHOWN, _BESIDE = " selected preview:\n", expression(r'(?<=[")]) (?:user )?notes: |\n {0,8}User notes: ')
-# What they write after the last answer, and Claude Code before what the user said besides answers, or instead of them.
+# What they write after the last answer, Claude Code before what the user said besides answers, and it and Copilot CLI
+# before the only answer.
 _ANSWERS = expression(r"(.*)\. (?:You can now|Read the answers|Call \w+ again) .*", re.DOTALL)
-_BESIDES, _INSTEAD = '. They also wrote: "', "The user responded: "
+_BESIDES, _ONLY = '. They also wrote: "', expression(r"\A(?:The user|User) (?:responded|selected): ")
 # How Qwen Code writes answers: `**Port**: 8123`, under the headers of the questions; and what agents write if the user
 # gave none.
 _LISTED = expression(r"^\*\*([^*\n]{1,200})\*\*: (.*?)(?=^\*\*[^*\n]{1,200}\*\*: |\Z)", re.MULTILINE | re.DOTALL)
-_UNANSWERED = expression(r"(?:The )?[Uu]ser (?:declined|dismissed|cancell?ed|skipped|did not)\b")
+_UNANSWERED = expression(r"(?:The )?[Uu]ser (?:declined|dismissed|cancell?ed|skipped|did not|is not)\b")
 # A whole result in tags: `<answer>8123</answer>`.
 _IN_TAGS = expression(r"<(\w+)>(.*)</\1>", re.DOTALL)
 
@@ -179,7 +180,7 @@ def _answers(call: ToolCall) -> Iterator[tuple[str, str]]:
             yield headers.get(header) or str(header), str(answer).strip()
     elif said and not _UNANSWERED.match(said):
         inner = _IN_TAGS.fullmatch(said)
-        yield questions[0], inner[2].strip() if inner else said.removeprefix(_INSTEAD)
+        yield questions[0], inner[2].strip() if inner else _ONLY.sub("", said)
 
 
 def _after_questions(said: str, questions: Collection[str]) -> Iterator[tuple[str, str]]:

@@ -386,6 +386,12 @@ def test_what_opencode_adds_to_a_prompt_is_not_the_users_but_a_comment_on_a_line
     assert is_by_agent(replace(message, content=message.content[1:2]))
 
 
+def test_what_copilot_cli_writes_around_a_prompt_or_in_its_place_is_not_the_users() -> None:
+    sample = sample_of("copilot_cli", "what the program writes around the user's words, and in their place, is marked")
+    said = [typed_texts(message) for message in messages_of(read_document(sample.document))]
+    assert [texts for texts in said if texts] == [["paint 1"], ["/deploy to staging"], ["not live"], ["again"]]
+
+
 def test_what_qwen_code_says_of_tasks_and_goals_is_not_the_users() -> None:
     records = [
         {"uuid": uuid, "parentUuid": None, "sessionId": "s", "timestamp": "2026-11-22T10:00:00Z", "type": "user"}

@@ -98,6 +98,11 @@ RUNNING_FEEDBACK = "\n\nThe user provided the following feedback:\n<feedback>\n{
         ("The tool call is rejected by the user. User feedback: {}", "in refusing"),
         ("The user rejected permission to use this specific tool call with the following feedback: {}", "in refusing"),
         ("Plan rejected. User feedback: {}\n\nThe plan is stored at: /p/a.md\nRevise the plan.", "in refusing"),
+        (
+            "Plan not approved. User feedback:\n\n{}\n\nPlease update the plan based on this feedback and try again.",
+            "in refusing",
+        ),
+        ("The user rejected this tool call. User feedback: {}", "in refusing"),
         ("Permission for this tool use was denied. The tool use was rejected. The user said:\n{}", "in refusing"),
         (
             "The user denied this operation and provided the following feedback:\n<feedback>\n{}\n</feedback>",
@@ -168,6 +173,7 @@ TWO: dict[str, Any] = {"questions": [{"question": PORT, "options": []}, {"questi
         ),
         (f'Nobody was there.\n\nBefore going idle the user had selected: "{PORT}"="8123".', "8123"),
         ("The user responded: Neither. Ask Ada.", "Neither. Ask Ada."),
+        ("User responded: User responded: is what it says", "User responded: is what it says"),
         (
             f'{DENIED}The user wants to clarify these questions.\n\n    Questions asked:\n- "{PORT}"\n  Answer: 8123\n'
             f'  User notes: never 80\n- "{TARGET}"\n  (No answer provided)',
@@ -811,6 +817,7 @@ _ASKED: dict[str, Any] = {"questions": [{"id": "p", "header": "Port", "question"
         ("ask_user_question", _ASKED, "User has provided the following answers:\n\n**Port**: 8123"),
         ("ask_followup_question", {"question": "Which port?"}, "<answer>\n8123\n</answer>"),
         ("question", {"question": "Which port?"}, "8123"),
+        ("ask_user", {"message": "Which port?", "requestedSchema": {}}, "User responded: 8123"),
     ],
 )
 def test_an_answer_is_the_users_with_its_question(tool: str, given: dict[str, Any], result: str) -> None:
@@ -818,7 +825,15 @@ def test_an_answer_is_the_users_with_its_question(tool: str, given: dict[str, An
     assert (said.text, said.beside) == ("8123", "Which port?")
 
 
-@pytest.mark.parametrize("result", ["User declined to answer the questions.", "The user dismissed the dialog."])
+@pytest.mark.parametrize(
+    "result",
+    [
+        "User declined to answer the questions.",
+        "The user dismissed the dialog.",
+        "User cancelled the request.",
+        "The user is not available to respond and will review your work later.",
+    ],
+)
 def test_a_question_that_was_not_answered_has_no_words_of_the_user(result: str) -> None:
     assert ledger(Talk().call("ask_user_question", _ASKED, result)).said == ()
 
