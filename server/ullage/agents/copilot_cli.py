@@ -165,7 +165,7 @@ class CopilotReader(RecordReader):
         self._calls: set[str] = set()
         # Commands that the user ran, by the call.
         self._ran: dict[str, str] = {}
-        self._system = ""
+        self._system = self._system_id = ""
         self._said: list[str] = []
         self._compacting: int | None = None
         self._has_usage = False
@@ -249,13 +249,17 @@ class CopilotReader(RecordReader):
         self._usages[as_text(raw.get("apiCallId"))] = usage
 
     def _take_system(self, data: JsonObject, event: JsonObject) -> None:
-        """Adds the system prompt, unless it is the one that was added last. The log repeats it when a session is
-        resumed."""
-        text = as_text(data.get("content"))
-        if text != self._system:
-            self.finish()
-            self._system = text
-            self._builder.add(Role.SYSTEM, read_parts(text), as_text(event.get("id")), _time(event))
+        """Adds the system prompt, or puts it in the place of the last one. The log repeats it when a session is
+        resumed, and has another one for another mode."""
+        text, content = as_text(data.get("content")), read_parts(data.get("content"))
+        if text == self._system:
+            return
+        self.finish()
+        self._system = text
+        if self._system_id:
+            self._builder.exchange(self._system_id, Role.SYSTEM, content, _time(event))
+        else:
+            self._system_id = self._builder.add(Role.SYSTEM, content, as_text(event.get("id")), _time(event))
 
     def _take_user(self, data: JsonObject, event: JsonObject) -> None:
         self.finish()
