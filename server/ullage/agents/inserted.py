@@ -117,7 +117,7 @@ _INSERTED = (
     ),
     # Cline, Roo Code and Kilo Code
     Inserted(
-        tags=("environment_details", "hook_context"),
+        tags=("environment_details", "hook_context", "mode_notice"),
         typed_tags=("user_input",),
         frames=(
             r"\s*<(?:task|user_message)>(.*)</(?:task|user_message)>\s*(?:<environment_details>.*)?",

@@ -75,9 +75,11 @@ _ERROR_LINE = expression(
 )
 # What agents return for a command that the user or a rule did not let run.
 _REFUSED = expression(
-    r"\s*(?:The user doesn't want to (?:proceed|take this action)|\[Request interrupted by user|<tool_use_error>"
+    # Cline's is JSON.
+    r"\s*(?:\{\"error\":\")?"
+    r"(?:The user doesn't want to (?:proceed|take this action)|\[Request interrupted by user|<tool_use_error>"
     r"|Permission (?:to use \w+|for this tool use was denied)|The user (?:rejected|declined|denied)"
-    r"|Tool execution (?:was )?(?:rejected|cancel)|The tool call is rejected by the user"
+    r"|Tool execution (?:was )?(?:rejected|cancel)|Th(?:e|is) tool call (?:is|was) rejected by the user"
     r"|Plan (?:rejected|not approved)\."
     r"|(?:rejected|aborted|cancelled) by (?:the )?user|Command (?:blocked|aborted)|Hook .{0,60}denied)",
     re.IGNORECASE,

@@ -57,7 +57,7 @@ _BESIDES, _ONLY = '. They also wrote: "', expression(r"\A(?:The user|User) (?:re
 # How Qwen Code writes answers: `**Port**: 8123`, under the headers of the questions; and what agents write if the user
 # gave none.
 _LISTED = expression(r"^\*\*([^*\n]{1,200})\*\*: (.*?)(?=^\*\*[^*\n]{1,200}\*\*: |\Z)", re.MULTILINE | re.DOTALL)
-_UNANSWERED = expression(r"(?:The )?[Uu]ser (?:declined|dismissed|cancell?ed|skipped|did not|is not)\b")
+_UNANSWERED = expression(r"\[?(?:The )?[Uu]ser (?:declined|dismissed|cancell?ed|skipped|did not|is not)\b")
 # A whole result in tags: `<answer>8123</answer>`.
 _IN_TAGS = expression(r"<(\w+)>(.*)</\1>", re.DOTALL)
 

@@ -66,6 +66,7 @@ def test_a_text_without_what_was_inserted_is_the_users() -> None:
         ),
         ("\n[User message received during tool execution]: Fix it.", "Fix it."),
         ("[The user sent a new message while you were working. Theirs was cancelled.]\n\nFix it.", "Fix it."),
+        ('<user_input mode="plan"><mode_notice>To plan mode.</mode_notice>\nFix it.</user_input>', "Fix it."),
         ("<user-memory-input>Never push.</user-memory-input>", "Never push."),
         ("# My plan:\nFix it.", "# My plan:\nFix it."),
         ("<info-msg>\nIt is currently 2026-11-22 10:00:00\nWorking directory: /srv\n</info-msg>\nFix it.", "Fix it."),

@@ -139,6 +139,20 @@ def test_a_result_without_words_of_the_user_says_nothing(result: str) -> None:
     assert ledger(Talk().shell("make install", result, failed=True)).said == ()
 
 
+@pytest.mark.parametrize(
+    "result",
+    [
+        "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+        "The user rejected this tool call.",
+        "The tool call is rejected by the user.",
+        '{"error":"This tool call was rejected by the user and not executed. -- NOT a tool or system failure."}',
+    ],
+)
+def test_a_check_that_the_user_did_not_let_run_is_no_problem(result: str) -> None:
+    found = ledger(Talk().shell("pytest", result, failed=True))
+    assert (found.problems, found.checks) == ((), ())
+
+
 def test_a_page_that_begins_as_a_refusal_has_no_words_of_the_user() -> None:
     assert ledger(Talk().call("WebFetch", {"url": "http://a"}, f"{DENIED}Push it.", failed=False)).said == ()
 
@@ -831,6 +845,7 @@ def test_an_answer_is_the_users_with_its_question(tool: str, given: dict[str, An
         "User declined to answer the questions.",
         "The user dismissed the dialog.",
         "User cancelled the request.",
+        "[User dismissed the question]",
         "The user is not available to respond and will review your work later.",
     ],
 )
