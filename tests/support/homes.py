@@ -134,8 +134,10 @@ def _put_logs(home: Home) -> Iterable[Kept]:
     yield Kept(agent="Cursor", format="cursor-cli", title="Snow?")
     grok = f".grok/sessions/-home-ada-weather/{_ID}"
     home.put(f"{grok}/summary.json", json.dumps({"info": {"id": _ID, "cwd": PROJECT}, "generated_title": "Wind"}))
+    chunk = {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "Wind?"}}
+    home.put(f"{grok}/updates.jsonl", to_lines({"method": "session/update", "params": {"update": chunk}}))
     home.put(f"{grok}/chat_history.jsonl", to_lines({"type": "user", "content": "Wind?"}))
-    yield Kept(agent="Grok CLI", format="grok-cli", title="Wind")
+    yield Kept(agent="Grok CLI", format="grok-updates", title="Wind")
     said_so = {"type": "USER_INPUT", "content": "<USER_REQUEST>\nSun?\n</USER_REQUEST>"}
     home.put(f".gemini/antigravity/brain/{_ID}/.system_generated/logs/transcript_full.jsonl", to_lines(said_so))
     yield Kept(agent="Antigravity", format="antigravity", title="Sun?", cwd="")

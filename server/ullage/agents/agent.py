@@ -241,6 +241,8 @@ class Sessions(Struct, frozen=True, kw_only=True):
       newer versions, whose name sorts after it. Its row decides where both have a conversation.
     - `marks`: some of these bytes are in each record of a compaction, and in each that says the window otherwise than
       with every answer.
+    - `superseded_by`: returns the path of the file that has more of a conversation than one that a pattern finds, and
+      is read in its place where there is one; "" if there never is.
     - `registry`: returns the conversations' files that a file lists, as glob patterns, judged by the records of a file
       that a pattern finds. The file itself holds no conversation then.
     """
@@ -254,6 +256,7 @@ class Sessions(Struct, frozen=True, kw_only=True):
     table: str = ""
     newer_table: str = ""
     marks: tuple[bytes, ...] = (b"ompact",)
+    superseded_by: Callable[[str], str] = lambda _: ""
     registry: Callable[[Sequence[JsonObject]], tuple[str, ...]] | None = None
 
     def is_sub_agent(self, path: str) -> bool:

@@ -207,6 +207,8 @@ def _expand(agent: Agent, sessions: Sessions, pattern: str, unread: list[UnreadF
             status = os.stat(path)  # noqa: PTH116
             if not S_ISREG(status.st_mode) or not status.st_size:
                 continue
+            if (better := sessions.superseded_by(path)) and os.path.exists(better):  # noqa: PTH110
+                continue
             candidate = Candidate(
                 agent=agent,
                 sessions=sessions,

@@ -467,6 +467,34 @@ def test_the_largest_prompt_of_a_model_of_ones_own_is_its_window_in_copilot_cli(
     assert given("Copilot CLI", COPILOT_PROVIDER_MAX_PROMPT_TOKENS="30000").model_window == 30_000
 
 
+@pytest.mark.parametrize(
+    ("settings", "tokens"),
+    [
+        ({}, 170_000),
+        ({"session": {"auto_compact_threshold_percent": 70}}, 140_000),
+        (
+            {
+                "session": {"auto_compact_threshold_percent": 70},
+                "model": {"mine": {"model": "m", "auto_compact_threshold_percent": 50}, "x": {"context_window": 9}},
+            },
+            100_000,
+        ),
+        ({"model": {"m": {"auto_compact_threshold_percent": "high"}}}, 170_000),
+    ],
+)
+def test_grok_compacts_at_the_percentage_of_the_model_or_of_all(settings: dict[str, Any], tokens: int) -> None:
+    assert threshold("Grok CLI", given("Grok CLI", settings)) == tokens
+
+
+def test_the_window_of_a_model_of_ones_own_is_in_groks_settings() -> None:
+    settings = {"model": {"mine": {"model": "m", "context_window": 128_000}, "other": {"context_window": 9_000}}}
+    assert [given("Grok CLI", settings, model=name).model_window for name in ("m", "mine", "x")] == [
+        128_000,
+        128_000,
+        None,
+    ]
+
+
 def test_droids_servers_are_in_a_file_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     project = tmp_path / "shop"

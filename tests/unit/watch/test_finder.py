@@ -73,6 +73,13 @@ def test_a_compressed_rollout_that_cannot_be_unpacked_is_named(home: Home) -> No
     assert unread.path.endswith(".zst")
 
 
+def test_a_session_of_grok_without_updates_is_found_by_its_chat_history(home: Home) -> None:
+    folder = ".grok/sessions/-home-ada-weather/g1"
+    home.put(f"{folder}/summary.json", json.dumps({"info": {"id": "g1", "cwd": PROJECT}}))
+    home.put(f"{folder}/chat_history.jsonl", to_lines({"type": "user", "content": "Wind?", "prompt_index": 0}))
+    assert [(one.format, one.title) for one in look(home).conversations] == [("grok-cli", "Wind?")]
+
+
 def test_what_is_found_can_be_read_and_says_the_same_then(home: Home) -> None:
     put_all(home)
     # The other samples hold no answer, without which their readers find no message.
