@@ -76,7 +76,10 @@ def _read(reading: Reading) -> None:
             reading.take("automatic", _CHECKED, checked)
         reading.number("tokens", _LIMIT, section.get(_LIMIT))
         for model in as_objects(section.get("customModels")):
-            if reading.model and reading.model in (model.get("model"), model.get("id")):
+            # The ids of older versions have the model's name; the number tells models with one name apart.
+            shown = "-".join(as_text(model.get("displayName")).split())
+            own = (model.get("model"), model.get("id"), f"custom:{model.get('model')}")
+            if reading.model and (reading.model in own or reading.model.rpartition("-")[0] == f"custom:{shown}"):
                 reading.number("model_window", "customModels: maxContextLimit", model.get("maxContextLimit"))
     for section in sections:
         of_model = as_object(section.get(_OF_MODEL)).get(reading.model)

@@ -352,6 +352,20 @@ def of_pi(**provider: Any) -> dict[str, Any]:
             90_000,
             "maxContextLimit=90000",
         ),
+        (
+            "Droid",
+            "custom:My-model-1",
+            [
+                {
+                    "customModels": [
+                        {"model": "a"},
+                        {"model": "m", "displayName": " My  model", "maxContextLimit": 90_000},
+                    ]
+                }
+            ],
+            90_000,
+            "maxContextLimit=90000",
+        ),
         ("goose", "m", [{"GOOSE_CONTEXT_LIMIT": "50000"}], 50_000, "GOOSE_CONTEXT_LIMIT=50000"),
     ],
 )
