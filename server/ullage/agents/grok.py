@@ -183,7 +183,7 @@ class UpdatesReader(PieceRecordReader):
         update, meta = _update_of(value), as_object(as_object(value.get("params")).get("_meta"))
         said = as_text(meta.get("eventId")), as_count(meta.get("agentTimestampMs"))
         content = read_parts([update["content"]] if isinstance(update.get("content"), dict) else [])
-        match update.get("sessionUpdate"):
+        match as_text(update.get("sessionUpdate")):
             case "user_message_chunk":
                 self._take_prompt(as_object(update.get("_meta")), content, *said)
             case "agent_message_chunk":
