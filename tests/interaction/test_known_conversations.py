@@ -22,6 +22,7 @@ from support.codex_files import line as codex_line
 from support.codex_files import usage as codex_usage
 from support.foreign import to_lines
 from support.homes import PROJECT, Home, put_all, put_claude, put_codex
+from support.systems import needs_names_of_bytes
 from support.transcripts import ROOT, recorded
 from support.workspace import build_test_client
 from ullage.agents.discovery import Wanted
@@ -48,6 +49,7 @@ from ullage.service.sessions import project_transcript, title_of
 from ullage.store.sqlite.catalogue import FollowedNow, SqliteCatalogue
 from ullage.system.growing_files import GrowingFiles, read_database, read_transcript_file
 from ullage.watch import database_rows
+from ullage.watch.candidates import own_path
 from ullage.watch.file_parts import FileEnds, file_ends
 
 ID = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
@@ -817,6 +819,20 @@ def test_a_file_that_cannot_be_read_says_why(home: Home, workspace: Workspace) -
     (one,) = conversations.found
     assert one.reason
     assert [unread.reason for unread in conversations.unread] == [one.reason]
+
+
+@needs_names_of_bytes
+def test_a_name_that_is_not_utf_8_keeps_no_other_conversation_from_the_list(home: Home, workspace: Workspace) -> None:
+    put_claude(home)
+    unnamed = home.put(f".claude/projects/-home-caf\udce9/{ID}.jsonl", ClaudeLog(session=ID).ask("Wet?").data)
+    damaged = f".grok/sessions/-home-ada/{ID}"
+    home.put(f"{damaged}/summary.json", '{"info": {"id": "1", "cwd": "/home/\\ud800"}}')
+    home.put(f"{damaged}/chat_history.jsonl", to_lines({"type": "user", "content": "Wind?"}))
+    for _ in range(2):
+        conversations = known(home, workspace)
+        assert {one.cwd for one in conversations.found} == {PROJECT, "/home/\ufffd"}
+        assert [(one.path, "not UTF-8" in one.reason) for one in conversations.unread] == [(str(unnamed), True)]
+    assert own_path(home.machine, str(unnamed)) == ""
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,9 @@ needs_process_ids = pytest.mark.skipif(_WINDOWS, reason="Windows cannot ask whet
 needs_socket_descriptors = pytest.mark.skipif(_WINDOWS, reason="a socket of Windows cannot be a standard stream")
 needs_unix_sockets = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="Python has no AF_UNIX on Windows")
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="what the script installs are programs for Linux")
+needs_names_of_bytes = pytest.mark.skipif(
+    _WINDOWS or sys.platform == "darwin", reason="the name of a file on Windows and macOS is text"
+)
 needs_bound_permissions = pytest.mark.skipif(
     _WINDOWS or os.geteuid() == 0, reason="file modes bind neither root nor a user of Windows"
 )

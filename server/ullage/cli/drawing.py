@@ -23,8 +23,10 @@ from rich.console import Console
 from rich.text import Span, Text
 
 from ullage.cli.terminal import show_long, wants_color
+from ullage.formats.parsing import parse_json
 from ullage.model import words
 from ullage.model.errors import InputError
+from ullage.model.json_values import encode_json
 from ullage.model.updates import UsageMeta
 from ullage.model.usage import UsageSource
 
@@ -545,7 +547,7 @@ def print_json(value: Any) -> None:
 
 def print_json_line(value: Any) -> None:
     """Prints one JSON object on one line."""
-    print_bytes(escaped(msgspec.json.encode(value)) + b"\n")
+    print_bytes(escaped(_encoded(value)) + b"\n")
 
 
 def print_bytes(data: bytes) -> None:
@@ -560,7 +562,15 @@ def print_bytes(data: bytes) -> None:
 
 def to_json(value: Any) -> bytes:
     """Returns a value as indented JSON in UTF-8, with a newline at the end."""
-    return escaped(msgspec.json.format(msgspec.json.encode(value), indent=2)) + b"\n"
+    return escaped(msgspec.json.format(_encoded(value), indent=2)) + b"\n"
+
+
+def _encoded(value: Any) -> bytes:
+    """Returns a value as JSON in UTF-8. In the name of a file that is not UTF-8 each such byte is U+FFFD."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(parse_json(encode_json(value))[0])
 
 
 # What JSON may have as it is, and a terminal obeys or nobody sees: controls, marks of direction, tags. Without the

@@ -25,7 +25,7 @@ from ullage.agents.discovery import DATABASES, UnreadFile, origin_in
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_with
-from ullage.formats.parsing import Line
+from ullage.formats.parsing import Line, clean_text
 from ullage.host import this_system
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject
@@ -179,7 +179,7 @@ def fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
 
 def own_path(machine: Machine, path: str) -> str:
     """Returns the path by which an agent's glob pattern finds the file `path`, or a file in the folder `path`. Returns
-    "" if no pattern does. Links are followed; nothing is read but lists of projects."""
+    "" if no pattern does, or if the path is not UTF-8. Links are followed; nothing is read but lists of projects."""
     own = Path(path)
     is_folder = own.is_dir()
     for sessions in (agent.sessions for agent in AGENTS if agent.sessions):
@@ -187,7 +187,7 @@ def own_path(machine: Machine, path: str) -> str:
             for found in glob.iglob(pattern, recursive=True):  # noqa: PTH207
                 with suppress(OSError):
                     if (Path(found).parent if is_folder else Path(found)).samefile(own):
-                        return found
+                        return found if clean_text(found) == found else ""
     return ""
 
 
@@ -209,6 +209,8 @@ def _expand(agent: Agent, sessions: Sessions, pattern: str, unread: list[UnreadF
                 continue
             if (better := sessions.superseded_by(path)) and os.path.exists(better):  # noqa: PTH110
                 continue
+            if clean_text(path) != path:
+                raise InvalidRequest("its path is not UTF-8: rename the folder or file")
             candidate = Candidate(
                 agent=agent,
                 sessions=sessions,

@@ -1,6 +1,5 @@
 """Reads the first and the last records of a file, only as many as a list needs. A long file is not read whole."""
 
-import json
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,8 +12,8 @@ from msgspec import Struct
 
 from ullage.agents.agent import is_lone_command
 from ullage.bounds import open_plain
-from ullage.formats.parsing import Line, parse_lines
-from ullage.model.json_values import JsonObject, as_objects, decode_json
+from ullage.formats.parsing import Line, parse_document, parse_json, parse_lines
+from ullage.model.json_values import JsonObject, as_objects
 from ullage.watch.unpacking import PACKED, opened
 
 # Bytes of a file's beginning that are read, one after the other. The first prompt may follow long instructions; a first
@@ -250,19 +249,16 @@ def read_small(path: Path) -> tuple[JsonObject, ...]:
         data = file.read(_WHOLE + 1)
     if len(data) > _WHOLE:
         return ()
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
+    document = parse_document(data, path.name)
+    if document.problem:
         found = tuple(_objects(data.split(b"\n")))
         return found or ({"file": path.name, "text": data.decode("utf-8", "replace")},)
-    return tuple(as_objects(value)) if isinstance(value, list) else tuple(as_objects([value]))
+    value: Any = document.value
+    return tuple(as_objects(value if isinstance(value, list) else [value]))
 
 
 def _objects(lines: Iterable[bytes]) -> Iterator[JsonObject]:
     """Yields the JSON objects on these lines. Other lines, such as one that is not completely written, are skipped."""
     for line in lines:
         if line.lstrip().startswith(b"{"):
-            try:
-                yield decode_json(line, dict)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                continue
+            yield from as_objects([parse_json(line)[0]])

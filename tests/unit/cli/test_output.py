@@ -37,6 +37,7 @@ from ullage.cli.drawing import (
     clean,
     escaped,
     table,
+    to_json,
     working,
     wrap,
     write_output,
@@ -294,6 +295,10 @@ def test_marks_of_direction_controls_and_tags_are_escapes_and_emoji_are_whole() 
     assert encoded == rb'"a\u202eb\u009b1m\u200b\udb40\udc41"'
     emoji = "👩\u200d💻 ✔\ufe0f שלום"
     assert escaped(msgspec.json.encode(emoji)).decode() == f'"{emoji}"'
+
+
+def test_json_of_a_name_that_is_not_utf_8_is_valid() -> None:
+    assert json.loads(to_json({"folder": "/caf\udce9"}).decode()) == {"folder": "/caf\ufffd"}
 
 
 def test_an_error_obeys_no_name(capsys: pytest.CaptureFixture[str]) -> None:
