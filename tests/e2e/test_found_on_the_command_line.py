@@ -31,13 +31,13 @@ class Place:
         self.home = Home(folder / "ada")
         self.project = self.home.path / "weather"
         self.project.mkdir(parents=True)
-        self._store = folder / "store.db"
+        self.store = folder / "store.db"
 
     def run(self, *arguments: str | Path, cwd: Path | None = None, columns: int = 80) -> Ended:
-        return ullage_bytes(*arguments, "--store", self._store, env=self._env(columns), cwd=cwd or self.project)
+        return ullage_bytes(*arguments, "--store", self.store, env=self._env(columns), cwd=cwd or self.project)
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        command = started_program.stand_in(*arguments, "--store", str(self._store))
+        command = started_program.stand_in(*arguments, "--store", str(self.store))
         env = {**os.environ, **self._env(80)}
         return subprocess.Popen(command, env=env, cwd=self.project, stdout=subprocess.PIPE, text=True)
 
@@ -299,6 +299,16 @@ def test_a_search_stores_nothing_for_a_user_who_wants_no_conversations_kept(plac
     assert place.json("--stored")["sessions"] == []
     assert place.run("keep", "on").status == 0
     assert "#1 user" in place.run("search", "wet").out.decode()
+
+
+def test_a_search_and_doctor_say_that_the_store_cannot_be_written(place: Place) -> None:
+    put_claude(place.home, IDS[0], "Why is it wet?", tokens=9_000)
+    place.store = place.home.put("no-folder", b"x") / "store.db"
+    found = place.run("search", "wet", columns=400)
+    assert found.status == 1
+    assert f"1 conversation that Ullage has not read; it can't write {place.store}" in found.out.decode()
+    checks = msgspec.json.decode(place.run("doctor", "--json").out)["checks"]
+    assert f"{place.store}: can't be made" in [one["found"] for one in checks if one["status"] == "fix"]
 
 
 def test_a_conversation_that_cannot_be_read_keeps_a_search_from_no_other(place: Place) -> None:

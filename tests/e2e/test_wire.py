@@ -66,6 +66,17 @@ def test_nothing_is_changed_without_a_yes(home: Home) -> None:
     assert "nothing was added" in home.run("unwire").out
 
 
+def test_an_agent_whose_folder_cannot_be_looked_for_keeps_no_other_from_being_wired(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As a folder in one that the user may not read, also for a superuser.
+    monkeypatch.setattr(Home, "variables", home.variables | {"CODEX_HOME": str(home.folder / ("x" * 300))})
+    home.path.write_text("{}")
+    assert home.run("wire", "--yes").status == 0
+    assert home.value["hooks"]
+    assert home.run("unwire", "--yes").status == 0
+
+
 def test_an_agent_with_a_plugin_is_said_to_get_back_what_a_compaction_leaves_out(home: Home) -> None:
     (home.folder / ".pi" / "agent").mkdir(parents=True)
     told = " ".join(home.run("wire", "pi").out.split())

@@ -256,7 +256,7 @@ def file_here(file: SettingsFile) -> Path:
     """Returns the path of a settings file on this machine: of one that is there, if the agent reads several."""
     usual = path_here(file.path)
     others = (Path(path).expanduser() for path in file.instead(_this_machine()))
-    return usual if usual.exists() else next((path for path in others if path.exists()), usual)
+    return next((path for path in (usual, *others) if os.path.exists(path)), usual)  # noqa: PTH110 - as in `is_here`
 
 
 def folder_here(wiring: Wiring) -> Path:
@@ -266,7 +266,7 @@ def folder_here(wiring: Wiring) -> Path:
 
 def is_here(wiring: Wiring) -> bool:
     """Says whether the agent has a folder for its settings on this machine."""
-    return folder_here(wiring).is_dir()
+    return os.path.isdir(folder_here(wiring))  # noqa: PTH112 - it may be in a folder that the user can't read
 
 
 def _this_machine() -> Machine:

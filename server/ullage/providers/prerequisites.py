@@ -96,7 +96,7 @@ def kept_key(variable: str) -> str:
     keyring = _keyring()
     try:
         key = (keyring.get_password(KEYRING_SERVICE, variable) or "").strip()
-    except keyring.errors.KeyringError:
+    except (keyring.errors.KeyringError, OSError):
         _absent[variable] = float("inf")
         return ""
     if key:
@@ -127,7 +127,7 @@ def keyring_fault(variable: str) -> str:
     keyring = _keyring()
     try:
         keyring.get_password(KEYRING_SERVICE, variable)
-    except keyring.errors.KeyringError as error:
+    except (keyring.errors.KeyringError, OSError) as error:
         return words.no_keyring(variable, str(error))
     return ""
 
@@ -138,7 +138,7 @@ def keep_key(variable: str, key: str) -> str:
     keyring = _keyring()
     try:
         keyring.set_password(KEYRING_SERVICE, variable, key)
-    except keyring.errors.KeyringError as error:
+    except (keyring.errors.KeyringError, OSError) as error:
         return words.no_keyring(variable, str(error))
     forget_keys()
     return ""

@@ -105,10 +105,13 @@ def local_path(place: StorePlace | None) -> Path:
 
 
 def may_write(place: StorePlace | None) -> bool:
-    """Returns whether the user may write the store at a place. A server isn't asked."""
+    """Returns whether the user may write, or make, the store at a place. A server isn't asked."""
     path = local_path(place)
-    is_server = isinstance(place, str) and is_address(place)
-    return is_server or all(os.access(one, os.W_OK) for one in (path, path.parent) if one.exists())
+    if isinstance(place, str) and is_address(place):
+        return True
+    folder = next((one for one in path.parents if os.path.exists(one)), path.parent)  # noqa: PTH110 - some can't be read
+    is_writable = os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)  # noqa: PTH112
+    return is_writable and (not path.exists() or os.access(path, os.W_OK))
 
 
 def is_there(place: StorePlace | None) -> bool:

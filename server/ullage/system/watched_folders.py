@@ -286,7 +286,8 @@ def _folders(patterns: Sequence[str]) -> tuple[dict[str, bool], frozenset[str]]:
         fixed = next((place for place, part in enumerate(parts) if glob.has_magic(_ESCAPED.sub("", part))), len(parts))
         is_deep = fixed < len(parts) - 1
         folder = Path(_ESCAPED.sub(r"\1", "/".join(parts[: min(fixed, len(parts) - 1)])) or "/")
-        top = next((one for one in (folder, *folder.parents) if one.is_dir()), None)
+        # A folder may be one that the user can't read.
+        top = next((one for one in (folder, *folder.parents) if os.path.isdir(one)), None)  # noqa: PTH112
         if top is not None:
             found[str(top)] = found.get(str(top), False) or (is_deep and top == folder)
         if top != folder:

@@ -165,6 +165,13 @@ def a_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 @pytest.mark.usefixtures("a_keyring")
+def test_a_keyring_that_cannot_read_its_file_has_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FILE_KEYRING", str(tmp_path))
+    assert kept_key(VARIABLE) == ""
+    assert "has no keyring that can be used" in keyring_fault(VARIABLE)
+
+
+@pytest.mark.usefixtures("a_keyring")
 def test_a_key_that_another_program_stores_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(prerequisites.time, "monotonic", lambda: now[0])

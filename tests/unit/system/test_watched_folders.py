@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from msgspec.structs import replace
 
 from support.workspace import PATIENCE
 from ullage.agents.machine import Machine
@@ -31,8 +32,8 @@ class Rig:
         self.store = folder / "data" / "store.db"
         self.store.parent.mkdir()
         self.home.mkdir()
-        machine = Machine(system="linux", home=str(self.home), variables={})
-        self.watched = WatchedFolders(lambda: machine, AGENTS, self.store)
+        self.machine = Machine(system="linux", home=str(self.home), variables={})
+        self.watched = WatchedFolders(lambda: self.machine, AGENTS, self.store)
         self.awake = Event()
 
     def begin(self) -> None:
@@ -82,6 +83,14 @@ def test_an_agent_that_is_installed_later_is_seen(rig: Rig) -> None:
     write(rig.log)
     rig.until(rig.log)
     assert rig.watched.covers(rig.log)
+
+
+def test_a_folder_of_which_nothing_can_be_known_keeps_no_other_from_being_watched(rig: Rig) -> None:
+    rig.project.mkdir(parents=True)
+    rig.machine = replace(rig.machine, variables={"CODEX_HOME": str(rig.home / ("x" * 300))})
+    rig.begin()
+    write(rig.log)
+    rig.until(rig.log)
 
 
 def test_a_folder_that_is_removed_and_made_again_is_watched_again(rig: Rig) -> None:

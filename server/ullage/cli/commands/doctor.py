@@ -66,7 +66,7 @@ from ullage.providers.failures import shown_address
 from ullage.providers.prerequisites import EXTRAS, find_key, is_installed, key_remedy, key_source
 from ullage.providers.registry import KNOWN, ProviderRegistry
 from ullage.store.sqlite.database import VERSION, connect, default_path, has_log, reporting
-from ullage.store.store_place import StorePlace, local_path, offline_path
+from ullage.store.store_place import StorePlace, local_path, may_write, offline_path
 from ullage.system.desktop import notifier
 from ullage.system.settings_files import read_settings, switched_off
 from ullage.system.team_choices import choices_path, read_choices, read_sent
@@ -232,6 +232,9 @@ def store_check(place: StorePlace | None) -> Check:
 
 def _file(path: Path) -> Check:
     if not path.exists():
+        if not may_write(path):
+            remedy = "make its folder one that you can write, or choose another file with --store"
+            return Check(what="store", found=f"{path}: can't be made", remedy=remedy)
         return Check(what="store", found=f"{path}: not there yet, made when it is first needed", absent=True)
     with reporting(path), closing(connect(path)) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()

@@ -148,7 +148,9 @@ class _Everything:
         """Returns what is found in all conversations. Ctrl-C ends the reading; then it is what was found so far. Who
         does not want agents' conversations kept gets none into the store by a search."""
         reading = self._reading
-        is_kept = Keeping(local_path(self._options.store)).wanted is not False
+        path = local_path(self._options.store)
+        is_writable = may_write(self._options.store)
+        is_kept = is_writable and Keeping(path).wanted is not False
         query, limit = self._options.query or "", self._options.limit
         try:
             if is_kept:
@@ -161,7 +163,9 @@ class _Everything:
         read = f"{reading.total - reading.left:,} of {plural(reading.total, 'conversation')} were read so far."
         if not is_kept:
             left = plural(reading.left, "conversation")
-            read = f"Not searched: {left} that Ullage has not read; it reads none for a search after `ullage keep off`."
+            why = "it reads none for a search after `ullage keep off`"
+            why = why if is_writable else f"it can't write {path}: choose another file with --store"
+            read = f"Not searched: {left} that Ullage has not read; {why}."
         return replace(found, note=" ".join(filter(None, (read, found.note))))
 
     async def _read(self) -> None:
@@ -241,7 +245,7 @@ def _search(workspace: Workspace, options: SearchOptions, screen: Screen) -> int
     shown = set[str]()
     with working("Searching") as show:
         workspace.indexing_listeners.append(IndexingShown(show))
-        if session is None and may_write(options.store):
+        if session is None:
             everything = _Everything(workspace, options, screen, show)
             found = asyncio.run(everything.search())
             shown = everything.shown
