@@ -28,9 +28,10 @@ from support.workspace import build_test_client
 from ullage.agents.discovery import Wanted
 from ullage.agents.transcripts import read_document
 from ullage.app import catalogue
-from ullage.app.catalogue import KnownConversations, families, find_known, whole_document
+from ullage.app.catalogue import KnownConversations, StoredCopies, families, find_known, whole_document
 from ullage.app.compose import SessionTraces
 from ullage.cli.main import main
+from ullage.cli.session_source import open_listed
 from ullage.cli.statusline.files import keep
 from ullage.formats.parsing import Document, Line
 from ullage.host.side_files import CATALOGUE, beside
@@ -40,7 +41,7 @@ from ullage.model.settings import Notices
 from ullage.model.usage import FollowedRow, LiveSessions, RateLimit, UsageSource
 from ullage.policy.evidence import Compacted
 from ullage.service.archive.forgetting import HeldConversation, find_named
-from ullage.service.archive.naming import find_session
+from ullage.service.archive.naming import find_session, known_info
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.followed_file import FollowedFile, read_conversation
 from ullage.service.follow.rows import row_of
@@ -195,6 +196,20 @@ async def test_an_id_means_the_same_to_what_forgets_and_after_its_file_went(home
     conversation = await read_conversation(workspace, GrowingFiles(), FoundFile(path=file, agent="Claude Code"))
     assert conversation is not None
     assert find_session(workspace.ports.store, ID[:13].replace("-", "")) == conversation.id
+
+
+async def test_a_session_that_another_process_deletes_while_it_is_listed_ends_no_list(
+    home: Home, workspace: Workspace
+) -> None:
+    file, store = put_claude(home), workspace.ports.store
+    assert await read_conversation(workspace, GrowingFiles(), FoundFile(path=file, agent="Claude Code"))
+    (one,), copies, infos = known(home, workspace).found, StoredCopies(workspace), store.list(None, 9)
+    assert copies.of(one) == infos[0].session_id
+    await workspace.end(infos[0].session_id)
+    store.delete(infos[0].session_id)
+    assert copies.of(one) is None
+    assert [*open_listed(workspace, infos)] == []
+    assert known_info(store, infos[0].session_id) is None
 
 
 async def test_the_figure_that_a_file_beside_the_conversations_own_says_is_the_newest(

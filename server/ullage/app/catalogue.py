@@ -40,6 +40,7 @@ from ullage.model.errors import (
     InputError,
     InvalidRequest,
     NotFound,
+    SessionNotFound,
     StoreError,
     UllageError,
     UnknownFormat,
@@ -48,7 +49,7 @@ from ullage.model.errors import (
 from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.model.settings import Notices
 from ullage.model.usage import FollowedRow, LiveSessions, UsageSource, WindowSource
-from ullage.service.archive.naming import begins
+from ullage.service.archive.naming import begins, known_info
 from ullage.service.archive.search import index_session
 from ullage.service.conversation.usage import LONG
 from ullage.service.conversation.workspace import Workspace
@@ -401,7 +402,8 @@ class StoredCopies:
         return self._whole(self._by_path.get(path), updated_at)
 
     def _whole(self, session_id: str | None, updated_at: int) -> str | None:
-        return session_id if session_id and self._store.info(session_id).updated_at >= updated_at else None
+        info = known_info(self._store, session_id) if session_id else None
+        return session_id if info and info.updated_at >= updated_at else None
 
 
 def rows_of_sessions(
@@ -784,7 +786,9 @@ async def read_in_background(workspace: Workspace, place: StorePlace | None, mac
             began = await rest(began)
         async for session_id in reading.read():
             if session_id:
-                await index_session(workspace, session_id, lambda _: None)
+                # It may have been forgotten just now.
+                with suppress(SessionNotFound):
+                    await index_session(workspace, session_id, lambda _: None)
             began = await rest(began)
     except StoreError as error:
         log.warning("Could not read older conversations: %s", error)

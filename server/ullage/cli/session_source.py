@@ -196,9 +196,15 @@ class ThisFolder:
         known = {(one.format, one.agent_session_id) for one in self._known.found}
         theirs = {session_id for key, session_id in self._copies.all if key in known}
         infos = list_main(self._workspace.ports.store, folder, _STORED)
-        return [
-            _stored_row(info, self._workspace.open(info.session_id)) for info in infos if info.session_id not in theirs
-        ]
+        opened = open_listed(self._workspace, (info for info in infos if info.session_id not in theirs))
+        return [_stored_row(info, conversation) for info, conversation in opened]
+
+
+def open_listed(workspace: Workspace, infos: Iterable[SessionInfo]) -> Iterator[tuple[SessionInfo, Conversation]]:
+    """Opens sessions that were listed, without those that another process has deleted since."""
+    for info in infos:
+        with suppress(SessionNotFound):
+            yield info, workspace.open(info.session_id)
 
 
 def forgotten_words(count: int) -> str:

@@ -44,12 +44,13 @@ from ullage.cli.session_source import (
     folder_of,
     forgotten_words,
     limits_of,
+    open_listed,
     unread_lines,
 )
 from ullage.model.errors import UllageError
 from ullage.model.usage import FollowedRow, Nearness
 from ullage.model.words import good_moment, short
-from ullage.service.archive.naming import SubAgents
+from ullage.service.archive.naming import SubAgents, known_info
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.follow.rows import row_of
 from ullage.service.ports.store import SessionInfo, SessionStore
@@ -328,8 +329,8 @@ def _stored_rows(workspace: Workspace, found: Sequence[SessionInfo], store: str 
     """Returns the sessions, with the figures of the agents' conversations that they were read from."""
     known = rows_of_sessions(workspace, store, {info.session_id for info in found})
     return tuple(
-        SessionRow(**asdict(known.get(info.session_id) or row_of(workspace.open(info.session_id))) | asdict(info))
-        for info in found
+        SessionRow(**asdict(known.get(info.session_id) or row_of(conversation)) | asdict(info))
+        for info, conversation in open_listed(workspace, found)
     )
 
 
@@ -337,8 +338,8 @@ def _with_children(store: SessionStore, sub_agents: SubAgents, cwd: str | None, 
     """Returns at most `limit` sessions, each followed by those of its sub-agents, the last changed first."""
     found: list[SessionInfo] = []
     for info in sub_agents.list_parents(store, cwd, limit):
-        children = map(store.info, sub_agents.children(info.session_id))
-        found += [info, *sorted(children, key=lambda child: -child.updated_at)]
+        children = (known_info(store, child) for child in sub_agents.children(info.session_id))
+        found += [info, *sorted(filter(None, children), key=lambda child: -child.updated_at)]
     return tuple(found)
 
 

@@ -23,7 +23,7 @@ from ullage.cli.session_source import ShortIds
 from ullage.model.errors import InvalidRequest
 from ullage.model.message import index_of, number_of
 from ullage.model.settings import SearchSettings, Settings, SummarySettings
-from ullage.service.archive.naming import find_message, find_session
+from ullage.service.archive.naming import find_message, find_session, known_info
 from ullage.service.archive.search import SearchResult, find_entry, message_lines, search
 from ullage.service.conversation.conversation import Entry
 from ullage.service.conversation.workspace import Workspace
@@ -318,9 +318,9 @@ def hit_lines(hits: Sequence[SearchHit], workspace: Workspace, screen: Screen) -
         return
     names = ShortIds(workspace.ports.store, screen)
     for session_id in dict.fromkeys(hit.session_id for hit in hits):
-        name, title = names(session_id), workspace.ports.store.info(session_id).title
+        info, name = known_info(workspace.ports.store, session_id), names(session_id)
         room = max(_LEAST, screen.room - len(name) - 2)
-        yield Text.assemble((name, "bold"), "  ", fit_most(title, room, screen.glyphs))
+        yield Text.assemble((name, "bold"), "  ", fit_most(info.title if info else "", room, screen.glyphs))
         for hit in hits:
             if hit.session_id == session_id:
                 yield from _hit(hit, screen)

@@ -170,6 +170,14 @@ class SubAgents:
         return found
 
 
+def known_info(store: SessionStore, session_id: str) -> SessionInfo | None:
+    """Returns what is known of a session that was listed; None if another process has deleted it since."""
+    try:
+        return store.info(session_id)
+    except SessionNotFound:
+        return None
+
+
 def list_main(store: SessionStore, cwd: str | None, limit: int, offset: int = 0) -> tuple[SessionInfo, ...]:
     """Returns sessions as `SessionStore.list` does, without those of sub-agents that are left out and without those
     that have neither a message nor a title: editors start a session when they open. Raises `StoreError`."""
