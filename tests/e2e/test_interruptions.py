@@ -37,6 +37,14 @@ def test_reader_that_leaves_ends_the_command_quietly() -> None:
         assert process.stderr.read() == b""
 
 
+def test_ctrl_c_after_the_work_is_done_shows_no_traceback() -> None:
+    code = "import atexit, signal, sys; atexit.register(signal.raise_signal, signal.SIGINT); "
+    code += "from ullage.cli.main import main; sys.exit(main())"
+    run = [sys.executable, "-c", code, "context", str(SAMPLE)]
+    ended = subprocess.run(run, capture_output=True, check=False, timeout=PATIENCE)
+    assert (ended.returncode, ended.stderr, bool(ended.stdout)) == (130, b"", True)
+
+
 @needs_linux
 def test_a_command_that_is_stopped_and_continued_prints_everything() -> None:
     # Types of other systems lack the size of a pipe.

@@ -108,7 +108,8 @@ _LIGHT = {"--version": _version, "--login": _login, "statusline": _statusline, "
 
 
 def _command(words: "Sequence[str]") -> int:
-    if not gc.isenabled():
+    is_program = not gc.isenabled()
+    if is_program:
         _handle_interrupts(_end)
     from ullage.cli.command_line import parse  # noqa: PLC0415
 
@@ -119,7 +120,11 @@ def _command(words: "Sequence[str]") -> int:
         status = end.code if isinstance(end.code, int) else 0
         raise SystemExit(_reported(lambda: status)) from None
     _never_fail_to_encode()
-    return _reported(lambda: _run(args))
+    status = _reported(lambda: _run(args))
+    if is_program:
+        # All is printed. While Python ends, an exception is a traceback.
+        _handle_interrupts(_end)
+    return status
 
 
 def _reported(run: "Callable[[], int]") -> int:
@@ -209,13 +214,13 @@ def _handle_interrupts(handler: "Callable[[int, object], None] | None") -> None:
     """Has Ctrl-C handled by `handler`, or as Python does (None); not at all if who started the program wants that."""
     import signal  # noqa: PLC0415
 
-    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _end):
+    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _end, _interrupt):
         signal.signal(signal.SIGINT, handler or signal.default_int_handler)
 
 
 def _end(_: int, __: object) -> None:
-    """Ends the program at once, while modules are imported: nothing is open yet. An exception in the middle of that can
-    crash the interpreter: msgspec does not expect one while it makes a class."""
+    """Ends the program at once, while modules are imported, and when all is done: nothing is open then. An exception in
+    the middle of an import can crash the interpreter: msgspec does not expect one while it makes a class."""
     os._exit(_INTERRUPTED)
 
 
