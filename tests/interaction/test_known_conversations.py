@@ -485,6 +485,17 @@ def test_no_conversation_waits_for_a_large_one_and_that_is_estimated_after_a_com
     assert first.used == pytest.approx(whole.used, abs=(whole.window or 0) / 20)
 
 
+def test_a_conversation_is_in_its_folders_list_if_only_its_beginning_can_be_read(
+    home: Home, workspace: Workspace
+) -> None:
+    file = put_claude(home)
+    # As after a loss of power: the file has its size, and nothing was written there.
+    os.truncate(file, 65 << 20)
+    (one,) = known(home, workspace).found
+    assert (one.title, one.cwd, one.used) == ("Why is it wet?", PROJECT, None)
+    assert "too large" in one.reason
+
+
 async def test_a_conversation_whose_messages_must_be_counted_is_listed_for_a_coroutine(
     home: Home, workspace: Workspace
 ) -> None:

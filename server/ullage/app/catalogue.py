@@ -540,7 +540,7 @@ def _read_on(
     rows: CatalogueRows, candidate: Candidate, bare: KnownConversation, ends: FileEnds | None, *, counts: bool
 ) -> KnownConversation:
     """Returns the same from as many records as that takes."""
-    document, row = Document(name=candidate.path), None
+    document, row = Document(name=candidate.path, lines=ends.first if ends else ()), None
     documents = _documents(candidate, ends, counts=counts)
     while found := next(documents, None):
         document, gap = found

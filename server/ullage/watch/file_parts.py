@@ -75,7 +75,8 @@ def file_ends(path: str, size: int, title_in: Callable[[Line], str]) -> Generato
         return
     with open_plain(path) as file:
         ends = FileEnds(file, size, title_in)
-        yield ends if ends.first and (ends.first[1:] or next(ends.last(), None)) else None
+        is_long = size > _ENDS[-1] or bool(ends.first[1:])
+        yield ends if ends.first and (is_long or next(ends.last(), None)) else None
 
 
 class FileEnds:
