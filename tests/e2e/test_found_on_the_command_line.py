@@ -267,6 +267,15 @@ def test_a_list_says_that_conversations_were_forgotten_and_come_back_if_their_ag
     assert forgotten in place.run("context").err.decode()
 
 
+def test_a_conversation_whose_file_has_a_time_to_come_is_forgotten(place: Place) -> None:
+    file, later = put_claude(place.home, IDS[0], "Snow", str(place.project), tokens=9_000), time.time() + 1_000_000
+    os.utime(file, (later, later))
+    assert "Snow" in place.run("search", "snow").out.decode()
+    assert place.run("forget", IDS[0], "--yes").status == 0
+    assert "Nothing found" in place.run("search", "snow").out.decode()
+    assert place.json()["count"] == 0
+
+
 def test_first_steps_offer_to_wire_agents_only_until_they_are_wired(place: Place) -> None:
     (place.home.path / ".claude").mkdir()
     assert "ullage wire" in place.run().out.decode()

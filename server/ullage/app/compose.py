@@ -119,8 +119,11 @@ class SessionTraces:
         """Removes all but what the archive has of the session to which its agent gave this id, in the agent's file at
         `path`. That file is read again when it changes. What can't be removed stays."""
         if path:
+            # A clock that was wrong may have given the file a time that is still to come.
+            own = find_candidates(this_machine(), AGENTS, [], [path])
+            times = [one.updated_at for one in own if one.row is None or one.origin_id == agent_session_id]
             with suppress(StoreError):
-                ForgottenList(self._path).add(path, agent_session_id, time.time_ns() // 1_000_000)
+                ForgottenList(self._path).add(path, agent_session_id, max(time.time_ns() // 1_000_000, *times, 0))
         with suppress(StoreError):
             SqliteCatalogue(self._path).remove(path, agent_session_id)
         self._rewrite_live_file(agent_session_id, path)
