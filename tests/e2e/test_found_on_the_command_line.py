@@ -276,6 +276,16 @@ def test_a_conversation_whose_file_has_a_time_to_come_is_forgotten(place: Place)
     assert place.json()["count"] == 0
 
 
+def test_a_conversation_in_two_files_is_forgotten_as_one(place: Place) -> None:
+    file = put_claude(place.home, IDS[0], "Snow", str(place.project), tokens=9_000)
+    place.home.put(f".claude/projects/-moved/{IDS[0]}.jsonl", file.read_bytes())
+    assert place.json()["count"] == 1
+    assert place.run("forget", IDS[0], "--yes").status == 0
+    assert "1 conversation on this machine was forgotten" in place.run(columns=200).out.decode()
+    assert place.json()["count"] == 0
+    assert "Nothing found" in place.run("search", "snow").out.decode()
+
+
 def test_first_steps_offer_to_wire_agents_only_until_they_are_wired(place: Place) -> None:
     (place.home.path / ".claude").mkdir()
     assert "ullage wire" in place.run().out.decode()

@@ -432,14 +432,16 @@ def all_candidates(
 ) -> tuple[list[Candidate], list[Candidate], int]:
     """Returns all conversations of agents on a machine whose path does not say that they are sub-agents', and those
     whose path does; and, of the first, the number of those that the user had the store forget, which are left out."""
-    times, own, sides, forgotten = ForgottenList(store_path).read(), list[Candidate](), list[Candidate](), 0
+    times, own, sides = ForgottenList(store_path).read(), list[Candidate](), list[Candidate]()
+    forgotten = set[tuple[str, str]]()
     for one in find_candidates(machine, AGENTS, unread):
         is_side = one.sessions.is_sub_agent(one.name)
         if times and one.updated_at <= times.get(forgotten_key(one.path, one.origin_id if one.row else ""), -1):
-            forgotten += not is_side
+            if not is_side:
+                forgotten.add((one.agent.name, one.origin_id))
             continue
         (sides if is_side else own).append(one)
-    return own, sides, forgotten
+    return own, sides, len(forgotten)
 
 
 def _name_of(candidate: Candidate) -> str:

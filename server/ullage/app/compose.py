@@ -117,16 +117,18 @@ class SessionTraces:
 
     def __call__(self, agent_session_id: str, path: str, /) -> None:
         """Removes all but what the archive has of the session to which its agent gave this id, in the agent's file at
-        `path`. That file is read again when it changes. What can't be removed stays."""
-        if path:
-            # A clock that was wrong may have given the file a time that is still to come.
-            own = find_candidates(this_machine(), AGENTS, [], [path])
-            times = [one.updated_at for one in own if one.row is None or one.origin_id == agent_session_id]
+        `path` and in others that are known. Each is read again when it changes. What can't be removed stays."""
+        catalogue = SqliteCatalogue(self._path)
+        for file in catalogue.files_of(path, agent_session_id):
+            if file:
+                # A clock that was wrong may have given the file a time that is still to come.
+                own = find_candidates(this_machine(), AGENTS, [], [file])
+                times = [one.updated_at for one in own if one.row is None or one.origin_id == agent_session_id]
+                with suppress(StoreError):
+                    ForgottenList(self._path).add(file, agent_session_id, max(time.time_ns() // 1_000_000, *times, 0))
             with suppress(StoreError):
-                ForgottenList(self._path).add(path, agent_session_id, max(time.time_ns() // 1_000_000, *times, 0))
-        with suppress(StoreError):
-            SqliteCatalogue(self._path).remove(path, agent_session_id)
-        self._rewrite_live_file(agent_session_id, path)
+                catalogue.remove(file, agent_session_id)
+            self._rewrite_live_file(agent_session_id, file)
         if agent_session_id and Path(agent_session_id).name == agent_session_id:
             with suppress(OSError):
                 for file in [*beside(self._path, HOOKS).iterdir()]:

@@ -335,6 +335,13 @@ class SqliteCatalogue(InCatalogue):
                 [(*(getattr(one, name) for name in _SET), follower) for one in listed] if follower else (),
             )
 
+    def files_of(self, path: str, agent_session_id: str) -> list[str]:
+        """Returns the path of a conversation's file, then of its others: a file may have several names, and some agents
+        write another file when a conversation is resumed."""
+        of_agent = "agent IN (SELECT agent FROM conversations WHERE path = ?)"
+        select = f"SELECT path FROM conversations WHERE {of_agent} AND agent_session_id = ? AND agent_session_id != ''"
+        return [*dict.fromkeys([path, *(one for (one,) in self._file.select(select, path, agent_session_id))])]
+
     def remove(self, path: str, agent_session_id: str) -> None:
         """Removes all that there is of the conversation to which its agent gave this id, in the file at `path`, but
         that it is to be forgotten, so that no byte of it stays in the catalogue. Raises `StoreUnavailable`."""
