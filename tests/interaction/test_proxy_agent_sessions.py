@@ -1,14 +1,13 @@
 """The sessions that the agent has behind the proxy: how they are opened, what is closed again and what is deleted, and
 how they are listed."""
 
-from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
 from support.acp_end import Json
 from support.lsp_client import RpcFailure
-from support.proxy_play import ID, Play, playing
+from support.proxy_play import ID, Play
 from support.proxy_rig import running
 from support.puppet_agent import puppet
 from support.systems import needs_unix_sockets
@@ -16,12 +15,6 @@ from support.systems import needs_unix_sockets
 pytestmark = needs_unix_sockets
 COPIES: Json = {"fork": {}, "close": {}, "resume": {}, "delete": {}}
 COMMANDS = [{"name": "compact", "description": "Compact"}]
-
-
-@pytest.fixture
-async def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Play]:
-    async with playing(tmp_path, monkeypatch) as play:
-        yield play
 
 
 async def begin(play: Play, *, compacts: bool) -> None:
@@ -190,61 +183,49 @@ async def listed(play: Play, *session_ids: str) -> list[str]:
     return [entry["sessionId"] for entry in (await play.client.answer(asked))["sessions"]]
 
 
-async def test_the_fresh_session_is_listed_under_the_clients_id(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with playing(tmp_path, monkeypatch) as play:
-        await hand_over(play)
-        assert await listed(play, "fresh", "other", ID) == [ID, "other"]
-        assert await listed(play, "other", ID) == ["other", ID]
-        assert await listed(play, "fresh") == [ID]
+async def test_the_fresh_session_is_listed_under_the_clients_id(play: Play) -> None:
+    await hand_over(play)
+    assert await listed(play, "fresh", "other", ID) == [ID, "other"]
+    assert await listed(play, "other", ID) == ["other", ID]
+    assert await listed(play, "fresh") == [ID]
 
 
-async def test_deleting_a_conversation_deletes_all_its_sessions_and_the_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with playing(tmp_path, monkeypatch) as play:
-        await hand_over(play)
-        asked = play.client.start("session/delete", sessionId=ID)
-        for session_id in ("fresh", ID):
-            request = await play.agent.gets("session/delete")
-            assert request["params"]["sessionId"] == session_id
-            play.agent.answers(request)
-        await play.client.answer(asked)
-        workspace = await play.client.record()
-        assert workspace.ports.store.list() == ()
-        assert play.client.proxy.sessions.get(ID) is None
-
-
-async def test_a_conversation_that_the_agent_refuses_to_delete_stays_open_and_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with playing(tmp_path, monkeypatch) as play:
-        await hand_over(play)
-        asked = play.client.start("session/delete", sessionId=ID)
-        for _ in range(2):
-            play.agent.refuses(await play.agent.gets("session/delete"))
-        with pytest.raises(RpcFailure):
-            await play.client.answer(asked)
-        told = await play.turn("Are you there?")
-        assert told["params"]["sessionId"] == "fresh"
-
-
-async def test_after_the_undo_of_a_hand_over_the_history_is_the_recorded_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with playing(tmp_path, monkeypatch) as play:
-        await hand_over(play)
-        asked = play.prompts("/undo")
-        await play.client.answer(asked)
-        told = await play.turn("Third")
-        # The agent is sent the later messages as one text.
-        assert "Go on" in told["params"]["prompt"][0]["text"]
-        before = len(play.client.updates("user_message_chunk"))
-        loading = play.loads()
-        request = await play.agent.gets("session/load")
-        play.agent.updates(ID, sessionUpdate="user_message_chunk", content=told["params"]["prompt"][0])
+async def test_deleting_a_conversation_deletes_all_its_sessions_and_the_record(play: Play) -> None:
+    await hand_over(play)
+    asked = play.client.start("session/delete", sessionId=ID)
+    for session_id in ("fresh", ID):
+        request = await play.agent.gets("session/delete")
+        assert request["params"]["sessionId"] == session_id
         play.agent.answers(request)
-        await play.client.answer(loading)
+    await play.client.answer(asked)
+    workspace = await play.client.record()
+    assert workspace.ports.store.list() == ()
+    assert play.client.proxy.sessions.get(ID) is None
+
+
+async def test_a_conversation_that_the_agent_refuses_to_delete_stays_open_and_recorded(play: Play) -> None:
+    await hand_over(play)
+    asked = play.client.start("session/delete", sessionId=ID)
+    for _ in range(2):
+        play.agent.refuses(await play.agent.gets("session/delete"))
+    with pytest.raises(RpcFailure):
+        await play.client.answer(asked)
+    told = await play.turn("Are you there?")
+    assert told["params"]["sessionId"] == "fresh"
+
+
+async def test_after_the_undo_of_a_hand_over_the_history_is_the_recorded_one(play: Play) -> None:
+    await hand_over(play)
+    asked = play.prompts("/undo")
+    await play.client.answer(asked)
+    told = await play.turn("Third")
+    # The agent is sent the later messages as one text.
+    assert "Go on" in told["params"]["prompt"][0]["text"]
+    before = len(play.client.updates("user_message_chunk"))
+    loading = play.loads()
+    request = await play.agent.gets("session/load")
+    play.agent.updates(ID, sessionUpdate="user_message_chunk", content=told["params"]["prompt"][0])
+    play.agent.answers(request)
+    await play.client.answer(loading)
     shown = [update["content"]["text"] for update in play.client.updates("user_message_chunk")[before:]]
     assert shown == ["Where is the cask?", "Go on", "Third"]

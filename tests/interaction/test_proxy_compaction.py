@@ -7,7 +7,7 @@ import pytest
 
 from support.acp_end import SHOWS_ALL, Json
 from support.lsp_client import RpcFailure
-from support.proxy_play import ID, Play, playing
+from support.proxy_play import ID, Play
 from support.proxy_rig import proxy_rig
 from support.systems import needs_unix_sockets
 from ullage.proxy.connection import ProxyOptions
@@ -178,7 +178,6 @@ async def test_after_a_hand_over_permissions_are_asked_under_the_clients_id(tmp_
         assert (await rig.answer(asked))["stopReason"] == "end_turn"
 
 
-ASKS = ProxyOptions(asks_for_compactions=True)
 BEGUN: Json = {"sessionUpdate": "compaction_update", "compactionId": "c1", "status": "in_progress"}
 DONE: Json = {**BEGUN, "status": "completed"}
 # How adapters report a compaction to a client that takes no updates of compactions.
@@ -186,6 +185,11 @@ CALL: Json = {"sessionUpdate": "tool_call", "toolCallId": "c1", "kind": "think",
 CALLED: Json = {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "completed"}
 NAMED: Json = {"_meta": {"claudeCode": {"toolName": "compact"}}}
 TITLED: Json = {"title": "Compact conversation"}
+
+
+@pytest.fixture
+def options() -> ProxyOptions:
+    return ProxyOptions(asks_for_compactions=True)
 
 
 async def compact(play: Play, *updates: Json) -> None:
@@ -209,23 +213,19 @@ async def view(play: Play) -> list[str]:
 @needs_unix_sockets
 @pytest.mark.parametrize("capabilities", [SHOWS_ALL, {}, {"session": None}], ids=["shows", "lacks", "null"])
 async def test_the_agent_is_asked_for_updates_of_compactions_whatever_the_client_takes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capabilities: Json
+    play: Play, capabilities: Json
 ) -> None:
-    async with playing(tmp_path, monkeypatch, ASKS) as play:
-        await play.greet(capabilities)
-        assert play.agent.greeted["clientCapabilities"]["session"]["compaction"] == {}
+    await play.greet(capabilities)
+    assert play.agent.greeted["clientCapabilities"]["session"]["compaction"] == {}
 
 
 @needs_unix_sockets
-async def test_a_client_that_takes_no_updates_of_compactions_gets_a_tool_call_with_the_summary(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_client_that_takes_no_updates_of_compactions_gets_a_tool_call_with_the_summary(play: Play) -> None:
     chunk = {"sessionUpdate": "compaction_summary_chunk", "compactionId": "c1"}
     pieces = [{**chunk, "content": {"type": "text", "text": text}} for text in ("A ", "cask.")]
-    async with playing(tmp_path, monkeypatch, ASKS) as play:
-        await play.greet()
-        await compact(play, BEGUN, *pieces, DONE)
-        assert await view(play) == ["[A cask.]", "Done."]
+    await play.greet()
+    await compact(play, BEGUN, *pieces, DONE)
+    assert await view(play) == ["[A cask.]", "Done."]
     (begun,), (done,) = play.client.updates("tool_call"), play.client.updates("tool_call_update")
     assert (begun["kind"], begun["status"]) == ("think", "in_progress")
     assert (done["toolCallId"], done["status"]) == (begun["toolCallId"], "completed")
@@ -235,23 +235,17 @@ async def test_a_client_that_takes_no_updates_of_compactions_gets_a_tool_call_wi
 
 
 @needs_unix_sockets
-async def test_a_compaction_that_failed_is_a_failed_tool_call_and_is_not_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with playing(tmp_path, monkeypatch, ASKS) as play:
-        await play.greet()
-        await compact(play, {**BEGUN, "status": "failed", "error": "No room."})
-        assert await view(play) == ["Hello", "Yes.", "Go on", "Done."]
+async def test_a_compaction_that_failed_is_a_failed_tool_call_and_is_not_recorded(play: Play) -> None:
+    await play.greet()
+    await compact(play, {**BEGUN, "status": "failed", "error": "No room."})
+    assert await view(play) == ["Hello", "Yes.", "Go on", "Done."]
     (call,) = play.client.updates("tool_call")
     assert (call["status"], call["content"][0]["content"]["text"]) == ("failed", "No room.")
 
 
 @needs_unix_sockets
 @pytest.mark.parametrize("mark", [NAMED, TITLED], ids=["by its tool", "by its title"])
-async def test_a_compaction_that_is_reported_as_a_tool_call_is_recorded_as_a_compaction(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: Json
-) -> None:
-    async with playing(tmp_path, monkeypatch, ASKS) as play:
-        await play.greet()
-        await compact(play, CALL | mark, CALLED | mark)
-        assert await view(play) == ["[The agent compacted its context and kept the summary to itself.]", "Done."]
+async def test_a_compaction_that_is_reported_as_a_tool_call_is_recorded_as_a_compaction(play: Play, mark: Json) -> None:
+    await play.greet()
+    await compact(play, CALL | mark, CALLED | mark)
+    assert await view(play) == ["[The agent compacted its context and kept the summary to itself.]", "Done."]

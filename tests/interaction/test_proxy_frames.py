@@ -10,7 +10,7 @@ import pytest
 
 from attacks.frames import ACP_METHODS, FrameMaker
 from support.acp_end import is_ours
-from support.proxy_play import playing
+from support.proxy_play import Play
 from support.proxy_rig import running
 from support.systems import needs_unix_sockets
 from ullage.proxy.lines import LONGEST
@@ -75,15 +75,14 @@ def _is_other_object(frame: bytes) -> bool:
 
 @needs_unix_sockets
 async def test_what_an_agent_prints_that_is_no_message_goes_to_standard_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    play: Play, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    async with playing(tmp_path, monkeypatch) as play:
-        await play.greet()
-        for text in (*_NO_MESSAGES, "Proceed? "):
-            play.agent.prints(text)
-        play.agent.prints("\n")
-        await play.turn("Hello")
-        lines = list(play.client.lines)
+    await play.greet()
+    for text in (*_NO_MESSAGES, "Proceed? "):
+        play.agent.prints(text)
+    play.agent.prints("\n")
+    await play.turn("Hello")
+    lines = list(play.client.lines)
     for line in lines:
         assert isinstance(json.loads(line), dict)
     shown = capfd.readouterr().err
