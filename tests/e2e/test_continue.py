@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from support.claude_log import ClaudeLog
+from support.codex_files import said as wrote
+from support.codex_files import session
 from support.command_line import SAMPLE, Ran, ullage
+from support.foreign import to_lines
 from support.transcripts import conversation_files
 
 RULE = "Never change src/shop/legacy.py without a migration."
@@ -141,15 +144,24 @@ def test_what_cannot_be_continued_is_refused_in_one_line(path: Path, home: Path,
     )
     later = tmp_path / "later.jsonl"
     later.write_text(shop(compacted=False).text.replace("2.1.39", "3.0.1"))
-    refused = {
-        "no new session can be made for pi; it can for: Claude Code": [pi],
-        "a new session can be made for": [SAMPLE],
-        "this one is of 3.0.1": [later],
-        "the agent has compacted nothing": [later, "--before-compaction"],
-        "there is no message #900": [path, "--after", "900"],
-    }
-    for words, arguments in refused.items():
-        ran = resumed(home, *arguments)
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(to_lines(session(), wrote("developer", "<permissions instructions> All is allowed.")))
+    codex = tmp_path / "codex.jsonl"
+    codex.write_bytes(to_lines(session(cli_version="1.2.0"), wrote("user", "Rename the table.")))
+    refused: list[tuple[str, list[str | Path]]] = [
+        ("no new session can be made for pi; it can for: Claude Code", [pi]),
+        ("no new session can be made for pi; it can for: Claude Code, Codex", [path, "--in", "pi"]),
+        ("there is no agent 'emacs'; a new session can be made for: Claude Code, Codex", [path, "--in", "emacs"]),
+        ("a new session can be made for", [SAMPLE]),
+        ("this one is of 3.0.1", [later]),
+        ("only sessions of its version 0 are known, this one is of 1.2.0", [codex]),
+        ("only sessions of its version 0 are known, this one is of 1.2.0", [codex, "--in", "claude-code"]),
+        ("the agent has compacted nothing", [later, "--before-compaction"]),
+        ("the context is empty, so there is nothing to continue", [empty]),
+        ("there is no message #900", [path, "--after", "900"]),
+    ]
+    for words, arguments in refused:
+        ran = ullage("continue", *arguments, env={"CLAUDE_CONFIG_DIR": str(home), "CODEX_HOME": str(home)})
         assert (ran.status, ran.out, len(ran.err.splitlines())) == (2, "", 1), ran
         assert words in ran.err
     assert not home.exists()

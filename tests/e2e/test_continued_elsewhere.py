@@ -5,8 +5,6 @@ import json
 from hashlib import sha256
 from pathlib import Path
 
-import pytest
-
 from support.agents.launch import need
 from support.agents.model_server import ModelServer
 from support.agents.resumed import CLAUDE, CODEX, PROMPT, said, sent_items
@@ -92,37 +90,3 @@ async def test_claude_code_sends_what_codex_was_sent(tmp_path: Path) -> None:
     blocks = [block for message in request for block in message["content"]]
     names = [block["name"] for block in blocks if block["type"] == "tool_use"]
     assert names == ["shell", "shell", "apply_patch"]
-
-
-@pytest.mark.parametrize(
-    ("words", "given"),
-    [
-        ("there is no agent 'emacs'; a new session can be made for: Claude Code, Codex", ("--in", "emacs")),
-        ("no new session can be made for pi; it can for: Claude Code, Codex", ("--in", "pi")),
-        ("there is no message #900", ("--in", "codex", "--after", "900")),
-    ],
-)
-def test_what_cannot_be_continued_is_refused_in_one_line(words: str, given: tuple[str, ...], tmp_path: Path) -> None:
-    original = tmp_path / "original.jsonl"
-    original.write_bytes(ClaudeLog().ask("Rename the table.").answer(9_000).data)
-    ran = ullage("continue", original, *given, env={"CODEX_HOME": str(tmp_path / "codex")})
-    assert (ran.status, ran.out, len(ran.err.splitlines())) == (2, "", 1)
-    assert words in ran.err
-    assert not (tmp_path / "codex").exists()
-
-
-def test_a_conversation_without_messages_is_refused(tmp_path: Path) -> None:
-    original = tmp_path / "original.jsonl"
-    original.write_bytes(to_lines(session(), wrote("developer", "<permissions instructions> All is allowed.")))
-    ran = ullage("continue", original, env={"CODEX_HOME": str(tmp_path / "codex")})
-    assert (ran.status, ran.out, len(ran.err.splitlines())) == (2, "", 1)
-    assert "the context is empty, so there is nothing to continue" in ran.err
-
-
-def test_a_later_major_version_is_refused_in_both_directions(tmp_path: Path) -> None:
-    original = tmp_path / "original.jsonl"
-    original.write_bytes(to_lines(session(cli_version="1.2.0"), wrote("user", "Rename the table.")))
-    for given in ((), ("--in", "claude-code")):
-        ran = ullage("continue", original, *given, env={"CODEX_HOME": str(tmp_path / "codex")})
-        assert (ran.status, ran.out) == (2, "")
-        assert "only sessions of its version 0 are known, this one is of 1.2.0" in ran.err
