@@ -1,4 +1,4 @@
-"""Fixtures of tests that play an agent behind the proxy."""
+"""A client of a workspace in memory, and a play of a client and an agent with the proxy between them."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from support.proxy_play import Play, playing
+from support.workspace import TestClient, build_test_client
 from ullage.proxy.connection import ProxyOptions
+
+
+@pytest.fixture
+def client() -> TestClient:
+    """A client whose workspace has no session yet."""
+    return build_test_client()
 
 
 @pytest.fixture

@@ -51,8 +51,7 @@ async def test_the_first_calls_beyond_an_old_threshold_take_it_back() -> None:
     assert [remark["kind"] for remark in meta["remarks"]] == ["passed"]
 
 
-async def test_old_conversations_that_are_read_later_are_older_evidence() -> None:
-    client = build_test_client()
+async def test_old_conversations_that_are_read_later_are_older_evidence(client: TestClient) -> None:
     older = ClaudeLog(session="s-older").ask("Earlier.").answer(89_900).compact(90_100)
     older.rename("older")
     later = ClaudeLog(session="s-later")
@@ -76,8 +75,7 @@ async def test_the_store_keeps_the_newest_compactions_of_each_model() -> None:
     assert len(kept) == 40
 
 
-async def test_a_fork_and_a_continued_session_are_no_further_evidence_of_a_threshold() -> None:
-    client = build_test_client()
+async def test_a_fork_and_a_continued_session_are_no_further_evidence_of_a_threshold(client: TestClient) -> None:
     original = ClaudeLog(session="s-original").ask().answer(166_900).ask().compact(167_100).ask().answer(40_000)
     await brought_in(client, original)
     (kept,) = client.workspace.compactions("claude-code")

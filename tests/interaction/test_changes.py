@@ -25,16 +25,14 @@ async def started(client: TestClient) -> str:
     return (await client.call("session/new", model=SMALL_MODEL))["sessionId"]
 
 
-async def test_an_append_sends_the_title_then_one_figure() -> None:
-    client = build_test_client()
+async def test_an_append_sends_the_title_then_one_figure(client: TestClient) -> None:
     session_id = await started(client)
     client.recorder.take()
     await client.say(session_id, "Rename the parser")
     assert kinds(client) == ["session_info_update", "usage_update"]
 
 
-async def test_a_part_of_an_unknown_kind_does_not_become_the_title() -> None:
-    client = build_test_client()
+async def test_a_part_of_an_unknown_kind_does_not_become_the_title(client: TestClient) -> None:
     odd = {"type": "hologram", "data": "abc"}
     for content, title in (([odd], ""), ([odd, {"type": "text", "text": "Look at {this}"}], "Look at {this}")):
         session_id = await started(client)
@@ -42,14 +40,12 @@ async def test_a_part_of_an_unknown_kind_does_not_become_the_title() -> None:
         assert (await client.call("session/load", sessionId=session_id))["title"] == title
 
 
-async def test_a_long_system_prompt_warns_at_once() -> None:
-    client = build_test_client()
+async def test_a_long_system_prompt_warns_at_once(client: TestClient) -> None:
     await client.call("session/new", model=SMALL_MODEL, system="word " * 5_200)
     assert kinds(client) == ["usage_update", "context_warning"]
 
 
-async def test_a_fork_sends_one_figure_and_inherits_the_warning() -> None:
-    client = build_test_client()
+async def test_a_fork_sends_one_figure_and_inherits_the_warning(client: TestClient) -> None:
     session_id = await started(client)
     await client.say(session_id, "word " * 5_200)
     client.recorder.take()
@@ -57,8 +53,7 @@ async def test_a_fork_sends_one_figure_and_inherits_the_warning() -> None:
     assert kinds(client) == ["usage_update"]
 
 
-async def test_what_is_recorded_together_is_one_change() -> None:
-    client = build_test_client()
+async def test_what_is_recorded_together_is_one_change(client: TestClient) -> None:
     conversation = client.workspace.open(await started(client))
     client.recorder.take()
     with conversation.one_change():
@@ -68,8 +63,7 @@ async def test_what_is_recorded_together_is_one_change() -> None:
     assert kinds(client) == ["usage_update"]
 
 
-async def test_a_pin_changes_no_figure_and_sends_none() -> None:
-    client = build_test_client()
+async def test_a_pin_changes_no_figure_and_sends_none(client: TestClient) -> None:
     conversation = client.workspace.open(await started(client))
     conversation.record(MessageAppended(message=user("m1", "one")))
     client.recorder.take()

@@ -36,8 +36,7 @@ async def begin(client: TestClient, summarizer: PacedSummarizer) -> str:
     return session_id
 
 
-async def test_an_automatic_compaction_publishes_its_steps_in_order() -> None:
-    client = build_test_client()
+async def test_an_automatic_compaction_publishes_its_steps_in_order(client: TestClient) -> None:
     session_id = await fill(client, exchanges=8)
     await exchange(client, session_id, 8)
     await client.entries(session_id)
@@ -56,8 +55,7 @@ async def test_an_automatic_compaction_publishes_its_steps_in_order() -> None:
     assert after["used"] <= 3_072 < before["used"]
 
 
-async def test_a_compaction_that_finds_nothing_to_archive_is_not_said_to_begin() -> None:
-    client = build_test_client()
+async def test_a_compaction_that_finds_nothing_to_archive_is_not_said_to_begin(client: TestClient) -> None:
     session_id = await start(client)
     # What the client does not show fills the window, and the messages are the first and the newest.
     await client.say(session_id, "Hello", "Hello! How can I help?", usage={"input_tokens": 5_900, "output_tokens": 20})
@@ -71,8 +69,7 @@ async def test_a_compaction_that_finds_nothing_to_archive_is_not_said_to_begin()
     assert "notice auto_compacting" not in outline(client.recorder.take())
 
 
-async def test_a_fork_that_is_due_is_compacted_when_its_user_goes_on() -> None:
-    client = build_test_client()
+async def test_a_fork_that_is_due_is_compacted_when_its_user_goes_on(client: TestClient) -> None:
     session_id = await fill_until_compacted(client)
     await client.call("context/undo", sessionId=session_id)
     client.recorder.take()
@@ -171,8 +168,7 @@ async def test_a_failed_summary_leaves_an_asked_for_compaction_undone_and_says_w
     assert await client.entries(session_id) == before
 
 
-async def test_each_compaction_has_its_own_number_and_carries_the_one_before_on() -> None:
-    client = build_test_client()
+async def test_each_compaction_has_its_own_number_and_carries_the_one_before_on(client: TestClient) -> None:
     session_id = await fill_until_compacted(client)
     for number in range(20, 26):
         await exchange(client, session_id, number)
@@ -182,8 +178,7 @@ async def test_each_compaction_has_its_own_number_and_carries_the_one_before_on(
     assert (await client.call("context/get", sessionId=session_id))["_meta"]["ullage"]["compactions"] == 2
 
 
-async def test_the_transcript_comes_in_pages_with_its_marker_in_place() -> None:
-    client = build_test_client()
+async def test_the_transcript_comes_in_pages_with_its_marker_in_place(client: TestClient) -> None:
     session_id = await fill_until_compacted(client)
     whole = await client.call("context/messages", sessionId=session_id, scope="transcript")
     entries = whole["entries"]

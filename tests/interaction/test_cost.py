@@ -32,8 +32,7 @@ async def cost(client: TestClient, session_id: str) -> Any:
     return (await client.call("context/get", sessionId=session_id)).get("cost")
 
 
-async def test_costs_of_requests_add_up_and_are_sent_with_the_usage() -> None:
-    client = build_test_client()
+async def test_costs_of_requests_add_up_and_are_sent_with_the_usage(client: TestClient) -> None:
     session_id = await start(client)
     assert await cost(client, session_id) is None
 
@@ -44,16 +43,14 @@ async def test_costs_of_requests_add_up_and_are_sent_with_the_usage() -> None:
     assert client.recorder.take()[-1]["cost"] == {"amount": 2 * ONCE, "currency": "USD"}
 
 
-async def test_a_change_to_a_model_without_a_price_ends_the_sum() -> None:
-    client = build_test_client()
+async def test_a_change_to_a_model_without_a_price_ends_the_sum(client: TestClient) -> None:
     session_id = await start(client)
     await client.say(session_id, "Hello", "Hi", usage=USAGE)
     await client.say(session_id, "Go on", "On", usage=USAGE, model=SMALL_MODEL)
     assert await cost(client, session_id) is None
 
 
-async def test_each_report_is_priced_by_the_model_of_its_time() -> None:
-    client = build_test_client()
+async def test_each_report_is_priced_by_the_model_of_its_time(client: TestClient) -> None:
     session_id = await start(client)
     await client.say(session_id, "Hello", "Hi", usage=USAGE)
     await client.say(session_id, "A prompt to another model", model=SMALL_MODEL)

@@ -112,8 +112,7 @@ async def test_the_users_window_comes_first_and_the_file_may_contradict_it() -> 
     assert "140,000" in window["contradiction"]
 
 
-async def test_an_imported_copy_is_never_edited_by_itself_whatever_settings_change() -> None:
-    client = build_test_client()
+async def test_an_imported_copy_is_never_edited_by_itself_whatever_settings_change(client: TestClient) -> None:
     session_id, usage = await brought_in(client, long_log())
     await client.workspace.open(session_id).settled()
     client.workspace.configure(Settings(models={"claude-opus-4-6": ModelSettings(window=120_000)}))
@@ -124,8 +123,7 @@ async def test_an_imported_copy_is_never_edited_by_itself_whatever_settings_chan
     assert (await client.call("context/history", sessionId=session_id))["edits"] == []
 
 
-async def test_an_imported_copy_is_compacted_when_its_user_asks() -> None:
-    client = build_test_client()
+async def test_an_imported_copy_is_compacted_when_its_user_asks(client: TestClient) -> None:
     session_id, usage = await brought_in(client, long_log())
     compacted = await client.call("context/compact", sessionId=session_id)
     assert compacted["usage"]["used"] < usage["used"]
@@ -144,22 +142,19 @@ async def test_a_copy_is_managed_from_the_prompt_on_that_continues_it_here() -> 
     assert figures(await now(again, session_id))["managedBy"] == "ullage"
 
 
-async def test_another_model_alone_does_not_continue_a_copy() -> None:
-    client = build_test_client()
+async def test_another_model_alone_does_not_continue_a_copy(client: TestClient) -> None:
     session_id, _ = await brought_in(client, ClaudeLog().ask().answer(60_000))
     changed = await client.call("session/append", sessionId=session_id, messages=[], model=LARGE_MODEL)
     assert figures(changed["usage"])["managedBy"] == "agent"
 
 
-async def test_a_copy_that_its_client_continues_is_managed() -> None:
-    client = build_test_client()
+async def test_a_copy_that_its_client_continues_is_managed(client: TestClient) -> None:
     session_id, _ = await brought_in(client, ClaudeLog().ask().answer(60_000))
     appended = await client.say(session_id, "Go on.", "Gladly.", model=LARGE_MODEL)
     assert figures(appended["usage"])["managedBy"] == "ullage"
 
 
-async def test_the_warning_of_a_copy_names_the_agent_that_compacts_it() -> None:
-    client = build_test_client()
+async def test_the_warning_of_a_copy_names_the_agent_that_compacts_it(client: TestClient) -> None:
     await brought_in(client, long_log())
     notices = [update["title"] for update in client.recorder.take() if update["sessionUpdate"] == "notice"]
     assert [notice for notice in notices if "compacts it at 84% (167K)" in notice]
@@ -186,8 +181,7 @@ async def test_a_hidden_part_is_named_as_far_as_the_log_lists_it_also_when_it_is
     assert figures(opened)["hidden"] == hidden
 
 
-async def test_what_an_agent_hides_is_named_and_is_no_part_of_another_session() -> None:
-    client = build_test_client()
+async def test_what_an_agent_hides_is_named_and_is_no_part_of_another_session(client: TestClient) -> None:
     _, usage = await brought_in(client, ClaudeLog(model=SMALL_MODEL).ask().answer(26_000))
     meta = figures(usage)
     assert meta["hidden"]["tokens"] == meta["breakdown"]["overhead"] > 25_000
@@ -228,8 +222,7 @@ async def test_calls_left_come_from_recent_growth() -> None:
     assert figures(short)["callsLeft"] is None
 
 
-async def test_a_session_of_ones_own_is_kept_by_ullage_on_one_scale() -> None:
-    client = build_test_client()
+async def test_a_session_of_ones_own_is_kept_by_ullage_on_one_scale(client: TestClient) -> None:
     session_id = await fill(client, 3)
     usage = await now(client, session_id)
     meta = figures(usage)
@@ -239,8 +232,7 @@ async def test_a_session_of_ones_own_is_kept_by_ullage_on_one_scale() -> None:
     assert meta["percent"] == round(100 * usage["used"] / usage["size"])
 
 
-async def test_where_an_agent_compacts_is_learned_from_its_other_conversations() -> None:
-    client = build_test_client()
+async def test_where_an_agent_compacts_is_learned_from_its_other_conversations(client: TestClient) -> None:
     fresh = ClaudeLog().ask("Another one.").answer(60_000)
     session_id, before = await brought_in(client, fresh)
     assert figures(before)["threshold"]["source"] == "rule"
@@ -254,8 +246,7 @@ async def test_where_an_agent_compacts_is_learned_from_its_other_conversations()
     assert figures(await now(again, session_id))["threshold"] == learned
 
 
-async def test_what_a_conversation_ends_at_after_a_compaction_is_learned_from_the_others() -> None:
-    client = build_test_client()
+async def test_what_a_conversation_ends_at_after_a_compaction_is_learned_from_the_others(client: TestClient) -> None:
     resumed = ClaudeLog().ask("Go on.").answer(120_000).ask().compact(168_000)
     for number in range(3):
         # Others of the same time, size and model would be copies of one.
@@ -283,16 +274,14 @@ async def test_what_came_after_a_compaction_is_learned_when_it_comes_later() -> 
     assert 40_000 < one.rest <= 41_000
 
 
-async def test_the_same_file_imported_twice_is_evidence_once() -> None:
-    client = build_test_client()
+async def test_the_same_file_imported_twice_is_evidence_once(client: TestClient) -> None:
     log = ClaudeLog().ask().answer(166_500).ask().compact(167_094).ask().answer(40_000)
     await brought_in(client, log)
     _, usage = await brought_in(client, log)
     assert figures(usage)["threshold"]["times"] == 1
 
 
-async def test_compactions_in_the_usual_window_are_no_evidence_for_a_larger_one() -> None:
-    client = build_test_client()
+async def test_compactions_in_the_usual_window_are_no_evidence_for_a_larger_one(client: TestClient) -> None:
     for tokens in (168_400, 168_100):
         log = ClaudeLog().ask().answer(tokens - 500).ask().compact(tokens)
         log.rename(f"of {tokens}")

@@ -13,7 +13,7 @@ from support.log_trees import to_bytes
 from support.memory_store import MemoryStore
 from support.session_log import line, say
 from support.transcripts import conversation_files
-from support.workspace import build_test_client
+from support.workspace import TestClient, build_test_client
 from ullage.agents import transcripts
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import (
@@ -44,8 +44,7 @@ def file_of(talk: Sequence[Any]) -> str:
     return msgspec.json.encode({"model": "gpt-4o", "messages": talk}).decode()
 
 
-async def test_a_model_that_only_a_later_import_names_is_the_sessions_model() -> None:
-    client = build_test_client()
+async def test_a_model_that_only_a_later_import_names_is_the_sessions_model(client: TestClient) -> None:
     prompt, answer = line("user", "u1", None, "Which port?"), line("assistant", "u2", "u1", [say("Port 8042.")])
     first = await client.call("session/import", text=to_bytes([prompt]).decode())
     later = await client.call("session/import", text=to_bytes([prompt, answer]).decode())
@@ -54,8 +53,7 @@ async def test_a_model_that_only_a_later_import_names_is_the_sessions_model() ->
     assert (meta["model"], meta["source"]) == ("claude-opus-4-5", "reported")
 
 
-async def test_the_same_transcript_again_is_the_session_already_made() -> None:
-    client = build_test_client()
+async def test_the_same_transcript_again_is_the_session_already_made(client: TestClient) -> None:
     first = await client.call("session/import", text=file_of(TALK))
     again = await client.call("session/import", text=file_of(TALK))
     assert (first["outcome"], first["added"], first["divergedFrom"]) == ("new", 5, None)
@@ -74,8 +72,7 @@ async def test_two_processes_that_import_the_same_at_once_make_one_session() -> 
     assert len(first.workspace.ports.store.list()) == 1
 
 
-async def test_a_transcript_that_has_grown_continues_its_session() -> None:
-    client = build_test_client()
+async def test_a_transcript_that_has_grown_continues_its_session(client: TestClient) -> None:
     first = await client.call("session/import", text=file_of(TALK[:3]))
     session_id = first["session"]["sessionId"]
     await client.call("session/configure", sessionId=session_id, context={"warnAt": 0.7})
@@ -88,8 +85,7 @@ async def test_a_transcript_that_has_grown_continues_its_session() -> None:
     assert (older["outcome"], older["messages"]) == ("unchanged", 5)
 
 
-async def test_a_title_that_says_nothing_gives_its_place_to_what_is_typed_later() -> None:
-    client = build_test_client()
+async def test_a_title_that_says_nothing_gives_its_place_to_what_is_typed_later(client: TestClient) -> None:
     talk = [{"role": "user", "content": "/review"}, {"role": "assistant", "content": "Of what?"}]
     for title, typed in (("/review", "/clear"), ("/review", "Of the port.\nAll of it."), ("Of the port.", "And this.")):
         imported = await client.call("session/import", text=file_of(talk))
@@ -99,8 +95,7 @@ async def test_a_title_that_says_nothing_gives_its_place_to_what_is_typed_later(
     assert imported["session"]["title"] == "Of the port."
 
 
-async def test_a_transcript_that_is_another_from_some_message_on_becomes_a_new_session() -> None:
-    client = build_test_client()
+async def test_a_transcript_that_is_another_from_some_message_on_becomes_a_new_session(client: TestClient) -> None:
     first = await client.call("session/import", text=file_of(TALK))
     other = [*TALK[:4], {"role": "assistant", "content": "PostgreSQL."}]
     diverged = await client.call("session/import", text=file_of(other))
@@ -108,8 +103,7 @@ async def test_a_transcript_that_is_another_from_some_message_on_becomes_a_new_s
     assert diverged["divergedFrom"] == first["session"]["sessionId"] != diverged["session"]["sessionId"]
 
 
-async def test_a_session_that_went_on_here_is_not_mixed_with_the_transcripts_new_messages() -> None:
-    client = build_test_client()
+async def test_a_session_that_went_on_here_is_not_mixed_with_the_transcripts_new_messages(client: TestClient) -> None:
     first = await client.call("session/import", text=file_of(TALK))
     await exchange(client, first["session"]["sessionId"], 7)
     grown = [*TALK, {"role": "user", "content": "Thanks."}]
@@ -191,8 +185,7 @@ async def test_a_part_of_a_conversation_without_its_beginning_is_never_mixed_wit
     assert sizes == [{"base.jsonl": 3, "segment.jsonl": 1}[name] for name in order]
 
 
-async def test_a_deleted_session_is_imported_again_as_a_new_one() -> None:
-    client = build_test_client()
+async def test_a_deleted_session_is_imported_again_as_a_new_one(client: TestClient) -> None:
     first = await client.call("session/import", text=file_of(TALK))
     await client.call("session/delete", sessionId=first["session"]["sessionId"])
     assert (await client.call("session/import", text=file_of(TALK)))["outcome"] == "new"
@@ -214,8 +207,7 @@ async def test_every_recorded_conversation_is_recognized_and_continued_from_any_
         assert missing_events(whole.events[: place + 1], whole.events) == whole.events[place + 1 :]
 
 
-async def test_another_programs_compaction_is_listed_with_the_size_it_had_before() -> None:
-    client = build_test_client()
+async def test_another_programs_compaction_is_listed_with_the_size_it_had_before(client: TestClient) -> None:
     block = CompactionBlock(
         compaction_number=1, timestamp=0, summary="s", messages_archived=1, context_size_before=167_094
     )

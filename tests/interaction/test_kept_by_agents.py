@@ -176,22 +176,19 @@ def attach(client: TestClient, session_id: str, window: int | None) -> None:
     client.workspace.open(session_id).record(told)
 
 
-async def test_the_window_from_the_agent_counts_before_the_catalogs() -> None:
-    client = build_test_client()
+async def test_the_window_from_the_agent_counts_before_the_catalogs(client: TestClient) -> None:
     session_id = await start(client)
     attach(client, session_id, 50_000)
     assert (await client.call("context/get", sessionId=session_id))["size"] == 50_000
 
 
-async def test_without_a_window_from_the_agent_the_catalogs_counts() -> None:
-    client = build_test_client()
+async def test_without_a_window_from_the_agent_the_catalogs_counts(client: TestClient) -> None:
     session_id = await start(client)
     attach(client, session_id, None)
     assert (await client.call("context/get", sessionId=session_id))["size"] == 8_192
 
 
-async def test_a_full_context_of_an_agent_is_warned_of_once_and_never_edited() -> None:
-    client = build_test_client()
+async def test_a_full_context_of_an_agent_is_warned_of_once_and_never_edited(client: TestClient) -> None:
     session_id = await start(client, SMALL_MODEL)
     attach(client, session_id, None)
     used = [await exchange(client, session_id, number) for number in range(12)]
@@ -202,8 +199,7 @@ async def test_a_full_context_of_an_agent_is_warned_of_once_and_never_edited() -
     assert not [update for update in told if "compactionId" in update]
 
 
-async def test_a_fork_of_an_agents_session_is_ours_to_shrink() -> None:
-    client = build_test_client()
+async def test_a_fork_of_an_agents_session_is_ours_to_shrink(client: TestClient) -> None:
     session_id = await fill(client)
     attach(client, session_id, None)
     fork = await client.call("session/fork", sessionId=session_id)
@@ -211,8 +207,7 @@ async def test_a_fork_of_an_agents_session_is_ours_to_shrink() -> None:
 
 
 @pytest.mark.parametrize("method", ["context/compact", "context/undo"])
-async def test_an_agents_context_is_not_edited_without_the_agent(method: str) -> None:
-    client = build_test_client()
+async def test_an_agents_context_is_not_edited_without_the_agent(method: str, client: TestClient) -> None:
     session_id = await fill(client)
     attach(client, session_id, None)
     with pytest.raises(Conflict, match="toy keeps the context"):

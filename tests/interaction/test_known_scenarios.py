@@ -34,8 +34,7 @@ async def reread(client: TestClient, session_id: str, *messages: Any) -> None:
     await client.call("session/append", sessionId=session_id, messages=list(messages))
 
 
-async def test_a_session_written_out_and_read_in_again_is_the_same_with_its_history() -> None:
-    client = build_test_client()
+async def test_a_session_written_out_and_read_in_again_is_the_same_with_its_history(client: TestClient) -> None:
     session_id = await fill_until_compacted(client)
     client.clock.advance(seconds=60)
     await client.call("context/compact", sessionId=session_id)
@@ -72,8 +71,7 @@ async def test_a_file_shown_by_a_read_a_write_and_a_mention_is_kept_once() -> No
     assert sum(shown) == shown[-1] == 1
 
 
-async def test_very_short_sessions_are_left_alone_and_say_so() -> None:
-    client = build_test_client()
+async def test_very_short_sessions_are_left_alone_and_say_so(client: TestClient) -> None:
     session_id = await start(client, LARGE_MODEL)
     for texts in ((), ("Hello!",), ("How are you?", "Well.")):
         if texts:

@@ -53,8 +53,7 @@ def notices(client: TestClient) -> list[tuple[str, str]]:
     return [(notice["_meta"]["ullage"]["kind"], notice["title"]) for notice in told]
 
 
-async def test_repeated_reads_go_first_and_nothing_else_if_they_suffice() -> None:
-    client = build_test_client()
+async def test_repeated_reads_go_first_and_nothing_else_if_they_suffice(client: TestClient) -> None:
     session = await hold(client, user("p"), thinking("k", words(50)), *(m for i in range(3) for m in read(i)))
     assert kinds(session) == ["duplicate_reads"]
     (told,) = [update for update in client.recorder.take() if "Cleared" in update.get("title", "")]
@@ -91,8 +90,7 @@ async def test_what_the_newest_results_hold_is_shortened_last() -> None:
     assert session.used < 800
 
 
-async def test_a_little_to_clear_is_left_since_it_would_cost_the_cache() -> None:
-    client = build_test_client()
+async def test_a_little_to_clear_is_left_since_it_would_cost_the_cache(client: TestClient) -> None:
     session = await hold(client, user("p", words(4_200)), *run(1, 60), *run(2, 1), *run(3, 1), *run(4, 1))
     assert session.used > 4_000
     assert kinds(session) == []
@@ -158,8 +156,7 @@ async def fill_again(client: TestClient, number: int) -> Conversation:
     return await hold(client, *huge)
 
 
-async def test_a_breaker_that_opens_says_why_what_is_biggest_and_when_it_closes() -> None:
-    client = build_test_client()
+async def test_a_breaker_that_opens_says_why_what_is_biggest_and_when_it_closes(client: TestClient) -> None:
     await hold(client, *exchanges(5))
     sizes = [(await fill_again(client, number)).used for number in range(8)]
     assert max(sizes) <= 6_144
@@ -175,8 +172,7 @@ async def test_a_breaker_that_opens_says_why_what_is_biggest_and_when_it_closes(
     assert not session.guards.breaker.is_open
 
 
-async def test_a_compaction_by_hand_closes_the_breaker() -> None:
-    client = build_test_client()
+async def test_a_compaction_by_hand_closes_the_breaker(client: TestClient) -> None:
     await hold(client, *exchanges(5))
     for number in range(8):
         await fill_again(client, number)
@@ -193,8 +189,7 @@ async def test_an_answer_larger_than_the_window_loses_its_middle_and_costs_no_ot
     assert ids == ["p0", "a0", "q", "huge"]
 
 
-async def test_a_question_larger_than_the_window_is_named_and_nothing_is_cut_until_the_next() -> None:
-    client = build_test_client()
+async def test_a_question_larger_than_the_window_is_named_and_nothing_is_cut_until_the_next(client: TestClient) -> None:
     session = await hold(client, *exchanges(3), user("huge", words(50_000)))
     view = session.transcript.view
     assert [message.id for message in view] == ["p0", "a0", "p1", "a1", "p2", "a2", "huge"]
@@ -210,16 +205,14 @@ async def test_a_question_larger_than_the_window_is_named_and_nothing_is_cut_unt
 
 
 @pytest.mark.no_cover
-async def test_ten_thousand_tiny_messages_fit() -> None:
-    client = build_test_client()
+async def test_ten_thousand_tiny_messages_fit(client: TestClient) -> None:
     session = await hold(client, *(user(f"m{i}", "ok") for i in range(10_000)))
     assert session.used <= 6_144
     assert session.transcript.view[-1].id == "m9999"
 
 
 @pytest.mark.no_cover
-async def test_an_answer_of_thousands_of_messages_fits() -> None:
-    client = build_test_client()
+async def test_an_answer_of_thousands_of_messages_fits(client: TestClient) -> None:
     session = await hold(client, user("p"), *(assistant(f"m{i}", "ok") for i in range(5_000)))
     assert session.used <= 6_144
     assert session.transcript.view[-1].id == "m4999"
@@ -237,15 +230,13 @@ async def test_an_answer_of_thousands_of_messages_fits() -> None:
     ],
     ids=["a huge tool input", "only thinking", "pictures"],
 )
-async def test_whatever_is_huge_is_cut(messages: list[Message]) -> None:
-    client = build_test_client()
+async def test_whatever_is_huge_is_cut(messages: list[Message], client: TestClient) -> None:
     session = await hold(client, user("p", "Look at this."), *messages)
     assert session.used <= 6_144
     assert not session.guards.warned_unfit
 
 
-async def test_more_tools_than_the_window_holds_are_named_and_nothing_is_cut_for_them() -> None:
-    client = build_test_client()
+async def test_more_tools_than_the_window_holds_are_named_and_nothing_is_cut_for_them(client: TestClient) -> None:
     tools = [{"name": f"tool_{i}", "description": words(60)} for i in range(100)]
     new = await client.call("session/new", model=SMALL_MODEL, tools=tools)
     for text in ("Hello!", "Are you there?"):
@@ -257,16 +248,14 @@ async def test_more_tools_than_the_window_holds_are_named_and_nothing_is_cut_for
     assert [entry["inserted"] for entry in await client.entries(new["sessionId"])] == [False, False]
 
 
-async def test_a_system_prompt_larger_than_the_window_is_named_and_never_cut() -> None:
-    client = build_test_client()
+async def test_a_system_prompt_larger_than_the_window_is_named_and_never_cut(client: TestClient) -> None:
     session = await hold(client, system("s0", words(9_000)), user("p"))
     assert session.transcript.view[0].text == words(9_000)
     titles = dict(notices(client))
     assert "the system prompt alone" in titles["cannot_fit"]
 
 
-async def test_once_the_context_fits_again_a_new_overflow_causes_a_notice_again() -> None:
-    client = build_test_client()
+async def test_once_the_context_fits_again_a_new_overflow_causes_a_notice_again(client: TestClient) -> None:
     await hold(client, system("s0", words(9_000)), user("p"))
     await client.call("session/append", sessionId="s", model=LARGE_MODEL)
     await client.call("session/append", sessionId="s", model=SMALL_MODEL)

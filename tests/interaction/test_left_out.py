@@ -7,7 +7,7 @@ import pytest
 
 from support.claude_log import ClaudeLog
 from support.coding_session import first_turn, thinking_turn
-from support.workspace import LARGE_MODEL, START, TestClient, build_test_client
+from support.workspace import LARGE_MODEL, START, TestClient
 from ullage.model.errors import EditNotFound
 from ullage.model.events import ConversationImported
 from ullage.service.ports.agent_files import GivenBack
@@ -39,8 +39,7 @@ async def lost(client: TestClient, session_id: str, **options: Any) -> Any:
     return await client.call("context/lost", sessionId=session_id, **options)
 
 
-async def test_the_last_compaction_is_asked_about_unless_another_is_named() -> None:
-    client = build_test_client()
+async def test_the_last_compaction_is_asked_about_unless_another_is_named(client: TestClient) -> None:
     session_id = await brought_in(client, shop(compactions=2))
     last = await lost(client, session_id)
     assert ASKED not in [entry["text"] for entry in last["entries"]]
@@ -54,8 +53,7 @@ async def test_the_last_compaction_is_asked_about_unless_another_is_named() -> N
     assert f"> #1 {ASKED}" in first["brief"].splitlines()
 
 
-async def test_of_each_kind_the_newest_comes_first_and_stays_in_a_short_list() -> None:
-    client = build_test_client()
+async def test_of_each_kind_the_newest_comes_first_and_stays_in_a_short_list(client: TestClient) -> None:
     session_id = await brought_in(client, shop(compactions=1))
 
     async def files(limit: int) -> list[str]:
@@ -66,8 +64,7 @@ async def test_of_each_kind_the_newest_comes_first_and_stays_in_a_short_list() -
     assert await files(1) == ["src/shop/part2.py"]
 
 
-async def test_a_limit_shortens_the_lists_and_not_the_counts() -> None:
-    client = build_test_client()
+async def test_a_limit_shortens_the_lists_and_not_the_counts(client: TestClient) -> None:
     session_id = await brought_in(client, shop(compactions=1))
     whole, short = await lost(client, session_id), await lost(client, session_id, limit=1, briefSize=400)
     assert [entry["kind"] for entry in short["entries"]].count("file") == 1
@@ -75,15 +72,13 @@ async def test_a_limit_shortens_the_lists_and_not_the_counts() -> None:
     assert len(short["brief"]) <= 400
 
 
-async def test_without_a_compaction_nothing_is_lost() -> None:
-    client = build_test_client()
+async def test_without_a_compaction_nothing_is_lost(client: TestClient) -> None:
     session_id = await brought_in(client, shop(compactions=0))
     found = await lost(client, session_id)
     assert (found["editId"], found["entries"], found["brief"]) == (None, [], "")
 
 
-async def test_a_compaction_that_is_not_in_force_is_refused_by_its_name() -> None:
-    client = build_test_client()
+async def test_a_compaction_that_is_not_in_force_is_refused_by_its_name(client: TestClient) -> None:
     session_id = await brought_in(client, shop(compactions=1))
     with pytest.raises(EditNotFound, match="'e_99'"):
         await lost(client, session_id, editId="e_99")
@@ -111,8 +106,7 @@ async def compacted_twice(client: TestClient) -> tuple[str, list[str]]:
     return session_id, edits
 
 
-async def test_each_receipt_names_the_compaction_that_it_was_given_after() -> None:
-    client = build_test_client()
+async def test_each_receipt_names_the_compaction_that_it_was_given_after(client: TestClient) -> None:
     session_id, (first, second) = await compacted_twice(client)
     hour = 3_600_000
     given = [
@@ -136,8 +130,7 @@ async def test_each_receipt_names_the_compaction_that_it_was_given_after() -> No
     assert asked == [ORIGIN]
 
 
-async def test_a_conversation_of_no_agent_has_no_receipts() -> None:
-    client = build_test_client()
+async def test_a_conversation_of_no_agent_has_no_receipts(client: TestClient) -> None:
     new = await client.call("session/new", model=LARGE_MODEL)
     client.workspace.receipts = lambda _: [receipt(START)]
     assert (await client.call("context/givenBack", sessionId=new["sessionId"]))["rows"] == []

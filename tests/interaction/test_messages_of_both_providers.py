@@ -9,7 +9,7 @@ import pytest
 
 from support.pdf import small_pdf
 from support.provider_rules import anthropic_violations
-from support.workspace import build_test_client
+from support.workspace import TestClient, build_test_client
 from ullage import ContextManager
 from ullage.formats.provider import MESSAGES, Provider
 from ullage.model.errors import InvalidRequest
@@ -60,8 +60,7 @@ async def test_what_a_client_appends_is_what_it_would_send_again(format_name: st
     assert sent == messages
 
 
-async def test_thinking_without_a_signature_is_sent_to_no_provider_that_refuses_it() -> None:
-    client = build_test_client()
+async def test_thinking_without_a_signature_is_sent_to_no_provider_that_refuses_it(client: TestClient) -> None:
     session_id = (await client.call("session/new"))["sessionId"]
     signed = {"type": "thinking", "thinking": "First.", "signature": "c2ln"}
     for thinking in (signed, {"type": "thinking", "thinking": "Then."}):
@@ -75,8 +74,7 @@ async def test_thinking_without_a_signature_is_sent_to_no_provider_that_refuses_
     assert [entry["message"]["content"][0]["thinking"] for entry in entries[1::2]] == ["First.", "Then."]
 
 
-async def test_own_blocks_are_taken_with_the_others() -> None:
-    client = build_test_client()
+async def test_own_blocks_are_taken_with_the_others(client: TestClient) -> None:
     session_id = (await client.call("session/new"))["sessionId"]
     blocks = [{"type": "image", "data": "AAAA"}, {"type": "resource", "uri": "file:///a.py", "text": "a = 1"}]
     await client.call("session/append", sessionId=session_id, messages=[{"role": "user", "content": blocks}])
@@ -115,8 +113,7 @@ async def test_what_is_no_message_is_refused_by_one_error(message: dict[str, Any
     assert await client.entries(session_id) == []
 
 
-async def test_commands_are_carried_out_where_prompts_are_typed() -> None:
-    client = build_test_client()
+async def test_commands_are_carried_out_where_prompts_are_typed(client: TestClient) -> None:
     session_id = (await client.call("session/new", model="gpt-4"))["sessionId"]
     await client.say(session_id, *(f"{number}: " + "word " * 150 for number in range(12)))
     transcript = await client.entries(session_id, "transcript")
@@ -164,8 +161,7 @@ async def test_a_system_prompt_of_blocks_keeps_its_place_for_the_cache() -> None
     assert "Be exact." in json.dumps(answer["request"])
 
 
-async def test_a_whole_answer_is_taken_with_its_usage() -> None:
-    client = build_test_client()
+async def test_a_whole_answer_is_taken_with_its_usage(client: TestClient) -> None:
     session_id = (await client.call("session/new", model="gpt-4o"))["sessionId"]
     said = {"role": "assistant", "content": "Twelve.", "refusal": None, "annotations": list[Any]()}
     answer = {

@@ -11,7 +11,7 @@ from msgspec.structs import fields, replace
 from support.claude_log import BEGAN, ClaudeLog
 from support.example_following import FOLLOWED
 from support.hook_place import ID, hook_place
-from support.workspace import LARGE_MODEL, PATIENCE, build_test_client
+from support.workspace import LARGE_MODEL, PATIENCE, TestClient, build_test_client
 from ullage.api.agent_methods import FollowedConversation
 from ullage.app.catalogue import BegunCompactions
 from ullage.model.errors import Conflict, SessionFollowed
@@ -164,8 +164,7 @@ async def test_of_very_many_rows_those_go_that_ended_first(monkeypatch: pytest.M
     await following.stop()
 
 
-async def test_a_session_can_be_changed_again_when_following_has_stopped() -> None:
-    client = build_test_client()
+async def test_a_session_can_be_changed_again_when_following_has_stopped(client: TestClient) -> None:
     session_id: str = (await client.call("session/new"))["sessionId"]
     following, _ = following_in(client)
     await following.start(())
@@ -180,8 +179,7 @@ async def test_a_session_can_be_changed_again_when_following_has_stopped() -> No
     assert usage["_meta"]["ullage"]["followed"] is None
 
 
-async def test_a_door_that_does_not_follow_says_so() -> None:
-    client = build_test_client()
+async def test_a_door_that_does_not_follow_says_so(client: TestClient) -> None:
     with pytest.raises(Conflict, match="can't be followed through this connection"):
         await client.call("following/start")
     answer = await client.call("following/list")
@@ -193,8 +191,7 @@ def test_what_is_sent_has_every_field_of_a_row() -> None:
     assert set(sent) == {field.name for field in fields(FollowedRow)}
 
 
-async def test_an_open_session_shows_the_row_s_figure_as_soon_as_the_row_has_changed() -> None:
-    client = build_test_client()
+async def test_an_open_session_shows_the_row_s_figure_as_soon_as_the_row_has_changed(client: TestClient) -> None:
     session_id: str = (await client.call("session/new", model=LARGE_MODEL))["sessionId"]
     following, _ = following_in(client)
     await following.start(())
@@ -209,8 +206,7 @@ async def test_an_open_session_shows_the_row_s_figure_as_soon_as_the_row_has_cha
     await following.stop()
 
 
-async def test_a_session_that_is_deleted_is_gone_from_the_list() -> None:
-    client = build_test_client()
+async def test_a_session_that_is_deleted_is_gone_from_the_list(client: TestClient) -> None:
     session_id = (await client.call("session/new"))["sessionId"]
     following, changes = following_in(client)
     await following.start(())

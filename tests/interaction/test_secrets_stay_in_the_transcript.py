@@ -8,7 +8,7 @@ import pytest
 
 from support.corpus import cases, leaks, line_of, secret_of
 from support.fill import fill
-from support.workspace import LARGE_MODEL, TestClient, build_test_client
+from support.workspace import LARGE_MODEL, TestClient
 
 SECRETS = cases("secrets.json")
 BATCH = 30
@@ -34,8 +34,7 @@ def leaked(batch: list[dict[str, Any]], *shown: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("batch", BATCHES, ids=lambda batch: f"{batch[0]['kind']} to {batch[-1]['kind']}")
-async def test_no_secret_leaves_the_transcript(batch: list[dict[str, Any]]) -> None:
-    client = build_test_client()
+async def test_no_secret_leaves_the_transcript(batch: list[dict[str, Any]], client: TestClient) -> None:
     session_id = await talk_of(client, batch)
     before = [entry["message"] for entry in await client.entries(session_id, "transcript")]
     focus = line_of(batch[0])
@@ -55,8 +54,7 @@ async def test_no_secret_leaves_the_transcript(batch: list[dict[str, Any]]) -> N
     assert all(secret_of(case) in whole for case in batch)
 
 
-async def test_secret_that_a_user_writes_into_a_summary_is_redacted() -> None:
-    client = build_test_client()
+async def test_secret_that_a_user_writes_into_a_summary_is_redacted(client: TestClient) -> None:
     session_id = await talk_of(client, [])
     preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
     words = f"Use {line_of(SECRETS[0])}"

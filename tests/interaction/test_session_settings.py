@@ -37,8 +37,7 @@ async def test_a_session_in_a_truncating_mode_leaves_messages_out_where_others_a
     assert usage["used"] <= usage["_meta"]["ullage"]["usable"] * 0.5
 
 
-async def test_a_chain_of_a_session_says_what_is_left() -> None:
-    client = build_test_client()
+async def test_a_chain_of_a_session_says_what_is_left(client: TestClient) -> None:
     new = await client.call("session/new", model="gpt-4o-8k", system="Be brief.", context=WINDOW)
     await overfill(client, new["sessionId"])
     texts = [entry["message"]["content"][0]["text"] for entry in await client.entries(new["sessionId"])]
@@ -53,8 +52,7 @@ async def test_a_chain_of_a_session_says_what_is_left() -> None:
     ]
 
 
-async def test_own_settings_last_through_a_restart_and_are_inherited_by_forks() -> None:
-    client = build_test_client()
+async def test_own_settings_last_through_a_restart_and_are_inherited_by_forks(client: TestClient) -> None:
     session_id = await fill(client, 2)
     answer = await client.call("session/configure", sessionId=session_id, context={"warnAt": 0.5, **WINDOW})
     assert answer["context"]["warnAt"] == 0.5
@@ -80,8 +78,7 @@ async def test_what_a_session_does_not_set_follows_the_workspace_and_configuring
     "context",
     [{"mode": "guess"}, {"warnAt": 2}, {"warn_at": 0.5}, {"strategies": [{"type": "sliding_window", "messages": 3}]}],
 )
-async def test_invalid_settings_are_refused_and_change_nothing(context: dict[str, object]) -> None:
-    client = build_test_client()
+async def test_invalid_settings_are_refused_and_change_nothing(context: dict[str, object], client: TestClient) -> None:
     session_id = await start(client)
     before = client.workspace.open(session_id).transcript.position
     for name, params in (("session/configure", {"sessionId": session_id}), ("session/new", {})):
@@ -90,8 +87,7 @@ async def test_invalid_settings_are_refused_and_change_nothing(context: dict[str
     assert client.workspace.open(session_id).transcript.position == before
 
 
-async def test_a_session_can_be_left_alone() -> None:
-    client = build_test_client()
+async def test_a_session_can_be_left_alone(client: TestClient) -> None:
     session_id = await start(client)
     await client.call("session/configure", sessionId=session_id, context={"enabled": False})
     await overfill(client, session_id)

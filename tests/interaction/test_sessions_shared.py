@@ -28,8 +28,7 @@ def contents(entries: list[Any]) -> list[Any]:
     return [entry["message"]["content"] for entry in entries]
 
 
-async def test_a_fork_shares_the_past_with_its_counts_and_goes_its_own_way() -> None:
-    client = build_test_client()
+async def test_a_fork_shares_the_past_with_its_counts_and_goes_its_own_way(client: TestClient) -> None:
     session_id = await fill(client)
     fork = await client.call("session/fork", sessionId=session_id)
     assert fork["usage"]["used"] == (await client.call("context/get", sessionId=session_id))["used"]
@@ -66,8 +65,7 @@ async def test_an_imported_session_keeps_the_folder_that_its_transcript_names() 
 
 
 @pytest.mark.parametrize("shape", ["anthropic", "openai"])
-async def test_a_providers_request_imports_as_the_conversation_it_holds(shape: str) -> None:
-    client = build_test_client()
+async def test_a_providers_request_imports_as_the_conversation_it_holds(shape: str, client: TestClient) -> None:
     new = await client.call("session/new", model=SMALL_MODEL, system=SYSTEM, tools=TOOLS)
     session_id: str = new["sessionId"]
     await client.call("session/append", sessionId=session_id, messages=[*first_turn(), *thinking_turn(1)])
@@ -78,8 +76,7 @@ async def test_a_providers_request_imports_as_the_conversation_it_holds(shape: s
     assert contents(copy) == contents(await client.entries(session_id))
 
 
-async def test_search_finds_what_was_archived() -> None:
-    client = build_test_client()
+async def test_search_finds_what_was_archived(client: TestClient) -> None:
     session_id = await start(client)
     await client.say(session_id, "Begin.", "The secret word is quincunx.")
     for number in range(9):
@@ -96,8 +93,7 @@ async def test_search_finds_what_was_archived() -> None:
         await client.call("context/messages", sessionId=session_id, messageId="m_none")
 
 
-async def test_sessions_are_listed_by_folder_and_gone_once_deleted() -> None:
-    client = build_test_client()
+async def test_sessions_are_listed_by_folder_and_gone_once_deleted(client: TestClient) -> None:
     first = await client.call("session/new", cwd="/projects/a", title="A")
     client.clock.advance(seconds=1)
     await client.call("session/new", cwd="/projects/b", title="B")
@@ -111,8 +107,7 @@ async def test_sessions_are_listed_by_folder_and_gone_once_deleted() -> None:
         await client.call("context/get", sessionId=first["sessionId"])
 
 
-async def test_a_session_gets_another_title_and_clients_are_told() -> None:
-    client = build_test_client()
+async def test_a_session_gets_another_title_and_clients_are_told(client: TestClient) -> None:
     session_id = await fill(client)
     await client.call("session/rename", sessionId=session_id, title="  Expiry of\n tokens ")
     [listed] = (await client.call("session/list"))["sessions"]
@@ -123,8 +118,7 @@ async def test_a_session_gets_another_title_and_clients_are_told() -> None:
         await client.call("session/rename", sessionId=session_id, title=" ")
 
 
-async def test_a_long_list_comes_in_pages() -> None:
-    client = build_test_client()
+async def test_a_long_list_comes_in_pages(client: TestClient) -> None:
     for _ in range(130):
         await client.call("session/new", title="a talk")
     first = await client.call("session/list")

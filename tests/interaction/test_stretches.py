@@ -19,8 +19,7 @@ async def compact(client: TestClient, session_id: str, **params: Any) -> Any:
     return await client.call("context/compact", sessionId=session_id, **params)
 
 
-async def test_up_to_a_message_archives_all_before_it_and_itself() -> None:
-    client = build_test_client()
+async def test_up_to_a_message_archives_all_before_it_and_itself(client: TestClient) -> None:
     session_id = await fill(client)
     before = await ids(client, session_id)
     compacted = await compact(client, session_id, upTo=before[6])
@@ -30,8 +29,7 @@ async def test_up_to_a_message_archives_all_before_it_and_itself() -> None:
     assert (compacted["messagesArchived"], compacted["note"]) == (5, "")
 
 
-async def test_from_a_message_on_archives_it_and_all_later_ones() -> None:
-    client = build_test_client()
+async def test_from_a_message_on_archives_it_and_all_later_ones(client: TestClient) -> None:
     session_id = await fill(client)
     before = await ids(client, session_id)
     compacted = await compact(client, session_id, **{"from": before[7]})
@@ -41,8 +39,7 @@ async def test_from_a_message_on_archives_it_and_all_later_ones() -> None:
     assert await ids(client, session_id) == [*before[:7], marker, *late["messageIds"]]
 
 
-async def test_messages_that_await_an_answer_stay_after_the_marker() -> None:
-    client = build_test_client()
+async def test_messages_that_await_an_answer_stay_after_the_marker(client: TestClient) -> None:
     session_id = await fill(client)
     asked = (await client.say(session_id, "What about the lexer?"))["messageIds"]
     before = await ids(client, session_id)
@@ -51,8 +48,7 @@ async def test_messages_that_await_an_answer_stay_after_the_marker() -> None:
     assert len(await ids(client, session_id)) == 9
 
 
-async def test_between_two_messages_what_is_around_them_stays() -> None:
-    client = build_test_client()
+async def test_between_two_messages_what_is_around_them_stays(client: TestClient) -> None:
     session_id = await fill(client)
     before = await ids(client, session_id)
     compacted = await compact(client, session_id, **{"from": before[5], "upTo": before[10]})
@@ -61,8 +57,7 @@ async def test_between_two_messages_what_is_around_them_stays() -> None:
     assert await ids(client, session_id) == before
 
 
-async def test_a_cut_inside_a_tool_round_moves_to_its_edge_and_says_so() -> None:
-    client = build_test_client()
+async def test_a_cut_inside_a_tool_round_moves_to_its_edge_and_says_so(client: TestClient) -> None:
     new = await client.call("session/new", model=SMALL_MODEL, system=SYSTEM, tools=TOOLS)
     session_id: str = new["sessionId"]
     for number in range(3):
@@ -78,8 +73,7 @@ async def test_a_cut_inside_a_tool_round_moves_to_its_edge_and_says_so() -> None
     assert committed["note"] == compacted["note"]
 
 
-async def test_a_pinned_message_inside_stays_and_follows_the_marker() -> None:
-    client = build_test_client()
+async def test_a_pinned_message_inside_stays_and_follows_the_marker(client: TestClient) -> None:
     session_id = await fill(client)
     before = await ids(client, session_id)
     await client.call("context/pin", sessionId=session_id, messageId=before[8])
@@ -87,8 +81,7 @@ async def test_a_pinned_message_inside_stays_and_follows_the_marker() -> None:
     assert await ids(client, session_id) == [*before[:6], f"{compacted['editId']}-marker", before[8]]
 
 
-async def test_several_previews_wait_at_once_and_one_commit_outdates_the_others() -> None:
-    client = build_test_client()
+async def test_several_previews_wait_at_once_and_one_commit_outdates_the_others(client: TestClient) -> None:
     session_id = await fill(client)
     before = await ids(client, session_id)
     whole = await compact(client, session_id, dryRun=True)
@@ -103,8 +96,7 @@ async def test_several_previews_wait_at_once_and_one_commit_outdates_the_others(
     assert len(await ids(client, session_id)) == len(before) - 4
 
 
-async def test_previews_that_are_not_committed_are_forgotten_oldest_first() -> None:
-    client = build_test_client()
+async def test_previews_that_are_not_committed_are_forgotten_oldest_first(client: TestClient) -> None:
     session_id = await fill(client, exchanges=4)
     first = await compact(client, session_id, dryRun=True)
     *_, last = [await compact(client, session_id, dryRun=True) for _ in range(16)]
@@ -113,8 +105,7 @@ async def test_previews_that_are_not_committed_are_forgotten_oldest_first() -> N
     await client.call("context/commit", sessionId=session_id, previewId=last["previewId"])
 
 
-async def test_a_later_compaction_carries_the_summaries_of_all_the_markers_it_replaces() -> None:
-    client = build_test_client()
+async def test_a_later_compaction_carries_the_summaries_of_all_the_markers_it_replaces(client: TestClient) -> None:
     session_id = await fill(client)
     before = await ids(client, session_id)
     for kept, words in (({"upTo": before[4]}, "The lexer lives in lexer_core.py."), ({"from": before[7]}, "")):
@@ -130,8 +121,7 @@ async def test_a_later_compaction_carries_the_summaries_of_all_the_markers_it_re
     assert "parser_core.py" in third["summary"]
 
 
-async def test_a_message_that_is_not_in_the_context_is_refused() -> None:
-    client = build_test_client()
+async def test_a_message_that_is_not_in_the_context_is_refused(client: TestClient) -> None:
     session_id = await fill(client)
     before = await ids(client, session_id)
     await compact(client, session_id, upTo=before[6])
@@ -140,8 +130,7 @@ async def test_a_message_that_is_not_in_the_context_is_refused() -> None:
             await compact(client, session_id, upTo=message_id)
 
 
-async def test_a_stretch_too_small_to_summarise_is_left_alone() -> None:
-    client = build_test_client()
+async def test_a_stretch_too_small_to_summarise_is_left_alone(client: TestClient) -> None:
     session_id = await fill(client, exchanges=2)
     late = (await client.say(session_id, "Yes?", "Yes."))["messageIds"]
     before = await ids(client, session_id)
@@ -153,8 +142,7 @@ async def test_a_stretch_too_small_to_summarise_is_left_alone() -> None:
     assert (await ids(client, session_id))[:-1] == before
 
 
-async def test_a_stretch_that_ends_before_it_begins_is_refused_with_the_numbers() -> None:
-    client = build_test_client()
+async def test_a_stretch_that_ends_before_it_begins_is_refused_with_the_numbers(client: TestClient) -> None:
     session_id = await fill(client)
     before = await ids(client, session_id)
     with pytest.raises(InvalidRequest, match="begins at message #11 and ends at #7, before it"):

@@ -22,8 +22,7 @@ async def history(client: TestClient, session_id: str) -> list[Any]:
     return (await client.call("context/history", sessionId=session_id))["edits"]
 
 
-async def test_undo_gives_the_context_back_exactly() -> None:
-    client = build_test_client()
+async def test_undo_gives_the_context_back_exactly(client: TestClient) -> None:
     session_id = await fill(client)
     before = await client.entries(session_id), await client.call("context/get", sessionId=session_id)
     await compact(client, session_id)
@@ -51,8 +50,7 @@ async def test_after_an_undo_reports_of_the_context_with_the_edit_say_nothing_of
     assert (await client.call("context/get", sessionId=session_id))["used"] == 1_110
 
 
-async def test_everything_ever_said_is_still_listed_after_compactions() -> None:
-    client = build_test_client()
+async def test_everything_ever_said_is_still_listed_after_compactions(client: TestClient) -> None:
     session_id = await fill_until_compacted(client)
     listed = await client.entries(session_id, "transcript")
     assert [entry["index"] for entry in listed if not entry["inserted"]] == list(range(19))
@@ -61,8 +59,7 @@ async def test_everything_ever_said_is_still_listed_after_compactions() -> None:
     assert not any(entry["archived"] for entry in listed[marker:])
 
 
-async def test_a_preview_that_is_accepted_later_is_dated_when_it_is_accepted() -> None:
-    client = build_test_client()
+async def test_a_preview_that_is_accepted_later_is_dated_when_it_is_accepted(client: TestClient) -> None:
     session_id = await fill(client, exchanges=6)
     preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
     client.clock.advance(seconds=600)
@@ -74,8 +71,7 @@ async def test_a_preview_that_is_accepted_later_is_dated_when_it_is_accepted() -
     assert [marker["message"]["content"][0]["timestamp"] for marker in markers] == [now]
 
 
-async def test_a_preview_changes_nothing_and_its_commit_does_what_it_showed() -> None:
-    client = build_test_client()
+async def test_a_preview_changes_nothing_and_its_commit_does_what_it_showed(client: TestClient) -> None:
     session_id = await fill(client)
     before = await client.entries(session_id)
     preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
@@ -89,8 +85,7 @@ async def test_a_preview_changes_nothing_and_its_commit_does_what_it_showed() ->
     assert kept.isdisjoint(entry["message"]["id"] for entry in preview["archived"])
 
 
-async def test_the_model_is_sent_the_summary_that_the_user_edited() -> None:
-    client = build_test_client()
+async def test_the_model_is_sent_the_summary_that_the_user_edited(client: TestClient) -> None:
     session_id = await fill(client)
     preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
     words = "The parser is fine; the lexer is not."
@@ -101,8 +96,7 @@ async def test_the_model_is_sent_the_summary_that_the_user_edited() -> None:
     assert any(words in str(message["content"]) for message in asked["request"]["messages"])
 
 
-async def test_a_preview_is_still_known_after_an_undo_but_outdated_by_it() -> None:
-    client = build_test_client()
+async def test_a_preview_is_still_known_after_an_undo_but_outdated_by_it(client: TestClient) -> None:
     session_id = await fill(client)
     await client.call("context/compact", sessionId=session_id)
     preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
@@ -113,8 +107,7 @@ async def test_a_preview_is_still_known_after_an_undo_but_outdated_by_it() -> No
         await client.call("context/commit", sessionId=session_id, previewId=preview["previewId"])
 
 
-async def test_a_preview_whose_edited_summary_is_too_long_waits_for_a_shorter_one() -> None:
-    client = build_test_client()
+async def test_a_preview_whose_edited_summary_is_too_long_waits_for_a_shorter_one(client: TestClient) -> None:
     session_id = await fill(client)
     before = await client.entries(session_id)
     preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
@@ -129,8 +122,7 @@ async def test_a_preview_whose_edited_summary_is_too_long_waits_for_a_shorter_on
         await client.call("context/commit", **ids)
 
 
-async def test_clearing_old_tool_results_comes_before_a_compaction_and_is_undone_like_one() -> None:
-    client = build_test_client()
+async def test_clearing_old_tool_results_comes_before_a_compaction_and_is_undone_like_one(client: TestClient) -> None:
     new = await client.call("session/new", model=SMALL_MODEL, system=SYSTEM, tools=TOOLS)
     session_id: str = new["sessionId"]
     for number in range(9):
@@ -143,8 +135,7 @@ async def test_clearing_old_tool_results_comes_before_a_compaction_and_is_undone
     assert undone["usage"]["used"] > 5_529
 
 
-async def test_what_is_handed_out_fits_although_an_undo_brought_back_too_much() -> None:
-    client = build_test_client()
+async def test_what_is_handed_out_fits_although_an_undo_brought_back_too_much(client: TestClient) -> None:
     session_id = (await client.call("session/new", model=SMALL_MODEL))["sessionId"]
     for number in range(60):
         await client.say(session_id, f"Question {number}: " + "why " * 150, f"Answer {number}: " + "because " * 150)
@@ -184,8 +175,7 @@ async def compacted_twice(client: TestClient) -> tuple[str, list[str], list[Any]
     return session_id, [first, second], states
 
 
-async def test_an_edit_taken_back_counts_again_when_a_later_checkpoint_is_restored() -> None:
-    client = build_test_client()
+async def test_an_edit_taken_back_counts_again_when_a_later_checkpoint_is_restored(client: TestClient) -> None:
     session_id, edits, states = await compacted_twice(client)
     (*_, last) = await history(client, session_id)
     await client.call("context/undo", sessionId=session_id)
@@ -197,8 +187,7 @@ async def test_an_edit_taken_back_counts_again_when_a_later_checkpoint_is_restor
     assert not any(edit.get("reverted") for edit in await history(client, session_id))
 
 
-async def test_a_reverted_edit_named_as_the_checkpoint_counts_again() -> None:
-    client = build_test_client()
+async def test_a_reverted_edit_named_as_the_checkpoint_counts_again(client: TestClient) -> None:
     session_id, edits, states = await compacted_twice(client)
     await client.call("context/undo", sessionId=session_id, editId=edits[0])
     await client.call("context/restore", sessionId=session_id, editId=edits[0])
@@ -232,8 +221,7 @@ async def test_a_state_kept_by_a_process_that_missed_an_undo_is_not_believed() -
     assert await state(again, session_id) == states[1]
 
 
-async def test_a_message_is_a_checkpoint_archived_or_not() -> None:
-    client = build_test_client()
+async def test_a_message_is_a_checkpoint_archived_or_not(client: TestClient) -> None:
     session_id, _, states = await compacted_twice(client)
     listed = [entry for entry in await client.entries(session_id, "transcript") if not entry["inserted"]]
     await client.call("context/restore", sessionId=session_id, messageId=listed[-1]["message"]["id"])
@@ -242,16 +230,14 @@ async def test_a_message_is_a_checkpoint_archived_or_not() -> None:
     assert not any(item.inserted for item in client.workspace.open(session_id).transcript.items)
 
 
-async def test_a_marker_is_the_checkpoint_of_its_compaction() -> None:
-    client = build_test_client()
+async def test_a_marker_is_the_checkpoint_of_its_compaction(client: TestClient) -> None:
     session_id, edits, states = await compacted_twice(client)
     await client.call("context/restore", sessionId=session_id, messageId=f"{edits[0]}-marker")
     assert await state(client, session_id) == states[1]
 
 
 @pytest.mark.parametrize("written", ["milliseconds", "2026-11-20T09:37:30Z", "2026-11-20T10:37:30+01:00"])
-async def test_a_time_is_a_checkpoint_in_milliseconds_or_iso_8601(written: str) -> None:
-    client = build_test_client()
+async def test_a_time_is_a_checkpoint_in_milliseconds_or_iso_8601(written: str, client: TestClient) -> None:
     session_id, _, states = await compacted_twice(client)
     # The first compaction was made at 9:38, eight minutes after the session began.
     first = (await history(client, session_id))[0]["timestamp"]
@@ -266,8 +252,7 @@ async def test_a_time_is_a_checkpoint_in_milliseconds_or_iso_8601(written: str) 
     assert await state(client, session_id) == states[1]
 
 
-async def test_a_dry_run_says_what_an_undo_would_bring_back_and_does_nothing() -> None:
-    client = build_test_client()
+async def test_a_dry_run_says_what_an_undo_would_bring_back_and_does_nothing(client: TestClient) -> None:
     session_id, _, states = await compacted_twice(client)
     client.recorder.take()
     shown = await client.call("context/undo", sessionId=session_id, dryRun=True)
@@ -278,8 +263,7 @@ async def test_a_dry_run_says_what_an_undo_would_bring_back_and_does_nothing() -
     assert shown["usage"]["used"] > states[2][1]["used"]
 
 
-async def test_a_checkpoint_that_is_not_there_is_refused_by_name() -> None:
-    client = build_test_client()
+async def test_a_checkpoint_that_is_not_there_is_refused_by_name(client: TestClient) -> None:
     session_id = await fill_until_compacted(client)
     before = await state(client, session_id)
     with pytest.raises(EditNotFound, match="e_99"):
@@ -293,8 +277,7 @@ async def test_a_checkpoint_that_is_not_there_is_refused_by_name() -> None:
     assert await state(client, session_id) == before
 
 
-async def test_the_history_says_of_each_edit_what_it_did_and_what_it_saved() -> None:
-    client = build_test_client()
+async def test_the_history_says_of_each_edit_what_it_did_and_what_it_saved(client: TestClient) -> None:
     session_id, edits, states = await compacted_twice(client)
     await client.call("context/undo", sessionId=session_id)
     first, second = await history(client, session_id)
@@ -306,8 +289,7 @@ async def test_the_history_says_of_each_edit_what_it_did_and_what_it_saved() -> 
     assert (second["id"], second["reverted"], second["revertedAt"]) == (edits[1], True, client.clock.now())
 
 
-async def test_a_fork_from_an_archived_message_has_no_later_edit() -> None:
-    client = build_test_client()
+async def test_a_fork_from_an_archived_message_has_no_later_edit(client: TestClient) -> None:
     session_id, _, _ = await compacted_twice(client)
     listed = [entry for entry in await client.entries(session_id, "transcript") if not entry["inserted"]]
     assert listed[4]["archived"]
@@ -328,8 +310,7 @@ async def test_a_fork_inherits_the_edits_in_force_where_it_begins_whatever_becam
     assert (await state(client, fork["sessionId"]))[0] == states[1][0]
 
 
-async def test_a_fork_inherits_the_model_and_the_present_pins_of_its_messages() -> None:
-    client = build_test_client()
+async def test_a_fork_inherits_the_model_and_the_present_pins_of_its_messages(client: TestClient) -> None:
     session_id = await fill(client)
     ids = [entry["message"]["id"] for entry in await client.entries(session_id)]
     await client.call("context/pin", sessionId=session_id, messageId=ids[3])

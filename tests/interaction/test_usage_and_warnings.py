@@ -28,8 +28,7 @@ def usage_of(client: TestClient) -> Any:
     return [update for update in client.recorder.take() if "used" in update][-1]
 
 
-async def test_an_append_publishes_the_new_usage_and_returns_the_same_figures() -> None:
-    client = build_test_client()
+async def test_an_append_publishes_the_new_usage_and_returns_the_same_figures(client: TestClient) -> None:
     session_id = await start(client)
     client.recorder.take()
     appended = await client.say(session_id, "What is a ullage?", "The room left in a cask.")
@@ -40,8 +39,7 @@ async def test_an_append_publishes_the_new_usage_and_returns_the_same_figures() 
     assert sum(told["_meta"]["ullage"]["breakdown"].values()) == told["used"] > 0
 
 
-async def test_a_report_makes_the_figure_reported_and_what_follows_stale() -> None:
-    client = build_test_client()
+async def test_a_report_makes_the_figure_reported_and_what_follows_stale(client: TestClient) -> None:
     session_id = await start(client)
     usage = {"input_tokens": 900, "output_tokens": 20, "cache_read_input_tokens": 100}
     reported = (await client.say(session_id, "Hello", "Hello! How can I help?", usage=usage))["usage"]
@@ -72,8 +70,7 @@ async def test_a_session_without_a_known_window_sends_its_figures_without_a_size
     assert (await client.call("context/get", sessionId=session_id))["size"] is None
 
 
-async def test_a_window_given_in_the_settings_turns_management_on() -> None:
-    client = build_test_client()
+async def test_a_window_given_in_the_settings_turns_management_on(client: TestClient) -> None:
     session_id = await fill(client, exchanges=9, model="homemade-model")
     client.workspace.configure(Settings(models={"homemade-model": ModelSettings(window=8_192)}))
     await client.say(session_id, "Go on.")
@@ -100,8 +97,7 @@ async def test_typing_a_number_compacts_nothing_and_says_that_a_compaction_is_du
     assert usage_of(client)["size"] == 8_192
 
 
-async def test_a_copy_of_an_agents_conversation_is_not_compacted_by_a_number_nor_by_itself() -> None:
-    client = build_test_client()
+async def test_a_copy_of_an_agents_conversation_is_not_compacted_by_a_number_nor_by_itself(client: TestClient) -> None:
     lines = [{"role": role, "content": "sound and round " * 300} for _ in range(6) for role in ("user", "assistant")]
     imported = await client.call("session/import", text=json.dumps(lines))
     session_id = imported["session"]["sessionId"]
@@ -115,8 +111,7 @@ async def test_a_copy_of_an_agents_conversation_is_not_compacted_by_a_number_nor
     assert "compaction_due" not in [notice["_meta"]["ullage"]["kind"] for notice in notices]
 
 
-async def test_new_settings_move_the_thresholds_of_open_sessions() -> None:
-    client = build_test_client()
+async def test_new_settings_move_the_thresholds_of_open_sessions(client: TestClient) -> None:
     session_id = await fill(client, exchanges=4)
     client.workspace.configure(Settings(context=ContextSettings(warn_at=0.4, compact_at=0.7)))
     updates = client.recorder.take()
@@ -139,8 +134,7 @@ async def test_with_management_off_nothing_is_warned_of_or_compacted() -> None:
     assert (figures["level"], figures["managedBy"], figures["left"]) == ("off", "nobody", 0)
 
 
-async def test_a_message_sent_again_after_it_was_archived_is_not_appended_again() -> None:
-    client = build_test_client()
+async def test_a_message_sent_again_after_it_was_archived_is_not_appended_again(client: TestClient) -> None:
     session_id = await start(client)
     message = {"role": "assistant", "content": "I will. " * 20, "id": "mine"}
     await client.say(session_id, "Keep this in mind. " * 20)

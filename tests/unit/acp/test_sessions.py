@@ -13,6 +13,12 @@ from ullage.model.settings import Settings
 TALK = ["Fix the login page " + "please " * 300, "I read src/login.py. " * 150] * 6
 
 
+@pytest.fixture
+async def session_id(rig: AcpRig) -> str:
+    await rig.initialize()
+    return await rig.new_session()
+
+
 async def test_a_new_session_gets_its_commands_and_its_usage_after_the_answer(rig: AcpRig) -> None:
     await rig.initialize()
     rig.sent.clear()
@@ -48,9 +54,7 @@ async def test_a_session_that_is_unknown_is_not_found(rig: AcpRig, method: str) 
     assert failure.value.code == -32002
 
 
-async def test_loading_shows_everything_in_order_and_answers_after_it(rig: AcpRig) -> None:
-    await rig.initialize()
-    session_id = await rig.new_session()
+async def test_loading_shows_everything_in_order_and_answers_after_it(rig: AcpRig, session_id: str) -> None:
     await rig.say(session_id, "one", "two", "three")
     rig.sent.clear()
     request_id = rig.start("session/load", sessionId=session_id, cwd="/project", mcpServers=[])
@@ -78,9 +82,7 @@ async def test_a_compaction_is_loaded_as_one_ended_update_where_it_cut(rig: AcpR
     assert len(rig.updates("user_message_chunk", "agent_message_chunk")) == len(TALK)
 
 
-async def test_a_client_without_compactions_loads_a_tool_call_with_the_summary(rig: AcpRig) -> None:
-    await rig.initialize()
-    session_id = await rig.new_session()
+async def test_a_client_without_compactions_loads_a_tool_call_with_the_summary(rig: AcpRig, session_id: str) -> None:
     await rig.say(session_id, *TALK)
     await rig.prompt(session_id, "/compact")
     rig.sent.clear()
@@ -90,9 +92,7 @@ async def test_a_client_without_compactions_loads_a_tool_call_with_the_summary(r
     assert ended["content"][0]["content"]["text"]
 
 
-async def test_tool_calls_pictures_and_resources_are_loaded_as_what_they_are(rig: AcpRig) -> None:
-    await rig.initialize()
-    session_id = await rig.new_session()
+async def test_tool_calls_pictures_and_resources_are_loaded_as_what_they_are(rig: AcpRig, session_id: str) -> None:
     refused = [{"type": "text", "text": "no"}]
     messages: list[Any] = [
         {"role": "system", "content": "be brief"},
@@ -134,9 +134,7 @@ async def test_tool_calls_pictures_and_resources_are_loaded_as_what_they_are(rig
     assert called["locations"] == [{"path": "/project/a"}]
 
 
-async def test_resuming_shows_nothing_again(rig: AcpRig) -> None:
-    await rig.initialize()
-    session_id = await rig.new_session()
+async def test_resuming_shows_nothing_again(rig: AcpRig, session_id: str) -> None:
     await rig.say(session_id, "one", "two")
     rig.sent.clear()
     await rig.ask("session/resume", sessionId=session_id, cwd="/project")
@@ -144,9 +142,7 @@ async def test_resuming_shows_nothing_again(rig: AcpRig) -> None:
     assert rig.updates("user_message_chunk", "agent_message_chunk") == []
 
 
-async def test_a_long_session_is_loaded_whole(rig: AcpRig) -> None:
-    await rig.initialize()
-    session_id = await rig.new_session()
+async def test_a_long_session_is_loaded_whole(rig: AcpRig, session_id: str) -> None:
     await rig.say(session_id, *(f"message {number}" for number in range(450)))
     rig.sent.clear()
     await rig.ask("session/load", sessionId=session_id, cwd="/project", mcpServers=[])
@@ -154,9 +150,7 @@ async def test_a_long_session_is_loaded_whole(rig: AcpRig) -> None:
     assert texts == [f"message {number}" for number in range(450)]
 
 
-async def test_a_fork_has_the_past_and_another_id(rig: AcpRig) -> None:
-    await rig.initialize()
-    session_id = await rig.new_session()
+async def test_a_fork_has_the_past_and_another_id(rig: AcpRig, session_id: str) -> None:
     await rig.say(session_id, "one", "two")
     fork = (await rig.ask("session/fork", sessionId=session_id, cwd="/project"))["sessionId"]
     assert fork != session_id
@@ -190,17 +184,13 @@ async def test_what_is_said_here_is_in_the_store_that_every_door_reads(rig: AcpR
         assert elsewhere.open(session_id).transcript.messages == 3
 
 
-async def test_nothing_is_kept_of_what_is_answered(rig: AcpRig) -> None:
-    await rig.initialize()
-    session_id = await rig.new_session()
+async def test_nothing_is_kept_of_what_is_answered(rig: AcpRig, session_id: str) -> None:
     await rig.prompt(session_id, "/context")
     await rig.ask("session/close", sessionId=session_id)
     assert rig.connection.unfinished() == 0
 
 
-async def test_a_client_that_does_not_read_is_not_sent_a_whole_transcript(rig: AcpRig) -> None:
-    await rig.initialize()
-    session_id = await rig.new_session()
+async def test_a_client_that_does_not_read_is_not_sent_a_whole_transcript(rig: AcpRig, session_id: str) -> None:
     await rig.say(session_id, *(f"message {number}" for number in range(50)))
     rig.sent.clear()
     rig.stops_reading_at = "user_message_chunk"
@@ -222,9 +212,7 @@ async def test_a_file_that_cannot_be_read_is_refused_by_name(rig: AcpRig, path: 
     assert "cannot read" in failure.value.message
 
 
-async def test_a_client_sets_a_title_of_any_stored_session_and_every_list_has_it(rig: AcpRig) -> None:
-    await rig.initialize()
-    session_id = await rig.new_session()
+async def test_a_client_sets_a_title_of_any_stored_session_and_every_list_has_it(rig: AcpRig, session_id: str) -> None:
     assert await rig.ask("session/set_title", sessionId=session_id, title="The login page") == {
         "title": "The login page"
     }

@@ -31,8 +31,7 @@ class Appends:
         self._lengths.append(self._session.transcript.position)
 
 
-async def test_context_within_the_budget_is_left_alone() -> None:
-    client = build_test_client()
+async def test_context_within_the_budget_is_left_alone(client: TestClient) -> None:
     session_id = await long_session(client)
     session = client.workspace.open(session_id)
     assert await fit_budget(session, session.used) is None
@@ -40,8 +39,7 @@ async def test_context_within_the_budget_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("budget", [1_500, 3_000, 6_000])
-async def test_result_fills_the_budget_and_stays_within(budget: int) -> None:
-    client = build_test_client()
+async def test_result_fills_the_budget_and_stays_within(budget: int, client: TestClient) -> None:
     session_id = await long_session(client)
     edit = await fit_budget(client.workspace.open(session_id), budget)
     used = client.workspace.open(session_id).used
@@ -51,8 +49,7 @@ async def test_result_fills_the_budget_and_stays_within(budget: int) -> None:
 
 
 @pytest.mark.parametrize("budget", [-5, 0, 1, 3])
-async def test_a_refused_budget_leaves_the_log_and_the_context_as_they_were(budget: int) -> None:
-    client = build_test_client()
+async def test_a_refused_budget_leaves_the_log_and_the_context_as_they_were(budget: int, client: TestClient) -> None:
     session_id = await long_session(client)
     session, store = client.workspace.open(session_id), client.workspace.ports.store
     log, view, used = store.read(session_id), session.transcript.view, session.used
@@ -77,16 +74,14 @@ async def test_a_summary_longer_than_its_room_and_the_cuts_that_it_needs_are_rec
     assert len(set(appends)) == 1
 
 
-async def test_single_huge_message_is_cut_rather_than_refused() -> None:
-    client = build_test_client()
+async def test_single_huge_message_is_cut_rather_than_refused(client: TestClient) -> None:
     created = await client.call("session/new", model=LARGE_MODEL)
     await client.say(created["sessionId"], "word " * 20_000, "Yes.", "And now?")
     await fit_budget(client.workspace.open(created["sessionId"]), 2_000)
     assert client.workspace.open(created["sessionId"]).used <= 2_000
 
 
-async def test_a_newest_message_of_the_user_over_the_budget_is_named_and_nothing_is_changed() -> None:
-    client = build_test_client()
+async def test_a_newest_message_of_the_user_over_the_budget_is_named_and_nothing_is_changed(client: TestClient) -> None:
     session_id = await long_session(client)
     await client.say(session_id, "word " * 2_500)
     session = client.workspace.open(session_id)
@@ -95,8 +90,7 @@ async def test_a_newest_message_of_the_user_over_the_budget_is_named_and_nothing
     assert not session.transcript.edits
 
 
-async def test_pinned_messages_over_the_budget_are_named_and_nothing_is_changed() -> None:
-    client = build_test_client()
+async def test_pinned_messages_over_the_budget_are_named_and_nothing_is_changed(client: TestClient) -> None:
     session_id = await long_session(client)
     session = client.workspace.open(session_id)
     for message in session.transcript.view[1:6:2]:
@@ -106,8 +100,7 @@ async def test_pinned_messages_over_the_budget_are_named_and_nothing_is_changed(
     assert not session.transcript.edits
 
 
-async def test_what_the_user_typed_first_is_shortened_after_the_results_that_stay_beside_it() -> None:
-    client = build_test_client()
+async def test_what_the_user_typed_first_is_shortened_after_the_results_that_stay_beside_it(client: TestClient) -> None:
     created = await client.call("session/new", model=LARGE_MODEL, system="Obey the rules. " * 2_000)
     task = " ".join(f"Rule {n}: leave module {n} alone." for n in range(160))
     await client.say(created["sessionId"], task, *(f"Look at part {n}. " * 40 for n in range(20)))
@@ -121,8 +114,7 @@ async def test_what_the_user_typed_first_is_shortened_after_the_results_that_sta
     assert task in [message.text for message in session.transcript.view]
 
 
-async def test_many_large_results_at_the_end_leave_room_for_the_record_of_what_came_before() -> None:
-    client = build_test_client()
+async def test_many_large_results_at_the_end_leave_room_for_the_record_of_what_came_before(client: TestClient) -> None:
     session_id = await long_session(client)
     calls = [{"type": "tool_use", "id": f"c{n}", "name": "Task", "input": {"prompt": f"Part {n}."}} for n in range(7)]
     results = [
@@ -143,8 +135,7 @@ async def test_many_large_results_at_the_end_leave_room_for_the_record_of_what_c
     assert sum(f"module_{number}.py" in said for number in range(40)) >= 5
 
 
-async def test_what_the_summary_leaves_free_goes_to_the_large_message_before_the_tail() -> None:
-    client = build_test_client()
+async def test_what_the_summary_leaves_free_goes_to_the_large_message_before_the_tail(client: TestClient) -> None:
     session_id = await long_session(client, words=8)
     call = {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "make"}}
     content = [{"type": "text", "text": "all is well " * 1_500}]
@@ -200,8 +191,7 @@ async def test_the_budget_is_filled_whatever_the_sizes_of_the_results(
     assert budget * 0.95 <= conversation.used <= budget
 
 
-async def test_messages_that_fit_once_their_results_are_shortened_need_no_summary() -> None:
-    client = build_test_client()
+async def test_messages_that_fit_once_their_results_are_shortened_need_no_summary(client: TestClient) -> None:
     created = await client.call("session/new", model=LARGE_MODEL)
     await client.say(created["sessionId"], "Please build all parts.")
     for words in ((9_000, 9_000), (40,)):
