@@ -25,6 +25,8 @@ AFTER, SAME = re.compile(r"after (\d+) lines of (.*)"), "lines as there"
 # How the lines of a file are given, before its name: as its text, as rows of a database, as a value, or as a folder of
 # the files that follow. Without such a line they are the text of a log.
 KINDS, LOG = ("text", "rows", "value", "folder"), "text test.jsonl"
+# Before a line of a text that would be taken for a sentence.
+ESCAPE = "\\"
 
 
 class Sample(Struct, frozen=True):
@@ -82,7 +84,7 @@ def document(kind: str, name: str, lines: Sequence[str]) -> Document:
     """Returns one file."""
     match kind:
         case "text":
-            return parse_document("".join(f"{line}\n" for line in lines).encode(), name)
+            return parse_document("".join(f"{line.removeprefix(ESCAPE)}\n" for line in lines).encode(), name)
         case "rows":
             rows = (Line(number=number, value=json.loads(line)) for number, line in enumerate(lines, 1))
             return Document(name=name, lines=tuple(rows))
