@@ -85,18 +85,6 @@ async def test_what_is_always_allowed_holds_for_one_session_until_it_is_closed()
     assert len(person.asked) == 3
 
 
-async def test_a_cancelled_question_ends_the_turn_and_leaves_no_call_open() -> None:
-    client = build_test_client(live=play(CALLS_TWICE, Looker()))
-    client.workspace.permissions = Person(PermissionAnswer.CANCELLED)
-    session_id = await start(client)
-
-    assert await ask(client, session_id) == {"stopReason": "cancelled"}
-
-    (result,) = (await client.entries(session_id))[-1]["message"]["content"]
-    assert result["type"] == "tool_result"
-    assert result["is_error"]
-
-
 @pytest.mark.parametrize(("kind", "made"), [(ToolKind.READ, 2), (ToolKind.SEARCH, 2), (ToolKind.EDIT, 0)])
 async def test_without_a_user_to_ask_only_reading_is_allowed(kind: ToolKind, made: int) -> None:
     toolbox = Looker(kind)

@@ -9,7 +9,7 @@ from support.coding_session import SYSTEM, TOOLS, reading_turn
 from support.fill import exchange, fill, fill_until_compacted
 from support.workspace import SMALL_MODEL, TestClient, build_test_client
 from ullage import get_counter
-from ullage.model.errors import EditNotFound, InvalidRequest, MessageNotFound, NothingToUndo, PreviewExpired
+from ullage.model.errors import EditNotFound, InvalidRequest, MessageNotFound, PreviewExpired
 
 
 async def compact(client: TestClient, session_id: str) -> str:
@@ -20,17 +20,6 @@ async def compact(client: TestClient, session_id: str) -> str:
 
 async def history(client: TestClient, session_id: str) -> list[Any]:
     return (await client.call("context/history", sessionId=session_id))["edits"]
-
-
-async def test_undo_gives_the_context_back_exactly(client: TestClient) -> None:
-    session_id = await fill(client)
-    before = await client.entries(session_id), await client.call("context/get", sessionId=session_id)
-    await compact(client, session_id)
-    assert await client.entries(session_id) != before[0]
-    await client.call("context/undo", sessionId=session_id)
-    assert (await client.entries(session_id), await client.call("context/get", sessionId=session_id)) == before
-    with pytest.raises(NothingToUndo):
-        await client.call("context/undo", sessionId=session_id)
 
 
 async def test_after_an_undo_reports_of_the_context_with_the_edit_say_nothing_of_it_any_more() -> None:
@@ -250,17 +239,6 @@ async def test_a_time_is_a_checkpoint_in_milliseconds_or_iso_8601(written: str, 
     # Restoring is itself a later event: from then on the first compaction is in force.
     assert [edit["id"] for edit in restored["edits"]] == [(await history(client, session_id))[0]["id"]]
     assert await state(client, session_id) == states[1]
-
-
-async def test_a_dry_run_says_what_an_undo_would_bring_back_and_does_nothing(client: TestClient) -> None:
-    session_id, _, states = await compacted_twice(client)
-    client.recorder.take()
-    shown = await client.call("context/undo", sessionId=session_id, dryRun=True)
-    assert await state(client, session_id) == states[2]
-    assert client.recorder.take() == []
-    done = await client.call("context/undo", sessionId=session_id)
-    assert shown == done
-    assert shown["usage"]["used"] > states[2][1]["used"]
 
 
 async def test_a_checkpoint_that_is_not_there_is_refused_by_name(client: TestClient) -> None:

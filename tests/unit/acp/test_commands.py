@@ -60,13 +60,6 @@ async def test_every_command_is_offered_and_known(rig: AcpRig) -> None:
     assert all(named(f"/{name}") == (name, "") for name in names)
 
 
-async def test_context_says_how_full_it_is_and_of_what(rig: AcpRig, session_id: str) -> None:
-    assert await rig.prompt(session_id, "/context") == {"stopReason": "end_turn"}
-    assert rig.text().startswith("**Context: ")
-    assert "- Messages: " in rig.text()
-    assert "12 messages in the context, 0 archived" in rig.text()
-
-
 async def test_compact_makes_room_and_undo_takes_it_back(rig: AcpRig, session_id: str) -> None:
     before = (await rig.ask("_ullage/context/get", sessionId=session_id))["used"]
     assert await rig.prompt(session_id, "/compact src/login.py") == {"stopReason": "end_turn"}
@@ -123,29 +116,6 @@ async def test_a_slash_that_is_no_command_of_ours_is_for_the_model(rig: AcpRig, 
     assert failure.value.data == {"kind": "NoModelConfigured"}
 
 
-async def test_cancelling_a_command_answers_cancelled_and_changes_nothing(rig: AcpRig, session_id: str) -> None:
-    rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "/compact"}])
-    rig.notify("session/cancel", sessionId=session_id)
-    answer = await rig.until(lambda message: "result" in message)
-    assert answer["result"] == {"stopReason": "cancelled"}
-    assert (await rig.ask("_ullage/context/messages", sessionId=session_id))["total"] == len(TALK)
-    assert rig.connection.unfinished() == 0
-
-
-async def test_a_compaction_is_shown_as_such_to_a_client_that_has_a_place_for_it(rig: AcpRig) -> None:
-    await rig.initialize(ALL_CAPABILITIES)
-    session_id = await rig.new_session()
-    await rig.say(session_id, *TALK)
-    rig.sent.clear()
-    await rig.prompt(session_id, "/compact")
-    told = rig.updates("compaction_update", "compaction_summary_chunk", "usage_update", "notice")
-    kinds = [update["sessionUpdate"] for update in told]
-    assert kinds[0] == "compaction_update"
-    assert kinds[-3:] == ["compaction_update", "usage_update", "notice"]
-    assert set(kinds[1:-3]) == {"compaction_summary_chunk"}
-    assert rig.updates("tool_call", "tool_call_update") == []
-
-
 def option(options: list[dict[str, Any]], config_id: str) -> dict[str, Any]:
     return next(each for each in options if each["id"] == config_id)
 
@@ -153,19 +123,6 @@ def option(options: list[dict[str, Any]], config_id: str) -> dict[str, Any]:
 async def options_of(rig: AcpRig) -> tuple[str, list[dict[str, Any]]]:
     result = await rig.ask("session/new", cwd="/project", mcpServers=[])
     return result["sessionId"], result["configOptions"]
-
-
-async def test_a_new_session_has_every_option_with_its_value(rig: AcpRig) -> None:
-    await rig.initialize(ALL_CAPABILITIES)
-    _, options = await options_of(rig)
-    values = {each["id"]: each["currentValue"] for each in options}
-    assert values == {
-        "mode": "ask",
-        "model": "claude-sonnet-4-5",
-        "auto_compact": True,
-        "warn_at": "80",
-        "compact_at": "90",
-    }
 
 
 async def test_a_client_without_switches_gets_a_choice_of_two(rig: AcpRig) -> None:

@@ -22,17 +22,6 @@ async def test_the_highest_version_up_to_the_one_asked_for_answers(rig: AcpRig, 
     assert (await rig.ask("initialize", protocolVersion=asked))["protocolVersion"] == answered
 
 
-async def test_what_the_agent_can_do_is_said(rig: AcpRig) -> None:
-    result = await rig.initialize()
-    assert result["agentInfo"]["name"] == "ullage"
-    can = result["agentCapabilities"]
-    assert can["loadSession"] is True
-    assert can["promptCapabilities"] == {"image": True, "embeddedContext": True}
-    assert set(can["sessionCapabilities"]) == {
-        *("list", "resume", "close", "delete", "fork", "title", "additionalDirectories")
-    }
-
-
 async def test_own_methods_are_in_the_capabilities_and_served(rig: AcpRig) -> None:
     methods = (await rig.initialize())["agentCapabilities"]["_meta"]["ullage"]["methods"]
     assert "_ullage/context/get" in methods

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support.lsp_client import RpcFailure
-from support.playing_rig import ALLOW, MODEL, REJECT, PlayingRig, rigs_by
+from support.playing_rig import MODEL, REJECT, PlayingRig, rigs_by
 
 READING = """
 think: Where is it?
@@ -55,28 +55,6 @@ async def scripted(tmp_path: Path) -> AsyncGenerator[Scripted]:
         yield make
 
 
-async def test_an_answer_comes_in_pieces_and_then_the_usage_and_the_stop_reason(scripted: Scripted) -> None:
-    rig = scripted("think: Easy.\nsay: Good morning.\nusage: 800 12")
-    session_id = await rig.open()
-    assert await rig.prompt(session_id, "Good morning?") == {
-        "stopReason": "end_turn",
-        "usage": {
-            "totalTokens": 812,
-            "inputTokens": 800,
-            "outputTokens": 12,
-            "thoughtTokens": 0,
-            "cachedReadTokens": 0,
-            "cachedWriteTokens": 0,
-        },
-    }
-    assert rig.text() == "Good morning."
-    assert "".join(update["content"]["text"] for update in rig.updates("agent_thought_chunk")) == "Easy."
-    usage = rig.updates("usage_update")[-1]
-    assert (usage["used"], usage["size"], usage["_meta"]["ullage"]["source"]) == (812, 128_000, "reported")
-    assert rig.updates("user_message_chunk") == []
-    assert rig.faults == []
-
-
 async def test_of_two_prompts_at_once_each_answer_has_the_usage_of_its_own_turn(scripted: Scripted) -> None:
     rig = scripted("say: One.\nusage: 800 12\n---\nsay: Two.\nusage: 900 10")
     session_id = await rig.open()
@@ -84,26 +62,6 @@ async def test_of_two_prompts_at_once_each_answer_has_the_usage_of_its_own_turn(
         rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": text}]) for text in "ab"
     ]
     assert [(await rig.answer(number))["usage"]["totalTokens"] for number in asked] == [812, 910]
-
-
-async def test_a_tool_call_is_shown_permitted_by_the_user_and_made(scripted: Scripted) -> None:
-    rig = scripted(READING_OUTSIDE)
-    asked: list[Any] = []
-    rig.answers["session/request_permission"] = lambda params: asked.append(params) or ALLOW
-    session_id = await rig.open()
-    assert (await rig.prompt(session_id, "Look at the login"))["stopReason"] == "end_turn"
-    (question,) = asked
-    assert question["toolCall"]["title"] == f"Read {rig.outside}"
-    assert question["toolCall"]["locations"] == [{"path": str(rig.project / "../other/login.py")}]
-    assert {option["kind"] for option in question["options"]} >= {"allow_once", "allow_always", "reject_once"}
-    assert [update["status"] for update in rig.updates("tool_call", "tool_call_update")] == [
-        "pending",
-        "in_progress",
-        "completed",
-    ]
-    assert rig.text() == "I look.It is fine."
-    assert len(rig.updates("usage_update")) >= 2
-    assert rig.faults == []
 
 
 async def test_reading_in_the_open_project_asks_nothing_and_is_shown_in_a_fence(scripted: Scripted) -> None:
@@ -171,44 +129,6 @@ async def test_a_client_that_cannot_give_a_file_leaves_the_one_on_disk(scripted:
     assert "def login():" in rig.updates("tool_call_update")[-1]["content"][0]["content"]["text"]
 
 
-async def test_cancelling_while_the_model_writes_keeps_what_it_said(scripted: Scripted) -> None:
-    rig = scripted("say: One. Two. Three. Four.\n---\nwait: 60\nsay: " + "word " * 200)
-    session_id = await rig.open()
-    await rig.prompt(session_id, "first")
-    rig.sent.clear()
-    request_id = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "second"}])
-    rig.notify("session/cancel", sessionId=session_id)
-    assert (await rig.answer(request_id))["stopReason"] == "cancelled"
-    entries = (await rig.ask("_ullage/context/messages", sessionId=session_id))["entries"]
-    assert [entry["message"]["role"] for entry in entries][:3] == [*("system", "user", "assistant")]
-    assert rig.connection.unfinished() == 0
-
-
-async def test_cancelling_while_the_user_is_asked_cancels_the_question(scripted: Scripted) -> None:
-    rig = scripted(READING_OUTSIDE)
-    session_id = await rig.open()
-    request_id = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "look"}])
-    question = await rig.until(lambda message: message.get("method") == "session/request_permission")
-    rig.notify("session/cancel", sessionId=session_id)
-    rig.send({"id": question["id"], "result": {"outcome": {"outcome": "cancelled"}}})
-    assert (await rig.answer(request_id))["stopReason"] == "cancelled"
-    assert rig.updates("tool_call_update")[-1]["status"] == "failed"
-    assert rig.connection.unfinished() == 0
-    assert rig.faults == []
-
-
-async def test_a_prompt_can_be_cancelled_as_any_request(scripted: Scripted) -> None:
-    rig = scripted(READING_OUTSIDE)
-    session_id = await rig.open()
-    request_id = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "look"}])
-    await rig.until(lambda message: message.get("method") == "session/request_permission")
-    rig.notify("$/cancel_request", requestId=request_id)
-    with pytest.raises(RpcFailure) as failure:
-        await rig.answer(request_id)
-    assert failure.value.code == -32800
-    assert rig.connection.unfinished() == 0
-
-
 @pytest.mark.parametrize("reason", ["max_tokens", "refusal"])
 async def test_why_the_model_stopped_is_answered(scripted: Scripted, reason: str) -> None:
     rig = scripted(f"say: And so\nstop: {reason}")
@@ -269,17 +189,6 @@ async def test_the_content_of_blobs_reaches_the_model_if_it_is_text_or_a_picture
         ("resource", "AAEC"),
     ]
     assert rig.faults == []
-
-
-@pytest.mark.parametrize(
-    "prompt", [[], [{"type": "text", "text": " "}], [{"type": "audio", "data": "", "mimeType": "a"}]]
-)
-async def test_a_prompt_without_a_provider_is_refused(scripted: Scripted, prompt: Any) -> None:
-    rig = scripted("say: never")
-    session_id = await rig.open()
-    with pytest.raises(RpcFailure) as failure:
-        await rig.ask("session/prompt", sessionId=session_id, prompt=prompt)
-    assert failure.value.code == -32602
 
 
 async def test_authenticating_is_over_once_a_model_answers(scripted: Scripted) -> None:

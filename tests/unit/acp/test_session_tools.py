@@ -143,13 +143,6 @@ async def test_the_model_offers_a_plan_and_the_users_answer_ends_the_mode_or_not
     assert ("offer_plan" in await rig.offered(session_id)) == (mode == "plan")
 
 
-async def test_a_mode_that_is_not_offered_is_refused(playing: MakeToolsRig) -> None:
-    rig = playing("say: Yes.")
-    session_id = await rig.open()
-    with pytest.raises(RpcFailure, match="there is no mode 'yolo'; there are ask, plan"):
-        await rig.ask("session/set_mode", sessionId=session_id, modeId="yolo")
-
-
 PLANNED = """
 tool: update_plan {"entries": [{"content": "Look", "status": "completed"}, {"content": "Write", "status": "pending"}]}
 ---
@@ -207,18 +200,6 @@ async def test_a_client_without_forms_is_not_asked(playing: MakeToolsRig) -> Non
     session_id = await rig.open()
     await rig.prompt(session_id, "Are you there?")
     assert "ask_user" not in await rig.offered(session_id)
-
-
-async def test_cancelling_the_turn_takes_the_question_back(playing: MakeToolsRig) -> None:
-    rig = playing(ASKING)
-    session_id = await rig.open(FORMS)
-    prompt = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "Go"}])
-    question = await rig.until(lambda message: message.get("method") == "elicitation/create")
-    rig.notify("session/cancel", sessionId=session_id)
-    assert (await rig.answer(prompt))["stopReason"] == "cancelled"
-    withdrawn = await rig.until(lambda message: message.get("method") == "$/cancel_request")
-    assert withdrawn["params"]["requestId"] == question["id"]
-    rig.send({"id": question["id"], "error": {"code": -32800, "message": "cancelled"}})
 
 
 async def test_a_client_of_version_2_has_the_mode_as_an_option_and_the_plan_as_an_update(playing: MakeToolsRig) -> None:

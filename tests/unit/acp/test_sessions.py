@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.acp_rig import ALL_CAPABILITIES, AcpRig, MakeRig
+from support.acp_rig import AcpRig, MakeRig
 from support.lsp_client import RpcFailure
 from ullage.app.compose import open_workspace
 from ullage.model.settings import Settings
@@ -17,15 +17,6 @@ TALK = ["Fix the login page " + "please " * 300, "I read src/login.py. " * 150] 
 async def session_id(rig: AcpRig) -> str:
     await rig.initialize()
     return await rig.new_session()
-
-
-async def test_a_new_session_gets_its_commands_and_its_usage_after_the_answer(rig: AcpRig) -> None:
-    await rig.initialize()
-    rig.sent.clear()
-    request_id = rig.start("session/new", cwd="/project", mcpServers=[])
-    await rig.until(lambda message: message.get("id") == request_id)
-    order = [message["params"]["update"]["sessionUpdate"] if "method" in message else "answer" for message in rig.sent]
-    assert order == ["answer", "available_commands_update", "usage_update"]
 
 
 async def test_a_window_that_is_not_known_is_not_guessed(make_rig: MakeRig) -> None:
@@ -52,34 +43,6 @@ async def test_a_session_that_is_unknown_is_not_found(rig: AcpRig, method: str) 
     with pytest.raises(RpcFailure) as failure:
         await rig.ask(f"session/{method}", sessionId="s_none", cwd="/", mcpServers=[], prompt=[])
     assert failure.value.code == -32002
-
-
-async def test_loading_shows_everything_in_order_and_answers_after_it(rig: AcpRig, session_id: str) -> None:
-    await rig.say(session_id, "one", "two", "three")
-    rig.sent.clear()
-    request_id = rig.start("session/load", sessionId=session_id, cwd="/project", mcpServers=[])
-    await rig.until(lambda message: message.get("id") == request_id)
-    kinds = [message["params"]["update"]["sessionUpdate"] if "method" in message else "answer" for message in rig.sent]
-    chunk = "_message_chunk"
-    assert kinds[:4] == [f"user{chunk}", f"agent{chunk}", f"user{chunk}", "answer"]
-    assert kinds[4:] == ["available_commands_update", "usage_update"]
-    assert [update["content"]["text"] for update in rig.updates("user_message_chunk")] == ["one", "three"]
-
-
-async def test_a_compaction_is_loaded_as_one_ended_update_where_it_cut(rig: AcpRig) -> None:
-    await rig.initialize(ALL_CAPABILITIES)
-    session_id = await rig.new_session()
-    await rig.say(session_id, *TALK)
-    await rig.prompt(session_id, "/compact")
-    live = rig.updates("compaction_update")
-    rig.sent.clear()
-    await rig.ask("session/load", sessionId=session_id, cwd="/project", mcpServers=[])
-    (loaded,) = rig.updates("compaction_update")
-    assert (loaded["status"], loaded["compactionId"]) == ("completed", live[0]["compactionId"])
-    assert loaded["summary"] == live[-1]["summary"]
-    place = rig.updates("user_message_chunk", "agent_message_chunk", "compaction_update").index(loaded)
-    assert 0 < place < len(TALK)
-    assert len(rig.updates("user_message_chunk", "agent_message_chunk")) == len(TALK)
 
 
 async def test_a_client_without_compactions_loads_a_tool_call_with_the_summary(rig: AcpRig, session_id: str) -> None:

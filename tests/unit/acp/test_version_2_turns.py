@@ -50,13 +50,6 @@ async def test_a_turn_is_running_until_it_is_idle_and_waits_for_the_user_in_betw
     assert all(update["messageId"] for update in rig.updates("agent_message_chunk", "agent_thought_chunk"))
 
 
-async def test_permission_is_asked_with_a_title_and_the_call_as_its_subject(rig: AcpRig, session_id: str) -> None:
-    await rig.prompt(session_id, "What does the login lack?")
-    question = (await rig.until(lambda message: message.get("method") == "session/request_permission"))["params"]
-    assert question["subject"]["toolCall"]["title"] == question["title"]
-    await ends(rig, "end_turn")
-
-
 async def test_a_model_that_fails_after_the_prompt_is_in_ends_the_turn_with_its_error(
     rig: AcpRig, session_id: str
 ) -> None:
@@ -65,15 +58,6 @@ async def test_a_model_that_fails_after_the_prompt_is_in_ends_the_turn_with_its_
     assert "messageId" in await rig.prompt(session_id, "And now?")
     idle = (await ends(rig, "error"))["params"]["update"]
     assert idle["error"]["data"] == {"kind": "RequestRefused"}
-
-
-async def test_a_cancelled_turn_is_idle_with_that_reason(rig: AcpRig, session_id: str) -> None:
-    asked = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "What is missing?"}])
-    rig.answers.clear()
-    await rig.until(lambda message: message.get("method") == "session/request_permission")
-    rig.notify("session/cancel", sessionId=session_id)
-    await ends(rig, "cancelled")
-    assert "messageId" in await rig.answer(asked)
 
 
 async def test_close_answers_once_the_turn_that_it_cancels_is_idle(rig: AcpRig, session_id: str) -> None:

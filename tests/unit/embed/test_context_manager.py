@@ -5,26 +5,18 @@ import gc
 import json
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.provider_rules import anthropic_violations, openai_violations, responses_violations
-from ullage import ContextManager, ContextSettings, SummaryTask, TruncationMode
-from ullage.formats.provider import Provider
+from support.provider_rules import openai_violations
+from ullage import ContextManager, SummaryTask
 from ullage.model.errors import InvalidRequest, NothingToCompact, WindowUnknown
 from ullage.model.updates import Level, Notice, Update
 from ullage.model.usage import UsageSource
 
 WINDOW = 8_000
 USABLE = 6_000
-RULES = {
-    Provider.ANTHROPIC: anthropic_violations,
-    Provider.OPENAI: openai_violations,
-    Provider.OPENAI_RESPONSES: responses_violations,
-}
-KEYS = {Provider.ANTHROPIC: "messages", Provider.OPENAI: "messages", Provider.OPENAI_RESPONSES: "input"}
 
 
 @pytest.fixture
@@ -44,48 +36,6 @@ def answer(number: int, words: int = 250) -> dict[str, Any]:
 def fill(context: ContextManager, exchanges: int) -> None:
     for number in range(exchanges):
         context.add_message(user(number), answer(number))
-
-
-def tool_round(provider: Provider, number: int) -> list[dict[str, Any]]:
-    """Returns a prompt, a call and its result, as the provider's programs write them."""
-    output = f"line {number} " * 300
-    match provider:
-        case Provider.ANTHROPIC:
-            call = {"type": "tool_use", "id": f"c{number}", "name": "run", "input": {"n": number}}
-            result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": output}
-            return [user(number, 40), {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
-        case Provider.OPENAI:
-            function = {"name": "run", "arguments": json.dumps({"n": number})}
-            calls = [{"id": f"c{number}", "type": "function", "function": function}]
-            asked = {"role": "assistant", "content": None, "tool_calls": calls}
-            return [user(number, 40), asked, {"role": "tool", "tool_call_id": f"c{number}", "content": output}]
-        case Provider.OPENAI_RESPONSES:
-            arguments = json.dumps({"n": number})
-            called = {"type": "function_call", "call_id": f"c{number}", "name": "run", "arguments": arguments}
-            return [
-                user(number, 40),
-                {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": "gAAAA"},
-                called,
-                {"type": "function_call_output", "call_id": f"c{number}", "output": output},
-            ]
-
-
-@pytest.mark.no_cover
-@pytest.mark.parametrize("mode", TruncationMode)
-@pytest.mark.parametrize("provider", Provider)
-def test_what_to_send_always_fits_and_keeps_the_providers_rules(provider: Provider, mode: TruncationMode) -> None:
-    tools: list[dict[str, Any]] = [{"name": "run", "input_schema": {}}]
-    settings = ContextSettings(mode=mode)
-    with ContextManager("gpt-4o", provider, tools=tools, window=WINDOW, context=settings) as context:
-        for number in range(40):
-            context.add_message(*tool_round(provider, number))
-            request = context.get_request()
-            assert context.token_usage <= USABLE
-            assert RULES[provider](request[KEYS[provider]]) == []
-        assert context.history()
-        said = context.get_messages()
-        assert said == [message for number in range(40) for message in tool_round(provider, number)]
-        assert "line 0 " in json.dumps(said)
 
 
 def test_a_request_holds_what_the_call_takes_and_nothing_empty() -> None:
@@ -180,16 +130,6 @@ def test_pins_outlive_every_compaction_and_what_is_archived_is_found(manager: Co
     hits = manager.search("walnut")
     assert [hit.role for hit in hits] == ["assistant"]
     assert pinned != kept
-
-
-def test_a_conversation_goes_on_from_its_file(tmp_path: Path) -> None:
-    store = tmp_path / "contexts.db"
-    with ContextManager("gpt-4o", window=WINDOW, store=store) as context:
-        fill(context, 12)
-        sent = context.get_request()
-        session_id = context.session_id
-    with ContextManager("gpt-4o", window=WINDOW, store=store, session_id=session_id) as again:
-        assert again.get_request() == sent
 
 
 def test_a_summarizer_of_ones_own_gets_the_messages_and_the_last_summary() -> None:

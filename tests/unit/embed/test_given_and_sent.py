@@ -18,7 +18,6 @@ import pytest
 import ullage
 from ullage import (
     AsyncContextManager,
-    CannotFit,
     ContextCompactor,
     ContextManager,
     ContextPool,
@@ -103,17 +102,6 @@ def test_openais_formats_take_a_prompt_of_parts_too() -> None:
         with ContextManager("gpt-4o", provider=provider, system=PROMPT) as manager:
             manager.add_message(ASKED)
             assert manager.get_request()[key] == [{"role": "system", "content": PROMPT}, ASKED]
-
-
-@pytest.mark.parametrize("what", ["system", "tools"])
-def test_what_is_too_large_for_every_request_is_refused(what: str) -> None:
-    text = "pear tree " * 10_000
-    tool = {"type": "function", "function": {"name": "count", "description": text}}
-    options: Json = {"system": text} if what == "system" else {"tools": [tool]}
-    with ContextManager("gpt-4o", window=8_000, **options) as manager:
-        manager.add_message(ASKED)
-        with pytest.raises(CannotFit, match=what):
-            manager.get_request()
 
 
 @pytest.mark.parametrize(

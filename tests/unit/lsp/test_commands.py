@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-import pytest_lsp
 
 from support.lsp_client import RpcFailure
 from support.lsp_rig import Rig
@@ -154,10 +153,3 @@ async def test_an_unknown_command_is_refused_and_the_known_ones_named() -> None:
     assert failure.value.code == -32602
     assert "ullage.polish" in failure.value.message
     assert "ullage.shrink" in failure.value.message
-
-
-# The client of another implementation, with Neovim's capabilities, finds what it expects
-
-
-# The library gives its decorator no types.
-fixture: Any = vars(pytest_lsp)["fixture"]

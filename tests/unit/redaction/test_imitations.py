@@ -85,12 +85,6 @@ def test_an_order_is_quoted_wherever_its_lines_break(order: str, space: str) -> 
 
 
 @each_imitation
-def test_neutralising_twice_changes_nothing_more(case: dict[str, str]) -> None:
-    once = neutralise(case["text"])
-    assert neutralise(once) == once
-
-
-@each_imitation
 def test_no_line_of_a_summary_poses_as_a_frame(case: dict[str, str]) -> None:
     head, *lines = render_marker(compacted(quoting(case["text"]))).splitlines()
     assert head.startswith("[Compaction 1: ")

@@ -464,18 +464,6 @@ def test_a_store_opened_by_a_relative_path_is_the_same_file_in_another_folder(
         assert store.read("s") == conversation("one")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="SQLite has this way of opening files on POSIX systems")
-def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = sqlite3.connect
-
-    def without_locks(path: Path, **given: Any) -> sqlite3.Connection:
-        return opened(f"file:{path}?vfs=unix-none", uri=True, **given)
-
-    monkeypatch.setattr(sqlite3, "connect", without_locks)
-    with pytest.raises(StoreUnavailable, match="no locks"):
-        open_store(tmp_path / "s.db")
-
-
 def test_rows_of_a_version_that_compressed_nothing_are_read_searched_copied_and_deleted(tmp_path: Path) -> None:
     old, new = tmp_path / "old.db", tmp_path / "new.db"
     with open_store(old) as store:

@@ -29,7 +29,7 @@ from ullage.model.message import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.transcript.fold import Transcript, compaction_edits, fold, project
+from ullage.transcript.fold import fold, project
 from ullage.transcript.view import cut_points, groups, turn_starts, without_oldest
 
 
@@ -69,25 +69,6 @@ def test_a_second_compaction_takes_the_first_ones_marker_with_it() -> None:
     transcript = fold(log([*TALK, first, second]))
     assert ids(transcript.view) == ["s", "u1", "marker2", "u3"]
     assert (transcript.compactions, transcript.active, transcript.messages) == (2, 3, 6)
-
-
-def test_a_reverted_compaction_is_as_if_it_had_never_been() -> None:
-    events: list[Event] = [*TALK, ContextEdited(edit=compaction(1, 0, 5)), EditReverted(edit_id="c1")]
-    transcript = fold(log(events))
-    assert transcript.view == project(TALK)
-    assert [edit.reverted for edit in transcript.edits] == [True]
-    assert transcript.edits_in_force == ()
-    assert compaction_edits(log(events)) == ()
-
-
-def test_reverting_the_older_of_two_compactions_leaves_the_newer_in_force() -> None:
-    events: list[Event] = [
-        *TALK,
-        ContextEdited(edit=compaction(1, 0, 3)),
-        ContextEdited(edit=compaction(2, 0, 5)),
-        EditReverted(edit_id="c1"),
-    ]
-    assert ids(project(events)) == ["marker2", "u3"]
 
 
 def test_messages_appended_after_a_compaction_follow_it() -> None:
@@ -162,13 +143,6 @@ def test_the_fold_gathers_what_the_session_is() -> None:
 def test_a_fork_names_its_parent() -> None:
     transcript = fold(log([SessionCreated(title="one"), SessionForked(parent_id="p", position=0, title="two")]))
     assert (transcript.parent_id, transcript.title) == ("p", "two")
-
-
-def test_a_state_restored_is_the_state_that_was() -> None:
-    transcript = fold(log([*TALK, ContextEdited(edit=compaction(1, 0, 4, leading=("s", "u1")))]))
-    again = Transcript(transcript.state)
-    assert again.state == transcript.state
-    assert (again.active, again.messages) == (transcript.active, transcript.messages)
 
 
 def test_messages_that_notices_point_to_are_known_as_long_as_they_are_in_the_view() -> None:

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from support.foreign import messages_of, view_of
-from support.provider_rules import anthropic_violations
+from support.foreign import messages_of
 from support.transcripts import ROOT
 from ullage.agents.transcripts import read
-from ullage.formats.provider import write_anthropic
 from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.model.events import CompactionEdit, ContextEdited, UsageReported
 from ullage.model.message import TextBlock, ToolResultBlock, ToolUseBlock
@@ -80,8 +78,3 @@ def test_the_last_report_is_the_files_last_usage(path: Path, transcript: Importe
     totals = [sum(usage.get(name) or 0 for name in NAMES) for usage in usages]
     reports = [event.usage.total for event in transcript.events if isinstance(event, UsageReported)]
     assert reports[-1:] == [total for total in totals if total][-1:]
-
-
-def test_every_line_is_explained_and_the_context_is_a_request(transcript: ImportedTranscript) -> None:
-    assert [skipped for skipped in transcript.skipped if not skipped.expected] == []
-    assert anthropic_violations(write_anthropic(view_of(transcript)).messages) == []
