@@ -11,9 +11,14 @@ from support.log_trees import to_bytes
 from support.lsp_client import LspClient, RpcFailure
 
 
-async def test_a_conversation_that_grows_is_sent_at_each_change(tmp_path: Path) -> None:
+@pytest.fixture
+def home(tmp_path: Path) -> FollowedHome:
     home = FollowedHome(tmp_path)
     home.say("Which port?", 40_000)
+    return home
+
+
+async def test_a_conversation_that_grows_is_sent_at_each_change(home: FollowedHome) -> None:
     async with home.server() as client:
         assert (await client.request("ullage/following/list"))["following"] is False
         assert (await client.request("ullage/following/start", {}))["following"] is True
@@ -81,9 +86,7 @@ async def test_a_server_that_was_started_again_knows_whose_conversation_it_is_be
         assert imported["session"]["usage"]["_meta"]["ullage"]["followed"] is not None
 
 
-async def test_two_servers_show_the_same_and_the_second_continues_if_the_first_stops(tmp_path: Path) -> None:
-    home = FollowedHome(tmp_path)
-    home.say("Which port?", 40_000)
+async def test_two_servers_show_the_same_and_the_second_continues_if_the_first_stops(home: FollowedHome) -> None:
     async with home.server() as first, home.server() as second:
         await first.request("ullage/following/start", {})
         row = await changed(first, 40_000)
@@ -97,9 +100,7 @@ async def test_two_servers_show_the_same_and_the_second_continues_if_the_first_s
         assert (await changed(second, 95_000))["sessionId"] == row["sessionId"]
 
 
-async def test_the_newest_conversation_of_a_folder_is_listed_however_old_it_is(tmp_path: Path) -> None:
-    home = FollowedHome(tmp_path)
-    home.say("Which port?", 40_000)
+async def test_the_newest_conversation_of_a_folder_is_listed_however_old_it_is(home: FollowedHome) -> None:
     os.utime(home.path, (1_700_000_000, 1_700_000_000))
     async with home.server() as client:
         started = await client.request("ullage/following/start", {"folders": [PROJECT]})
@@ -110,9 +111,7 @@ async def test_the_newest_conversation_of_a_folder_is_listed_however_old_it_is(t
         assert elsewhere["rows"] == [row]
 
 
-async def test_a_plain_client_follows_agents_by_a_command_and_is_told_when_a_context_fills(tmp_path: Path) -> None:
-    home = FollowedHome(tmp_path)
-    home.say("Which port?", 40_000)
+async def test_a_plain_client_follows_agents_by_a_command_and_is_told_when_a_context_fills(home: FollowedHome) -> None:
     async with home.server({}, PROJECT) as client:
         done = await client.request("workspace/executeCommand", {"command": "ullage.follow"})
         assert [row["used"] for row in done["rows"]] == [40_000]
@@ -127,9 +126,7 @@ async def test_a_plain_client_follows_agents_by_a_command_and_is_told_when_a_con
         assert await client.shutdown() == 0
 
 
-async def test_the_command_that_follows_takes_folders(tmp_path: Path) -> None:
-    home = FollowedHome(tmp_path)
-    home.say("Which port?", 40_000)
+async def test_the_command_that_follows_takes_folders(home: FollowedHome) -> None:
     async with home.server({}) as client:
         command = {"command": "ullage.follow", "arguments": [PROJECT]}
         assert len((await client.request("workspace/executeCommand", command))["rows"]) == 1
@@ -142,9 +139,7 @@ async def told(client: LspClient, text: str) -> None:
     await client.wait_for("window/showMessage", lambda params: text in params["message"])
 
 
-async def test_a_conversation_whose_file_is_deleted_has_ended_in_every_server(tmp_path: Path) -> None:
-    home = FollowedHome(tmp_path)
-    home.say("Which port?", 40_000)
+async def test_a_conversation_whose_file_is_deleted_has_ended_in_every_server(home: FollowedHome) -> None:
     async with home.server() as first, home.server() as second:
         for client in (first, second):
             await client.request("ullage/following/start", {})

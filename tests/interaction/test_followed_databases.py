@@ -80,9 +80,13 @@ async def test_a_conversation_that_grows_in_a_database_is_what_it_is_as_a_whole(
     assert len(rig.workspace.ports.store.list()) == 1
 
 
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    return Rig(tmp_path / "agent.db")
+
+
 @pytest.mark.parametrize("agent", ["opencode", "opencode, newer table", "crush"])
-async def test_an_answer_that_is_being_written_comes_when_it_is_complete(agent: str, tmp_path: Path) -> None:
-    rig = Rig(tmp_path / "agent.db")
+async def test_an_answer_that_is_being_written_comes_when_it_is_complete(rig: Rig, agent: str) -> None:
     found: list[int] = []
     for rows in GROWING[agent][:3]:
         put(rig.path, rows)
@@ -91,8 +95,7 @@ async def test_an_answer_that_is_being_written_comes_when_it_is_complete(agent: 
     assert found == [1, 1, 2]
 
 
-async def test_a_prompt_whose_parts_are_written_one_by_one_stays_in_its_session(tmp_path: Path) -> None:
-    rig = Rig(tmp_path / "agent.db")
+async def test_a_prompt_whose_parts_are_written_one_by_one_stays_in_its_session(rig: Rig) -> None:
     put(rig.path, GROWING["opencode"][0])
     await rig.look()
     file = {"type": "file", "mime": "text/plain", "url": "file:///home/ann/a.py"}
@@ -120,8 +123,7 @@ async def test_the_newest_answer_has_its_usage_at_once(tmp_path: Path) -> None:
         assert rig.followed.conversation.used == 905
 
 
-async def test_a_conversation_is_followed_when_another_one_is_deleted(tmp_path: Path) -> None:
-    rig = Rig(tmp_path / "agent.db")
+async def test_a_conversation_is_followed_when_another_one_is_deleted(rig: Rig) -> None:
     steps = GROWING["opencode"]
     put(rig.path, steps[0])
     await rig.look()
@@ -170,8 +172,7 @@ async def test_a_conversation_that_is_deleted_from_its_database_is_missing_and_s
     assert len(rig.workspace.ports.store.list()) == 1
 
 
-async def test_a_title_that_a_database_gets_later_is_the_sessions_title(tmp_path: Path) -> None:
-    rig = Rig(tmp_path / "agent.db")
+async def test_a_title_that_a_database_gets_later_is_the_sessions_title(rig: Rig) -> None:
     for rows in GROWING["opencode"]:
         put(rig.path, rows)
         await rig.look()
@@ -179,8 +180,7 @@ async def test_a_title_that_a_database_gets_later_is_the_sessions_title(tmp_path
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["followed", "restarted"])
-async def test_what_was_reverted_comes_back_when_the_revert_is_taken_back(restarted: bool, tmp_path: Path) -> None:
-    rig = Rig(tmp_path / "agent.db")
+async def test_what_was_reverted_comes_back_when_the_revert_is_taken_back(rig: Rig, restarted: bool) -> None:
     for rows in GROWING["opencode"]:
         put(rig.path, rows)
         await rig.look()
@@ -197,8 +197,7 @@ async def test_what_was_reverted_comes_back_when_the_revert_is_taken_back(restar
     assert len(rig.workspace.ports.store.list()) == 1
 
 
-async def test_a_revert_that_stays_is_recorded_once(tmp_path: Path) -> None:
-    rig = Rig(tmp_path / "agent.db")
+async def test_a_revert_that_stays_is_recorded_once(rig: Rig) -> None:
     for rows in GROWING["opencode"]:
         put(rig.path, rows)
         await rig.look()

@@ -154,8 +154,12 @@ async def test_the_live_file_has_the_row_that_the_listener_gets_and_no_other_use
     ]
 
 
-async def test_the_first_row_has_the_newest_figure_although_the_answer_may_continue(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+async def test_the_first_row_has_the_newest_figure_although_the_answer_may_continue(machine: Machine) -> None:
     machine.turn(0)
     # However long this machine takes until the file is read, it has been written just then.
     later = time.time() + PATIENCE
@@ -166,8 +170,7 @@ async def test_the_first_row_has_the_newest_figure_although_the_answer_may_conti
     assert (first.rows[0].used, first.rows[0].messages) == (1_005, 2)
 
 
-async def test_an_error_of_the_listener_ends_the_following_as_itself(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
+async def test_an_error_of_the_listener_ends_the_following_as_itself(machine: Machine, tmp_path: Path) -> None:
     machine.turn(0)
 
     def gone(_: FollowedRow) -> None:
@@ -181,8 +184,7 @@ async def test_an_error_of_the_listener_ends_the_following_as_itself(tmp_path: P
     assert not machine.lease.is_held
 
 
-async def test_a_process_that_does_not_follow_shows_what_the_live_file_says(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
+async def test_a_process_that_does_not_follow_shows_what_the_live_file_says(machine: Machine) -> None:
     machine.turn(0)
     first = Process(machine, 41)
     before = await first.until(lambda row: row.messages == 2)
@@ -234,8 +236,7 @@ async def test_a_large_file_whose_session_has_all_of_it_already_has_a_row(tmp_pa
     await first.end()
 
 
-async def test_a_conversation_is_live_while_its_agents_process_runs(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
+async def test_a_conversation_is_live_while_its_agents_process_runs(machine: Machine) -> None:
     machine.turn(0)
     machine.processes[KEY] = 4711
     first = Process(machine, 41)
@@ -270,8 +271,7 @@ async def test_a_conversation_whose_process_is_unknown_is_live_until_nothing_was
     await first.end()
 
 
-async def test_a_conversation_of_the_future_is_not_live(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
+async def test_a_conversation_of_the_future_is_not_live(machine: Machine) -> None:
     machine.turn(0)
     first = Process(machine, 41)
     row = await first.until(lambda row: row.messages == 2)
@@ -281,8 +281,7 @@ async def test_a_conversation_of_the_future_is_not_live(tmp_path: Path) -> None:
     await first.end()
 
 
-async def test_the_window_that_an_agent_says_to_its_status_line_is_taken(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
+async def test_the_window_that_an_agent_says_to_its_status_line_is_taken(machine: Machine) -> None:
     machine.turn(0)
     first = Process(machine, 41)
     assert (await first.until(lambda row: row.messages == 2)).window_source == "rule"
@@ -297,8 +296,7 @@ async def test_the_window_that_an_agent_says_to_its_status_line_is_taken(tmp_pat
     await first.end()
 
 
-async def test_nothing_is_lost_while_the_live_file_cannot_be_written(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
+async def test_nothing_is_lost_while_the_live_file_cannot_be_written(machine: Machine, tmp_path: Path) -> None:
     machine.live.mkdir()
     machine.turn(0)
     first = Process(machine, 41)

@@ -82,9 +82,15 @@ class Restarted(Rig):
         assert self.sessions == 1
 
 
-async def test_only_what_was_added_since_is_read(tmp_path: Path) -> None:
+@pytest.fixture
+async def rig(tmp_path: Path) -> Restarted:
+    """A file that is followed, and the first process that follows it."""
     rig = Restarted(tmp_path)
     await rig.begin()
+    return rig
+
+
+async def test_only_what_was_added_since_is_read(rig: Restarted) -> None:
     rig.add(to_bytes(_LINES[40:42]))
     assert await rig.read_on() == [41, 42]
     rig.expect_all(42)
@@ -93,18 +99,14 @@ async def test_only_what_was_added_since_is_read(tmp_path: Path) -> None:
     rig.expect_all(44)
 
 
-async def test_the_first_look_says_that_there_is_a_conversation_even_if_nothing_was_added(tmp_path: Path) -> None:
-    rig = Restarted(tmp_path)
-    await rig.begin()
+async def test_the_first_look_says_that_there_is_a_conversation_even_if_nothing_was_added(rig: Restarted) -> None:
     rig.restart()
     assert (await rig.followed.look()).changed
     assert not (await rig.followed.look()).changed
     rig.expect_all(40)
 
 
-async def test_what_the_earlier_process_has_read_after_it_kept_the_reading_is_not_doubled(tmp_path: Path) -> None:
-    rig = Restarted(tmp_path)
-    await rig.begin()
+async def test_what_the_earlier_process_has_read_after_it_kept_the_reading_is_not_doubled(rig: Restarted) -> None:
     rig.add(to_bytes(_LINES[40:42]))
     await rig.followed.read_all()
     rig.add(to_bytes(_LINES[42:]))
@@ -112,9 +114,7 @@ async def test_what_the_earlier_process_has_read_after_it_kept_the_reading_is_no
     rig.expect_all(44)
 
 
-async def test_a_file_that_grows_long_after_the_restart_is_read_on(tmp_path: Path) -> None:
-    rig = Restarted(tmp_path)
-    await rig.begin()
+async def test_a_file_that_grows_long_after_the_restart_is_read_on(rig: Restarted) -> None:
     known = rig.followed.as_read()
     assert known is not None
     rig.restart()
@@ -126,9 +126,7 @@ async def test_a_file_that_grows_long_after_the_restart_is_read_on(tmp_path: Pat
     rig.expect_all(42)
 
 
-async def test_a_file_of_which_any_byte_is_another_one_is_read_whole(tmp_path: Path) -> None:
-    rig = Restarted(tmp_path)
-    await rig.begin()
+async def test_a_file_of_which_any_byte_is_another_one_is_read_whole(rig: Restarted) -> None:
     data = rig.path.read_bytes()
     # In the middle: the file has the same size, and both ends are as they were.
     rig.path.write_bytes(data.replace(b"Number 20.", b"Number 99.") + to_bytes(_LINES[40:42]))
@@ -136,9 +134,7 @@ async def test_a_file_of_which_any_byte_is_another_one_is_read_whole(tmp_path: P
     assert any(text.startswith("Number 99.") for text in rig.texts)
 
 
-async def test_a_file_whose_session_was_deleted_is_read_whole(tmp_path: Path) -> None:
-    rig = Restarted(tmp_path)
-    await rig.begin()
+async def test_a_file_whose_session_was_deleted_is_read_whole(rig: Restarted) -> None:
     assert rig.followed.conversation is not None
     session_id = rig.followed.conversation.id
     rig.workspace.ports.store.delete(session_id)
@@ -158,9 +154,7 @@ async def test_a_file_whose_session_was_deleted_is_read_whole(tmp_path: Path) ->
     ids=["other class", "other package", "other attribute", "other format"],
 )
 @pytest.mark.parametrize("part", [1.0, 0.5, 0.0], ids=["whole", "cut", "empty"])
-async def test_a_damaged_reading_is_not_used(tmp_path: Path, before: bytes, after: bytes, part: float) -> None:
-    rig = Restarted(tmp_path)
-    await rig.begin()
+async def test_a_damaged_reading_is_not_used(rig: Restarted, before: bytes, after: bytes, part: float) -> None:
     (data,) = rig.kept.values()
     assert before in data
     rig.ask("UPDATE readings SET reading = ?", data.replace(before, after)[: int(part * len(data))])
@@ -195,9 +189,7 @@ async def test_no_reading_of_a_small_file_is_kept(tmp_path: Path) -> None:
     assert not beside(tmp_path / "store.db", CATALOGUE).exists()
 
 
-async def test_the_oldest_readings_go_when_there_are_many(tmp_path: Path) -> None:
-    rig = Restarted(tmp_path)
-    await rig.begin()
+async def test_the_oldest_readings_go_when_there_are_many(rig: Restarted) -> None:
     known = rig.folder.read(FoundFile(path=rig.path))
     assert known is not None
     (first,) = rig.kept
@@ -211,9 +203,7 @@ async def test_the_oldest_readings_go_when_there_are_many(tmp_path: Path) -> Non
     assert rig.folder.read(FoundFile(path=Path("/large"))) == large
 
 
-async def test_a_reading_that_has_no_room_by_itself_takes_no_other_ones_place(tmp_path: Path) -> None:
-    rig = Restarted(tmp_path)
-    await rig.begin()
+async def test_a_reading_that_has_no_room_by_itself_takes_no_other_ones_place(rig: Restarted) -> None:
     known = rig.folder.read(FoundFile(path=rig.path))
     assert known is not None
     rig.folder.write(msgspec.structs.replace(known, path="/large", state=bytes(65 << 20)))

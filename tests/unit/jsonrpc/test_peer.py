@@ -54,9 +54,13 @@ def refused(event: Event) -> tuple[int, Any]:
     return event.reply.error.code, event.reply.id
 
 
+@pytest.fixture
+def peer() -> Peer:
+    return Peer(PLAIN)
+
+
 @pytest.mark.parametrize("request_id", [0, 7, "seven", "", None])
-def test_a_request_is_owed_an_answer_until_it_is_given(request_id: int | str | None) -> None:
-    peer = Peer(PLAIN)
+def test_a_request_is_owed_an_answer_until_it_is_given(peer: Peer, request_id: int | str | None) -> None:
     event = receive(peer, id=request_id, method="session/new", params={"cwd": "/"})
     assert event == Called(request_id, "session/new", Raw(b'{"cwd":"/"}'))
     assert peer.owed == {request_id}
@@ -68,23 +72,20 @@ def test_a_request_is_owed_an_answer_until_it_is_given(request_id: int | str | N
     assert peer.owed == frozenset()
 
 
-def test_no_request_is_answered_twice() -> None:
-    peer = Peer(PLAIN)
+def test_no_request_is_answered_twice(peer: Peer) -> None:
     receive(peer, id=1, method="x")
     peer.refuse(1, ErrorObject(code=METHOD_NOT_FOUND, message="no"))
     with pytest.raises(KeyError):
         peer.answer(1, {})
 
 
-def test_a_request_with_the_id_of_a_running_one_is_refused() -> None:
-    peer = Peer(PLAIN)
+def test_a_request_with_the_id_of_a_running_one_is_refused(peer: Peer) -> None:
     receive(peer, id=1, method="x")
     assert refused(receive(peer, id=1, method="x")) == (-32600, 1)
     assert peer.owed == {1}
 
 
-def test_a_notification_is_owed_nothing() -> None:
-    peer = Peer(PLAIN)
+def test_a_notification_is_owed_nothing(peer: Peer) -> None:
     assert receive(peer, method="session/cancel", params={}) == Notified("session/cancel", Raw(b"{}"))
     assert peer.owed == frozenset()
 
@@ -97,16 +98,14 @@ def test_our_requests_have_ids_of_their_own_and_are_forgotten_once_answered() ->
     assert peer.open == {"ullage-1"}
 
 
-def test_an_error_is_an_answer_too() -> None:
-    peer = Peer(PLAIN)
+def test_an_error_is_an_answer_too(peer: Peer) -> None:
     peer.ask("x", {})
     event = receive(peer, id="1", error={"code": -32000, "message": "no", "data": {"a": 1}})
     assert event == Answered("1", Raw(b""), RemoteError(-32000, "no", Raw(b'{"a":1}')))
 
 
 @pytest.mark.parametrize("error", [5, "no", {"code": "x", "message": "no"}, []])
-def test_an_error_of_no_shape_is_an_error_that_quotes_it(error: Any) -> None:
-    peer = Peer(PLAIN)
+def test_an_error_of_no_shape_is_an_error_that_quotes_it(peer: Peer, error: Any) -> None:
     peer.ask("x", {})
     event = receive(peer, id="1", error=error)
     assert isinstance(event, Answered)
@@ -114,14 +113,12 @@ def test_an_error_of_no_shape_is_an_error_that_quotes_it(error: Any) -> None:
     assert (event.error.code, msgspec.json.decode(event.error.message)) == (0, error)
 
 
-def test_an_error_of_null_next_to_a_result_counts_as_no_error() -> None:
-    peer = Peer(PLAIN)
+def test_an_error_of_null_next_to_a_result_counts_as_no_error(peer: Peer) -> None:
     peer.ask("x", {})
     assert receive(peer, id="1", result=1, error=None) == Answered("1", Raw(b"1"))
 
 
-def test_an_answer_without_result_and_error_is_an_error() -> None:
-    peer = Peer(PLAIN)
+def test_an_answer_without_result_and_error_is_an_error(peer: Peer) -> None:
     peer.ask("x", {})
     event = receive(peer, id="1")
     assert isinstance(event, Answered)
@@ -135,16 +132,14 @@ def test_an_answer_to_nothing_is_ignored(request_id: int | str | None) -> None:
     assert isinstance(receive(Peer(PLAIN), id=request_id, error={"code": 1, "message": ""}), Ignored)
 
 
-def test_a_late_answer_to_a_request_that_was_taken_back_is_ignored() -> None:
-    peer = Peer(PLAIN)
+def test_a_late_answer_to_a_request_that_was_taken_back_is_ignored(peer: Peer) -> None:
     request = peer.ask("session/request_permission", {})
     told = peer.take_back(request.id)
     assert (told.method, told.params) == ("$/cancel_request", {"requestId": "1"})
     assert receive(peer, id="1", result={}) == Ignored()
 
 
-def test_a_request_can_be_taken_back_while_it_is_owed_an_answer() -> None:
-    peer = Peer(PLAIN)
+def test_a_request_can_be_taken_back_while_it_is_owed_an_answer(peer: Peer) -> None:
     receive(peer, id="a", method="x")
     cancel = {"method": "$/cancel_request", "params": {"requestId": "a"}}
     assert receive(peer, **cancel) == Cancelled("a")

@@ -34,21 +34,24 @@ async def test_the_commands_are_in_the_capabilities() -> None:
     assert provider == {"commands": ["ullage.shrink", "ullage.wait", "ullage.nothing"], "workDoneProgress": True}
 
 
-async def test_a_command_gets_its_arguments_and_gives_its_value() -> None:
-    rig = await start()
+@pytest.fixture
+async def rig() -> Rig:
+    """A rig that has greeted a plain client."""
+    return await start()
+
+
+async def test_a_command_gets_its_arguments_and_gives_its_value(rig: Rig) -> None:
     arguments = [{"gpt-4o": {"jsonrpc": "2.0"}}, 1]
     result = await rig.ask("workspace/executeCommand", {"command": "ullage.shrink", "arguments": arguments})
     assert result == {"arguments": arguments}
 
 
 @pytest.mark.parametrize("extra", [{}, {"arguments": None}, {"arguments": []}])
-async def test_a_command_needs_no_arguments(extra: dict[str, Any]) -> None:
-    rig = await start()
+async def test_a_command_needs_no_arguments(rig: Rig, extra: dict[str, Any]) -> None:
     assert await rig.ask("workspace/executeCommand", {"command": "ullage.shrink", **extra}) == {"arguments": []}
 
 
-async def test_progress_runs_on_the_client_s_token() -> None:
-    rig = await start()
+async def test_progress_runs_on_the_client_s_token(rig: Rig) -> None:
     await rig.ask("workspace/executeCommand", {"command": "ullage.shrink", "workDoneToken": "t"})
     assert bars(rig) == [("t", "begin", "Shrinking"), ("t", "report", "half way"), ("t", "end", None)]
 
@@ -60,8 +63,7 @@ async def test_progress_runs_on_a_created_token_where_the_client_allows_it() -> 
     assert [(token, kind) for token, kind, _ in bars(rig)] == [(created, kind) for kind in ("begin", "report", "end")]
 
 
-async def test_no_token_is_created_in_a_client_that_did_not_offer_it() -> None:
-    rig = await start()
+async def test_no_token_is_created_in_a_client_that_did_not_offer_it(rig: Rig) -> None:
     await rig.ask("workspace/executeCommand", {"command": "ullage.shrink"})
     assert [message["method"] for message in rig.sent] == ["window/showMessage"]
 
@@ -76,8 +78,7 @@ async def test_a_client_that_refuses_the_token_gets_the_result_without_progress(
     assert bars(rig) == []
 
 
-async def test_the_outcome_is_said_to_a_plain_client() -> None:
-    rig = await start()
+async def test_the_outcome_is_said_to_a_plain_client(rig: Rig) -> None:
     await rig.ask("workspace/executeCommand", {"command": "ullage.shrink"})
     assert rig.notified("window/showMessage") == [{"type": 3, "message": "Shrunk."}]
 
@@ -106,15 +107,13 @@ async def test_cancelling_the_request_or_its_progress_cancels_the_command_itself
     assert rig.connection.unfinished() == 0
 
 
-async def test_cancelling_progress_that_is_gone_is_ignored() -> None:
-    rig = await start()
+async def test_cancelling_progress_that_is_gone_is_ignored(rig: Rig) -> None:
     rig.notify("window/workDoneProgress/cancel", {"token": "gone"})
     await rig.settle()
     assert rig.sent == []
 
 
-async def test_an_error_of_a_command_keeps_its_words_and_ends_the_progress() -> None:
-    rig = await start()
+async def test_an_error_of_a_command_keeps_its_words_and_ends_the_progress(rig: Rig) -> None:
     with pytest.raises(RpcFailure) as failure:
         await rig.ask("workspace/executeCommand", {"command": "ullage.nothing", "workDoneToken": "t"})
     assert (failure.value.code, failure.value.data) == (1103, {"kind": "NothingToCompact"})
@@ -130,8 +129,7 @@ async def test_a_plain_client_is_shown_why_a_command_failed() -> None:
         assert [message["message"] for message in rig.notified("window/showMessage")] == shown
 
 
-async def test_a_notice_during_a_command_is_shown_after_the_end_of_its_progress() -> None:
-    rig = await start()
+async def test_a_notice_during_a_command_is_shown_after_the_end_of_its_progress(rig: Rig) -> None:
     rig.request(1, "workspace/executeCommand", {"command": "ullage.wait", "workDoneToken": "t"})
     await rig.settle()
     notice = Notice(
@@ -146,8 +144,7 @@ async def test_a_notice_during_a_command_is_shown_after_the_end_of_its_progress(
     assert [message["message"] for message in rig.notified("window/showMessage")] == ["Compacted."]
 
 
-async def test_an_unknown_command_is_refused_and_the_known_ones_named() -> None:
-    rig = await start()
+async def test_an_unknown_command_is_refused_and_the_known_ones_named(rig: Rig) -> None:
     with pytest.raises(RpcFailure) as failure:
         await rig.ask("workspace/executeCommand", {"command": "ullage.polish"})
     assert failure.value.code == -32602

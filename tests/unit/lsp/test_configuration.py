@@ -21,6 +21,11 @@ async def in_force(rig: Rig) -> Settings:
     return rig.toy.settings[-1]
 
 
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -32,21 +37,18 @@ async def in_force(rig: Rig) -> Settings:
         {**SECTION, "models": []},
     ],
 )
-async def test_initialization_options_are_settings(options: Any) -> None:
-    rig = Rig()
+async def test_initialization_options_are_settings(rig: Rig, options: Any) -> None:
     await rig.initialize(options=options)
     assert await in_force(rig) == WANTED
 
 
-async def test_options_count_before_initialized_is_sent() -> None:
-    rig = Rig()
+async def test_options_count_before_initialized_is_sent(rig: Rig) -> None:
     await rig.ask("initialize", {"capabilities": {}, "initializationOptions": SECTION})
     assert await in_force(rig) == WANTED
 
 
 @pytest.mark.parametrize("options", [None, {}, [], {"settings": None}, {"ullage": {}}, {"client": "vscode"}])
-async def test_no_options_are_the_defaults(options: Any) -> None:
-    rig = Rig()
+async def test_no_options_are_the_defaults(rig: Rig, options: Any) -> None:
     await rig.initialize(options=options)
     assert await in_force(rig) == Settings()
     assert rig.notified("window/showMessage") == []
@@ -66,8 +68,7 @@ async def test_no_options_are_the_defaults(options: Any) -> None:
         ("text", "$"),
     ],
 )
-async def test_a_bad_value_warns_once_and_keeps_the_settings(options: Any, path: str) -> None:
-    rig = Rig()
+async def test_a_bad_value_warns_once_and_keeps_the_settings(rig: Rig, options: Any, path: str) -> None:
     await rig.initialize(options=options)
     rig.notify("workspace/didChangeConfiguration", {"settings": {"ullage": options}})
     assert await in_force(rig) == Settings()
@@ -78,8 +79,7 @@ async def test_a_bad_value_warns_once_and_keeps_the_settings(options: Any, path:
     assert message["message"].endswith("Correct it or remove it to get the default.")
 
 
-async def test_a_bad_value_stays_as_it_was_and_takes_no_other_setting_with_it() -> None:
-    rig = Rig()
+async def test_a_bad_value_stays_as_it_was_and_takes_no_other_setting_with_it(rig: Rig) -> None:
     await rig.initialize(options={"context": {"warnAt": 0.6, "compactAt": 0.8}, "models": {"mine": {"window": 9_000}}})
     wrong = {
         "context": {"warnAt": "much", "compactAt": 0.85, "bringBack": 3},
@@ -100,16 +100,14 @@ async def test_a_bad_value_stays_as_it_was_and_takes_no_other_setting_with_it() 
     assert message["message"].count("cannot be used") == 4
 
 
-async def test_settings_that_contradict_each_other_are_named_and_the_others_taken() -> None:
-    rig = Rig()
+async def test_settings_that_contradict_each_other_are_named_and_the_others_taken(rig: Rig) -> None:
     await rig.initialize(options={"context": {"warnAt": 0.9, "compactAt": 0.5}, "model": "mine"})
     assert (await in_force(rig)).model == "mine"
     (message,) = rig.notified("window/showMessage")
     assert "context.warnAt (0.9) must be at most context.compactAt (0.5)" in message["message"]
 
 
-async def test_a_changed_setting_reaches_the_open_workspace_before_the_next_request() -> None:
-    rig = Rig()
+async def test_a_changed_setting_reaches_the_open_workspace_before_the_next_request(rig: Rig) -> None:
     await rig.initialize()
     await rig.ask("ullage/ping", {})
     rig.notify("workspace/didChangeConfiguration", {"settings": {"ullage": SECTION}})
@@ -117,8 +115,7 @@ async def test_a_changed_setting_reaches_the_open_workspace_before_the_next_requ
     assert rig.toy.settings == [Settings(), WANTED]
 
 
-async def test_settings_are_asked_for_where_the_client_answers() -> None:
-    rig = Rig()
+async def test_settings_are_asked_for_where_the_client_answers(rig: Rig) -> None:
     rig.answers["workspace/configuration"] = lambda params: [
         SECTION if params["items"][0]["section"] == "ullage" else 0
     ]
@@ -136,16 +133,14 @@ async def test_a_hint_of_changed_settings_asks_for_them() -> None:
     assert await in_force(rig) == WANTED
 
 
-async def test_a_client_that_refuses_to_answer_keeps_what_it_sent() -> None:
-    rig = Rig()
+async def test_a_client_that_refuses_to_answer_keeps_what_it_sent(rig: Rig) -> None:
     await rig.initialize(PULLS, SECTION)
     request = await rig.until(lambda message: message.get("method") == "workspace/configuration")
     rig.send({"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32601, "message": "no"}})
     assert await in_force(rig) == WANTED
 
 
-async def test_changes_are_subscribed_to_where_the_client_wants_it() -> None:
-    rig = Rig()
+async def test_changes_are_subscribed_to_where_the_client_wants_it(rig: Rig) -> None:
     rig.answers["client/registerCapability"] = lambda _: None
     await rig.initialize({"workspace": {"didChangeConfiguration": {"dynamicRegistration": True}}})
     (request,) = [message for message in rig.sent if message.get("method") == "client/registerCapability"]
@@ -187,8 +182,7 @@ async def test_a_client_that_knows_no_trust_is_trusted(capabilities: Any, option
     assert await trusts(capabilities, options)
 
 
-async def test_later_settings_do_not_make_a_folder_trusted() -> None:
-    rig = Rig()
+async def test_later_settings_do_not_make_a_folder_trusted(rig: Rig) -> None:
     await rig.initialize({"experimental": {"ullage": {"folderTrusted": False}}})
     settings = {"ullage": {"client": {"folderTrusted": True}, "context": {"warnAt": 0.7}}}
     rig.notify("workspace/didChangeConfiguration", {"settings": settings})
