@@ -1,12 +1,10 @@
 """The figure of a transcript that is only looked at is that of its import."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
 from support.claude_log import ClaudeLog
-from support.transcripts import ROOT, conversation_files, recorded
 from support.workspace import build_test_client
 from ullage.agents.transcripts import read
 from ullage.api.protocol import usage_result
@@ -15,10 +13,6 @@ from ullage.formats.transcripts.builder import ImportedTranscript
 from ullage.service.sessions import import_transcript, project_transcript
 
 pytestmark = pytest.mark.no_cover
-
-# Bytes. Larger files take seconds each.
-_SMALL = 150_000
-FILES = [path for path in conversation_files() if path.stat().st_size < _SMALL]
 
 
 def assert_same_figure(transcript: ImportedTranscript) -> None:
@@ -30,12 +24,6 @@ def assert_same_figure(transcript: ImportedTranscript) -> None:
     assert (ours.source, ours.percent, ours.window) == (theirs.source, theirs.percent, theirs.window)
     assert (ours.threshold, ours.compact_at, ours.as_of) == (theirs.threshold, theirs.compact_at, theirs.as_of)
     assert (ours.agent, ours.model) == (theirs.agent, theirs.model)
-
-
-@pytest.mark.skipif(not FILES, reason="the recorded conversations are not there")
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_a_recorded_conversation_has_the_figure_of_its_import(path: Path) -> None:
-    assert_same_figure(recorded(path))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 in them."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,10 @@ import pytest
 
 from support.workspace import LARGE_MODEL, SMALL_MODEL, NoTools, TestClient, build_test_client, play
 from ullage.app.compose import open_workspace
-from ullage.model.errors import AnswerBroken, AuthenticationFailed, NoModelConfigured, ProviderUnavailable
+from ullage.model.errors import AuthenticationFailed, NoModelConfigured, ProviderUnavailable
 from ullage.model.events import SessionCreated
 from ullage.model.message import TextBlock, ToolDefinition, ToolResultBlock, ToolUseBlock
 from ullage.model.settings import ProviderSettings, Settings
-from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import ToolOutcome
 from ullage.service.sessions import new_session
 from ullage.service.turns import prompt
@@ -173,81 +171,15 @@ async def test_without_a_model_a_session_says_what_would_make_one_answer() -> No
     assert prompting["lacksPackage"] is False
 
 
-MODEL = "gpt-4o"
-SCRIPT = """\
-when: remember
-tool: memory {"command": "create", "path": "/memories/style.md", "file_text": "Tabs, never spaces."}
----
-when: created
-say: Noted.
----
-when: what did I say
-tool: recall {"query": "flamingo"}
----
-when: archived record
-say: It is in the archive.
----
-when: look it up
-tool: memory {"command": "view", "path": "/memories/style.md"}
----
-when: never spaces
-say: Tabs.
-"""
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[Workspace]:
+async def test_the_model_finds_what_was_said_in_its_own_session(tmp_path: Path) -> None:
     script = tmp_path / "script.txt"
-    script.write_text(SCRIPT)
-    provider = ProviderSettings(kind="scripted", file=str(script), models=(MODEL,))
-    with open_workspace(tmp_path / "sessions.db", Settings(providers={"script": provider})) as opened:
-        yield opened
-
-
-def begin_in(workspace: Workspace, cwd: Path) -> str:
-    cwd.mkdir(exist_ok=True)
-    return new_session(workspace, SessionCreated(cwd=str(cwd), model=MODEL)).id
-
-
-async def last_result(workspace: Workspace, session_id: str, text: str) -> Any:
-    """Sends a prompt and returns what the last tool returned."""
-    await prompt(workspace.open(session_id), [TextBlock(text=text)])
-    results = [
-        part.text
-        for message in workspace.open(session_id).transcript.view
-        for block in message.content
-        if isinstance(block, ToolResultBlock)
-        for part in block.content
-        if isinstance(part, TextBlock)
-    ]
-    return results[-1]
-
-
-async def test_notes_outlast_the_session_and_stay_with_the_project(workspace: Workspace, tmp_path: Path) -> None:
-    project = tmp_path / "project"
-    await last_result(workspace, begin_in(workspace, project), "Please remember: tabs")
-
-    assert "Tabs, never spaces." in await last_result(workspace, begin_in(workspace, project), "Please look it up")
-
-
-async def test_another_projects_notes_are_not_seen(workspace: Workspace, tmp_path: Path) -> None:
-    await last_result(workspace, begin_in(workspace, tmp_path / "one"), "Please remember: tabs")
-    with pytest.raises(AnswerBroken, match="no answer left"):
-        await last_result(workspace, begin_in(workspace, tmp_path / "two"), "Please look it up")
-
-
-async def test_the_model_finds_what_was_said_in_its_own_session(workspace: Workspace, tmp_path: Path) -> None:
-    session_id = begin_in(workspace, tmp_path / "project")
-    found = await last_result(workspace, session_id, "The flamingo is pink. But what did I say?")
+    script.write_text('tool: recall {"query": "flamingo"}\n---\nwhen: archived record\nsay: It is in the archive.\n')
+    provider = ProviderSettings(kind="scripted", file=str(script), models=("gpt-4o",))
+    with open_workspace(tmp_path / "sessions.db", Settings(providers={"script": provider})) as workspace:
+        session = new_session(workspace, SessionCreated(cwd=str(tmp_path), model="gpt-4o"))
+        await prompt(workspace.open(session.id), [TextBlock(text="The flamingo is pink. But what did I say?")])
+        view = workspace.open(session.id).transcript.view
+    (result,) = [block for message in view for block in message.content if isinstance(block, ToolResultBlock)]
+    found = "".join(part.text for part in result.content if isinstance(part, TextBlock))
     assert "flamingo" in found
     assert "message_id" in found
-
-
-async def test_what_the_memory_returned_is_counted_as_memory(workspace: Workspace, tmp_path: Path) -> None:
-    session_id = begin_in(workspace, tmp_path / "project")
-    await last_result(workspace, session_id, "Please remember that.")
-    noted = workspace.open(session_id).projection.tracker.reading.breakdown
-    assert noted.memory > 0
-    assert noted.tool_results == 0
-    workspace.drop(session_id)
-    assert workspace.open(session_id).projection.tracker.reading.breakdown == noted

@@ -132,16 +132,6 @@ async def test_commands_are_offered_for_an_agent_that_offers_none(tmp_path: Path
     assert names == ["context", "compact", "undo"]
 
 
-async def test_context_is_answered_without_the_agent(tmp_path: Path) -> None:
-    async with proxy_rig(tmp_path, {"usage": True, "window": 8_000}) as rig:
-        session_id = await rig.open()
-        await rig.prompt(session_id, "Hello")
-        shown = await rig.prompt(session_id, "/context")
-        told = await rig.prompt(session_id, "Hello again")
-    assert "506/8K" in shown or "505/8K" in shown
-    assert told == "I was told: Hello | Hello again"
-
-
 async def test_a_session_from_before_the_proxy_is_recorded_as_the_agent_replays_it(tmp_path: Path) -> None:
     (tmp_path / "sessions.json").write_text('{"old": ["Hello", "Hi there"]}')
     async with proxy_rig(tmp_path, {**COMPLETE, "load": True}) as rig:

@@ -52,29 +52,6 @@ async def test_a_copy_for_an_undo_is_closed_at_once_and_opened_again_for_the_und
     assert (await play.turn("Go on"))["params"]["sessionId"] == "copy"
 
 
-async def test_a_copy_that_was_asked_for_a_summary_is_deleted_and_the_session_that_was_left_is_closed(
-    play: Play,
-) -> None:
-    await begin(play, compacts=False)
-    asked = play.prompts("/compact")
-    play.agent.answers(await play.agent.gets("session/fork"), sessionId="copy")
-    request = await play.agent.gets("session/prompt")
-    assert request["params"]["sessionId"] == "copy"
-    play.agent.says("copy", "SUMMARY")
-    play.agent.answers(request, stopReason="end_turn")
-    closing, making = await play.agent.gets_both("session/close", "session/new")
-    assert closing["params"]["sessionId"] == "copy"
-    play.agent.answers(closing)
-    deleting = await play.agent.gets("session/delete")
-    assert deleting["params"]["sessionId"] == "copy"
-    play.agent.answers(deleting)
-    play.agent.answers(making, sessionId="fresh")
-    leaving = await play.agent.gets("session/close")
-    assert leaving["params"]["sessionId"] == ID
-    play.agent.answers(leaving)
-    await play.client.answer(asked)
-
-
 async def test_a_copy_that_comes_after_its_hand_over_was_cancelled_is_muted_and_deleted(play: Play) -> None:
     await begin(play, compacts=False)
     asked = play.prompts("/compact")

@@ -39,16 +39,6 @@ async def test_an_append_publishes_the_new_usage_and_returns_the_same_figures(cl
     assert sum(told["_meta"]["ullage"]["breakdown"].values()) == told["used"] > 0
 
 
-async def test_a_report_makes_the_figure_reported_and_what_follows_stale(client: TestClient) -> None:
-    session_id = await start(client)
-    usage = {"input_tokens": 900, "output_tokens": 20, "cache_read_input_tokens": 100}
-    reported = (await client.say(session_id, "Hello", "Hello! How can I help?", usage=usage))["usage"]
-    assert (reported["_meta"]["ullage"]["source"], reported["used"]) == ("reported", 1_020)
-    stale = (await client.say(session_id, "Tell me about casks."))["usage"]
-    assert (stale["_meta"]["ullage"]["source"], stale["_meta"]["ullage"]["pendingMessages"]) == ("stale", 1)
-    assert stale["used"] > 1_020
-
-
 async def test_the_warning_comes_once_above_80_percent() -> None:
     client = build_test_client(settings=Settings(context=ContextSettings(compact_at=0.99)))
     session_id = await fill(client)
