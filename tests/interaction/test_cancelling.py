@@ -255,6 +255,9 @@ async def test_a_cancelled_prompt_ends_as_the_table_says_and_the_next_is_answere
         rig.cancel(way, asked)
         cells = {column(way, version): await rig.outcome(way, asked), RECORDED: await rig.recorded()}
         assert await rig.is_whole()
+        told = rig.updates("tool_call", "tool_call_update")
+        calls = {update["toolCallId"]: update["status"] for update in told if "status" in update}
+        assert set(calls.values()) <= {"failed"}
         rig.sent.clear()
         await rig.prompt(rig.session_id, "next")
         await rig.until(lambda _: rig.text().endswith("Next."))

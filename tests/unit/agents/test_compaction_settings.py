@@ -518,6 +518,12 @@ def test_droids_servers_are_in_a_file_of_their_own(tmp_path: Path, monkeypatch: 
     assert LocalAgentSettings().read(BY_NAME["Droid"], str(project), "m").servers == ("github", "jira")
 
 
+def test_an_agent_whose_settings_are_not_known_says_nothing() -> None:
+    others = [agent for agent in AGENTS if agent.own_settings is None]
+    assert others
+    assert all(LocalAgentSettings().read(agent, "", "") == Given() for agent in others)
+
+
 def test_a_list_of_models_that_codexs_settings_name_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CODEX_HOME", str(tmp_path))
     (tmp_path / "models.json").write_text(json.dumps(GPT_X))
