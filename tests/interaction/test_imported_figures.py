@@ -246,22 +246,6 @@ async def test_where_an_agent_compacts_is_learned_from_its_other_conversations(c
     assert figures(await now(again, session_id))["threshold"] == learned
 
 
-async def test_what_a_conversation_ends_at_after_a_compaction_is_learned_from_the_others(client: TestClient) -> None:
-    resumed = ClaudeLog().ask("Go on.").answer(120_000).ask().compact(168_000)
-    for number in range(3):
-        # Others of the same time, size and model would be copies of one.
-        log = (
-            ClaudeLog().ask().answer(30_000).ask().answer(166_500).ask().compact(167_100 + number).ask().answer(41_000)
-        )
-        log.rename(f"number {number}")
-        await brought_in(client, log)
-    _, alone = await brought_in(build_test_client(), resumed)
-    _, usage = await brought_in(client, resumed)
-    assert alone["used"] > 110_000
-    assert 38_000 < usage["used"] < 44_000
-    assert figures(usage)["source"] == "estimated"
-
-
 async def test_what_came_after_a_compaction_is_learned_when_it_comes_later() -> None:
     store = build_test_client().workspace.ports.store
     log = ClaudeLog().ask().answer(30_000).ask().answer(166_500).ask().compact(167_100)

@@ -143,21 +143,6 @@ async def test_an_answer_that_is_no_summary_is_replaced_by_one_of_our_own(tmp_pa
     assert block.summary != "Done."
 
 
-async def test_a_cancelled_request_of_a_hand_over_cancels_it_and_the_agent_hears_nothing_of_it(tmp_path: Path) -> None:
-    async with proxy_rig(tmp_path, {**LACKING, "log": str(tmp_path / "log")}) as rig:
-        session_id = await rig.open(SHOWS_ALL)
-        await rig.prompt(session_id, "Hello")
-        both = [
-            rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": text}])
-            for text in ("/compact", "Go on")
-        ]
-        rig.send({"method": "$/cancel_request", "params": {"requestId": both[0]}})
-        assert [(await rig.answer(asked))["stopReason"] for asked in both] == ["cancelled", "end_turn"]
-        session = (await rig.record()).open(session_id)
-    assert session.transcript.compactions == 0
-    assert "$/cancel_request" not in (tmp_path / "log").read_text("utf-8")
-
-
 async def test_what_an_agent_asks_in_a_muted_turn_is_declined_and_not_shown(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, LACKING) as rig:
         session_id = await rig.open()
