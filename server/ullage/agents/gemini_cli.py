@@ -19,7 +19,9 @@ or its whole context, and `$rewindTo`, which takes a message and all after it aw
 
 The log writes the whole context again when a conversation is resumed (the same messages), and after a compaction (a
 summary, and the messages that were kept, under new ids). Both are compared with what is known, so that no message is
-added twice.
+added twice. Seen with 0.61: when the user cancels a call, each message is a line again under a new id before the whole
+context is, and messages of one role that followed each other are one; a resume or a rewind then leaves the first one
+out.
 """
 
 import math
@@ -47,7 +49,7 @@ from ullage.agents.agent import (
 )
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Exists, OwnContext, OwnPrompt, OwnSettings, Reading, chosen_names, inner, share
-from ullage.agents.record_reader import RecordReader
+from ullage.agents.record_reader import LEFT_OUT, RecordReader
 from ullage.agents.wiring import HookPlace, HooksOff, Plugin, SettingsFile, Wiring
 from ullage.formats.parsing import Document, Line, as_count, as_timestamp, exclude_cache, to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder, kept_place
@@ -63,6 +65,8 @@ NAME = "gemini-cli"
 _SUMMARY_OPENING = "<state_snapshot>"
 # What the program itself answers to that summary. A model may have left out the words above.
 _ACKNOWLEDGED = "Got it. Thanks for the additional context!"
+# The first words of the message in which the program describes the machine and the folder.
+_SURROUNDINGS = ("<session_context>", "This is the Gemini CLI. We are setting up the context for our chat")
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -76,6 +80,11 @@ class Entry(Struct, frozen=True, kw_only=True):
     @property
     def is_summary(self) -> bool:
         return self.role is Role.USER and join_texts(self.blocks).lstrip().startswith(_SUMMARY_OPENING)
+
+    @property
+    def is_surroundings(self) -> bool:
+        """Whether it is the message in which the program describes the machine and the folder."""
+        return self.role is Role.USER and join_texts(self.blocks).startswith(_SURROUNDINGS)
 
     @property
     def results(self) -> list[str]:
@@ -133,6 +142,13 @@ class Context:
             self._known.append(_Known(frozenset({entry.id} - {""}), entry, (message_id,), message_id))
         return message_id
 
+    def begins_with(self, entry: Entry) -> bool:
+        """Returns whether a message under a new id repeats the first one of the context, or begins with it."""
+        if not self._known or entry.id in self._added:
+            return False
+        first = self._known[0].entry
+        return entry.role is first.role and entry.blocks[: len(first.blocks)] == first.blocks
+
     def rewind(self, to: str) -> None:
         """Leaves the message with the log's id `to` and all later ones out of the context; all messages if the id is
         unknown."""
@@ -140,8 +156,9 @@ class Context:
 
     def replace(self, entries: Sequence[Entry]) -> None:
         """Makes `entries` the context. The log writes them after a compaction, or repeats them when the conversation is
-        resumed."""
-        entries = [entry for entry in entries if entry.id not in self._acknowledgements]
+        resumed or the user goes back. Messages that are known stay in their order what they are."""
+        listed = (entry for entry in entries if entry.id not in self._acknowledgements)
+        entries = [part for entry in listed for part in _parted(entry, self._known)]
         found = _find(entries, self._known)
         earlier = _find(entries, self._earlier)
         if _common(earlier) > _common(found):
@@ -159,11 +176,27 @@ class Context:
         if summary >= 0:
             self._compact(entries, found, summary)
             return
-        common = _common(found)
-        self._keep(common)
-        for entry, place in zip(entries, found, strict=True):
-            if not 0 <= place < common:
-                self.add(entry)
+        places = list(dict.fromkeys(place for place in found if place >= 0))
+        end = len(found) - found[::-1].index(places[-1]) if places else 0
+        strange = [entry for entry, place in zip(entries[:end], found[:end], strict=True) if place < 0]
+        if places == sorted(places) and all(entry.is_surroundings for entry in strange):
+            self._keep(places[-1] + 1 if places else 0)
+            self._leave_out(places)
+            new = entries[end:]
+        else:
+            common = _common(found)
+            self._keep(common)
+            new = [entry for entry, place in zip(entries, found, strict=True) if not 0 <= place < common]
+        for entry in new:
+            self.add(entry)
+
+    def _leave_out(self, places: Sequence[int]) -> None:
+        """Leaves the messages that are at none of these places of the context out of it."""
+        gone = [known for place, known in enumerate(self._known) if place not in places]
+        if gone:
+            self._builder.drop([message_id for known in gone for message_id in known.message_ids], LEFT_OUT)
+            self._known = [known for known in self._known if known not in gone]
+            self._earlier = []
 
     def _mask(self, known: _Known, entry: Entry) -> None:
         """Clears those results of a known message that differ in the log's new copy, because the program replaced them
@@ -205,6 +238,23 @@ def _is_summary(entries: Sequence[Entry], at: int) -> bool:
     entry, after = entries[at], entries[at + 1 : at + 2]
     is_answered = any(one.role is Role.ASSISTANT and join_texts(one.blocks) == _ACKNOWLEDGED for one in after)
     return entry.is_summary or (entry.role is Role.USER and is_answered)
+
+
+def _parted(entry: Entry, context: Sequence[_Known]) -> list[Entry]:
+    """Returns a user's message in the parts that are messages of the context after each other, or else the message
+    itself."""
+    for start in range(len(context) if len(entry.blocks) > 1 and entry.role is Role.USER else 0):
+        parts: list[Entry] = []
+        rest = entry.blocks
+        for known in (one.entry for one in context[start:]):
+            if known.role is not Role.USER or not known.blocks or rest[: len(known.blocks)] != known.blocks:
+                break
+            part_id = f"{entry.id}+{len(parts)}" if parts else entry.id
+            parts.append(replace(entry, id=part_id, blocks=known.blocks))
+            rest = rest[len(known.blocks) :]
+        if len(parts) > 1 and not rest:
+            return parts
+    return [entry]
 
 
 def _find(entries: Sequence[Entry], context: Sequence[_Known]) -> list[int]:
@@ -307,6 +357,8 @@ class GeminiReader(RecordReader):
         self._result_time = 0
         # The ids of the answers whose usage was added. A line that adds calls repeats it.
         self._reported: set[str] = set()
+        # Lines that repeat the context from its first message on, until the log writes the whole context.
+        self._again: list[tuple[JsonObject, int]] = []
 
     def _read(self, value: JsonObject, number: int) -> None:
         if "$rewindTo" in value:
@@ -323,13 +375,30 @@ class GeminiReader(RecordReader):
 
     def is_complete(self) -> bool:
         """Returns whether nothing is held back but an answer that has text and no calls yet."""
-        return not self._results and (not self._answer or _has_ended(self._answer))
+        return not (self._results or self._again) and (not self._answer or _has_ended(self._answer))
 
     @staticmethod
     def _kind(value: JsonObject) -> str:
         return as_text(value.get("type")) or as_text(value.get("role"))
 
     def _take_message(self, value: JsonObject, number: int) -> None:
+        # An answer that a model gives has its name.
+        is_copy = self._kind(value) not in _NOTICES and "model" not in value and isinstance(value.get("content"), list)
+        if is_copy and (self._again or self._context.begins_with(self._read_entry(value))):
+            if not self._again:
+                self._flush()
+            self._again.append((value, number))
+            return
+        self._end_again()
+        self._take_new(value, number)
+
+    def _end_again(self) -> None:
+        """Adds the lines that were held back although the log has not written the whole context after them."""
+        again, self._again = self._again, []
+        for value, number in again:
+            self._take_new(value, number)
+
+    def _take_new(self, value: JsonObject, number: int) -> None:
         kind = self._kind(value)
         if kind in _ANSWERS:
             if not value.get("id") or value.get("id") != self._answer.get("id"):
@@ -358,8 +427,12 @@ class GeminiReader(RecordReader):
         elif "messages" not in facts:
             builder.skip(number, "facts about the conversation", expected=True)
         if "messages" in facts:
+            listed = as_objects(facts.get("messages"))
+            if [value.get("id") for value, _ in self._again] == [value.get("id") for value in listed]:
+                self._again = []
+            self._end_again()
             self._end_answer()
-            entries = [self._read_entry(item) for item in as_objects(facts.get("messages"))]
+            entries = [self._read_entry(item) for item in listed]
             self._context.replace(entries)
             brought = {result for entry in entries for result in entry.results}
             self._results = [block for block in self._results if block.tool_use_id not in brought]
@@ -390,6 +463,7 @@ class GeminiReader(RecordReader):
     def _flush(self) -> None:
         """Adds the answer that was held back, then a message with those of its results that no later message
         contained."""
+        self._end_again()
         self._end_answer()
         if self._results:
             entry = Entry(id="", role=Role.USER, blocks=tuple(self._results), timestamp=self._result_time)
