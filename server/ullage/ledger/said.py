@@ -5,7 +5,7 @@ question. Both are found by their signs, not by words of a language.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -54,6 +54,10 @@ _SHOWN, _BESIDE = " selected preview:\n", expression(r'(?<=[")]) (?:user )?notes
 # before the only answer.
 _ANSWERS = expression(r"(.*)\. (?:You can now|Read the answers|Call \w+ again) .*", re.DOTALL)
 _BESIDES, _ONLY = '. They also wrote: "', expression(r"\A(?:The user|User) (?:responded|selected): ")
+# How a text with such words begins; and what Codex writes before a note.
+_WANTS_MORE, _NOTE = "The user wants ", "user_note: "
+# An answer with a comma or a quote, where Claude Code lets the user choose several.
+_IN_JSON = expression(r'"(?:[^"\\]|\\.)*"')
 # How Qwen Code writes answers: `**Port**: 8123`, under the headers of the questions; and what agents write if the user
 # gave none.
 _LISTED = expression(r"^\*\*([^*\n]{1,200})\*\*: (.*?)(?=^\*\*[^*\n]{1,200}\*\*: |\Z)", re.MULTILINE | re.DOTALL)
@@ -167,13 +171,17 @@ def _answers(call: ToolCall) -> Iterator[tuple[str, str]]:
     questions = [text_of(one, ("question",)) for one in asked] or [
         text_of(call.input, ("question", "prompt", "message"))
     ]
-    if asked and (answers := [*_after_questions(said, {*questions} - {""})]):
-        yield from answers
+    if asked and (answers := [*_after_questions(said, [one for one in questions if one])]):
+        several = {question for question, one in zip(questions, asked, strict=True) if one.get("multiSelect") is True}
+        for question, answer in answers:
+            yield question, _IN_JSON.sub(_unescaped, answer) if question in several else answer
     elif given := as_object(json_or_none(said).get("answers")):
-        for place, (key, answer) in enumerate(given.items()):
-            own = [one for at, one in enumerate(asked) if key in (one.get("id"), one.get("header"), str(at))]
-            question = text_of((own or asked[place : place + 1] or [{}])[0], ("question",))
-            yield question or key, ", ".join(strings_in(answer))
+        names = [(one.get("id"), one.get("header"), str(at)) for at, one in enumerate(asked)]
+        places = {
+            key: next((at for at, own in enumerate(names) if key in own), place) for place, key in enumerate(given)
+        }
+        for key in sorted(given, key=places.__getitem__):
+            yield (questions[places[key]] if places[key] < len(questions) else "") or key, _chosen(given[key])
     elif asked and (listed := _LISTED.findall(said)):
         headers = {text_of(one, ("header",)): text_of(one, ("question",)) for one in asked}
         for header, answer in listed:
@@ -183,17 +191,45 @@ def _answers(call: ToolCall) -> Iterator[tuple[str, str]]:
         yield questions[0], inner[2].strip() if inner else _ONLY.sub("", said)
 
 
-def _after_questions(said: str, questions: Collection[str]) -> Iterator[tuple[str, str]]:
+def _chosen(answer: object) -> str:
+    """Returns what the user chose, and wrote beside it, from the texts of an answer."""
+    texts = [*strings_in(answer)]
+    notes = [text.removeprefix(_NOTE) for text in texts if text.startswith(_NOTE)]
+    return ". ".join(filter(None, (", ".join(text for text in texts if not text.startswith(_NOTE)), *notes)))
+
+
+def _unescaped(quoted: re.Match[str]) -> str:
+    return re.sub(r"\\(.)", r"\1", quoted[0])
+
+
+def _after_questions(said: str, questions: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yields the questions that a text has in quotes, each with what the user answered and wrote beside it, and what
     the user wrote besides."""
-    ended = _ANSWERS.fullmatch(said)
-    said, _, besides = (ended[1] if ended else said).partition(_BESIDES)
-    found = sorted((said.find(f'"{question}"'), question) for question in questions if f'"{question}"' in said)
+    ended, is_more = _ANSWERS.fullmatch(said), said.startswith(_WANTS_MORE)
+    said = ended[1] if ended else said
+    # After other words they are a part of an answer.
+    said, _, besides = said.partition(_BESIDES) if is_more else (said, "", "")
+    found = _places(said, questions)
     ends = [*(at for at, _ in found), len(said)][1:]
     for (at, question), end in zip(found, ends, strict=True):
         yield question, _answer(said[at + len(question) + 2 : end].strip())
     if besides:
         yield "", besides.removesuffix('"')
+
+
+def _places(said: str, questions: Sequence[str]) -> list[tuple[int, str]]:
+    """Returns where each question is before its answer, in the order of the text. It is that of the questions if it can
+    be, because an answer may quote a question."""
+    places = {
+        question: [found.start() for found in re.finditer(re.escape(f'"{question}"') + r"(?=[=\n])", said)]
+        for question in questions
+    }
+    asked = {question: at for question, at in places.items() if at}
+    found: list[tuple[int, str]] = []
+    for question in reversed(asked):
+        end = found[0][0] if found else len(said)
+        found[:0] = [(at, question) for at in asked[question] if at < end][-1:]
+    return found if len(found) == len(asked) else sorted((at[0], question) for question, at in asked.items())
 
 
 def _answer(written: str) -> str:

@@ -185,6 +185,16 @@ TWO: dict[str, Any] = {"questions": [{"question": PORT, "options": []}, {"questi
             '"No "root"!". Call AskUserQuestion again with follow-up questions.',
             '8123||No "root"!',
         ),
+        (
+            f'The user answered: "{PORT}"="as "{TARGET}"="stage"", "{TARGET}"="live. They also wrote: "x"". Read the '
+            "answers carefully.",
+            f'as "{TARGET}"="stage"|live. They also wrote: "x"',
+        ),
+        (f'The user answered: "{TARGET}"="stage", "{PORT}"="8123". Read the answers carefully.', "8123|stage"),
+        (
+            'The user wants more before answering. They also wrote: "No "root"!". Call AskUserQuestion again with it.',
+            '||No "root"!',
+        ),
         (f'Nobody was there.\n\nBefore going idle the user had selected: "{PORT}"="8123".', "8123"),
         ("The user responded: Neither. Ask Ada.", "Neither. Ask Ada."),
         ("User responded: User responded: is what it says", "User responded: is what it says"),
@@ -203,7 +213,26 @@ def test_an_answer_to_the_agents_questions_stands_whole_with_its_question(result
     refused = result.startswith((DENIED, "InputValidationError"))
     said = ledger(Talk().call("AskUserQuestion", TWO, result, failed=refused)).said
     questions = zip((PORT, TARGET, ""), answers.split("|"), strict=False)
-    assert [(entry.text, entry.beside) for entry in said] == [(text, asked) for asked, text in questions if text]
+    expected = sorted((text, asked) for asked, text in questions if text)
+    assert sorted((entry.text, entry.beside) for entry in said) == expected
+
+
+def test_of_several_answers_the_users_own_stands_as_typed() -> None:
+    asked = {"questions": [{"question": PORT, "multiSelect": True}, {"question": TARGET, "multiSelect": False}]}
+    several = r'"80, all", 81, "C:\\my \"own\""'
+    result = f'The user answered: "{PORT}"="{several}", "{TARGET}"="C:\\temp". Read the answers carefully.'
+    said = ledger(Talk().call("AskUserQuestion", asked, result)).said
+    assert [entry.text for entry in said] == ['"80, all", 81, "C:\\my "own""', "C:\\temp"]
+
+
+def test_answers_stand_in_the_order_of_the_questions_with_the_notes_beside_them() -> None:
+    asked = {"questions": [{"id": "p", "question": PORT}, {"id": "at", "question": TARGET}]}
+    result = '{"answers":{"at":{"answers":["None of the above","user_note: on \\"edge\\""]},"p":{"answers":["8123"]}}}'
+    said = ledger(Talk().call("request_user_input", asked, result)).said
+    assert [(entry.text, entry.beside) for entry in said] == [
+        ("8123", PORT),
+        ('None of the above. on "edge"', TARGET),
+    ]
 
 
 def test_of_words_that_were_repeated_the_last_stand() -> None:
