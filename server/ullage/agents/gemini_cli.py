@@ -47,6 +47,7 @@ from ullage.agents.agent import (
     last_text,
     prompt_and_answer,
 )
+from ullage.agents.inserted import marked_typed
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import Exists, OwnContext, OwnPrompt, OwnSettings, Reading, chosen_names, inner, share
 from ullage.agents.record_reader import LEFT_OUT, RecordReader
@@ -80,6 +81,11 @@ class Entry(Struct, frozen=True, kw_only=True):
     @property
     def is_summary(self) -> bool:
         return self.role is Role.USER and join_texts(self.blocks).lstrip().startswith(_SUMMARY_OPENING)
+
+    @property
+    def plain(self) -> tuple[Block, ...]:
+        """The blocks without marks of what the user typed, which copies lack."""
+        return tuple(TextBlock(text=block.text) if isinstance(block, TextBlock) else block for block in self.blocks)
 
     @property
     def is_surroundings(self) -> bool:
@@ -147,7 +153,7 @@ class Context:
         if not self._known or entry.id in self._added:
             return False
         first = self._known[0].entry
-        return entry.role is first.role and entry.blocks[: len(first.blocks)] == first.blocks
+        return entry.role is first.role and entry.plain[: len(first.blocks)] == first.plain
 
     def rewind(self, to: str) -> None:
         """Leaves the message with the log's id `to` and all later ones out of the context; all messages if the id is
@@ -245,9 +251,9 @@ def _parted(entry: Entry, context: Sequence[_Known]) -> list[Entry]:
     itself."""
     for start in range(len(context) if len(entry.blocks) > 1 and entry.role is Role.USER else 0):
         parts: list[Entry] = []
-        rest = entry.blocks
+        rest = entry.plain
         for known in (one.entry for one in context[start:]):
-            if known.role is not Role.USER or not known.blocks or rest[: len(known.blocks)] != known.blocks:
+            if known.role is not Role.USER or not known.blocks or rest[: len(known.blocks)] != known.plain:
                 break
             part_id = f"{entry.id}+{len(parts)}" if parts else entry.id
             parts.append(replace(entry, id=part_id, blocks=known.blocks))
@@ -442,6 +448,8 @@ class GeminiReader(RecordReader):
         old."""
         role = Role.USER if self._kind(value) == "user" else Role.ASSISTANT
         blocks = self._parts.read(value.get("content", value.get("parts")))
+        if role is Role.USER:
+            blocks = [*marked_typed(blocks, join_texts(self._parts.read(value.get("displayContent"))))]
         if role is Role.ASSISTANT:
             called = {block.id for block in blocks if isinstance(block, ToolUseBlock)}
             blocks += [call for call in _calls(value) if call.id not in called]
@@ -566,7 +574,9 @@ def _title_of(records: Sequence[JsonObject]) -> str:
     facts = [as_object(record.get("$set", record)) for record in records]
     # A resumed conversation begins with all of its messages in one record.
     said = [message for fact in facts for message in (fact, *as_objects(fact.get("messages")))]
-    prompts = (message.get("content") for message in said if message.get("type") == "user")
+    prompts = (
+        message.get("displayContent") or message.get("content") for message in said if message.get("type") == "user"
+    )
     return last_text(facts, "summary") or first_prompt(prompts)
 
 

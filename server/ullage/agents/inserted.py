@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from functools import cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.agents.results import is_output
-from ullage.model.message import Message, Provided, ResourceBlock, Role, TextBlock, ToolResultBlock
+from ullage.model.json_values import as_text
+from ullage.model.message import Block, Message, Provided, ResourceBlock, Role, TextBlock, ToolResultBlock
 
 # Characters. A longer text in tags is not recognised; the bound keeps the search fast on large messages.
 _LONGEST = 20_000
@@ -76,6 +78,8 @@ CODEX = Inserted(
     summary_openings=("Another language model started to solve this problem and produced a summary",),
     not_typed=(
         r"# AGENTS\.md instructions for ",
+        # Sent for `/init`.
+        r"Generate a file named AGENTS\.md that serves as a contributor guide for this repository\.\n",
         # Around a picture.
         r"(?:<image name=\[Image #\d+\][^<>]{0,400}>|</image>)\s*(?:</image>\s*)?\Z",
     ),
@@ -139,6 +143,10 @@ _INSERTED = (
             r"This is the (?:Gemini CLI|Qwen Code)\. We are setting up the context for our chat",
             r"Here is (?:a summary of changes in )?the user's editor context\b",
             r"Background execution update:\n<background_output>",
+            # After a command that the user ran; and sent for `/init`.
+            r"I ran the following shell command:\n```sh\n",
+            r"You are an AI agent that brings the power of Gemini directly into the terminal\. Your task is to analyze",
+            r"You are Qwen Code, an interactive CLI agent\. Analyze the current directory and generate ",
         ),
         appended=(_FILES,),
         # What the user says while the model works (0.61).
@@ -149,8 +157,18 @@ _INSERTED = (
     Inserted(tags=("info-msg",)),
     # Kimi Code
     Inserted(tags=("git-context", "system-reminder")),
-    # opencode, in the user's place after its own compaction
-    Inserted(not_typed=(r"Continue if you have next steps, or stop and ask for clarification if you",)),
+    # opencode
+    Inserted(
+        # In the user's place after its own compaction.
+        not_typed=(r"Continue if you have next steps, or stop and ask for clarification if you",),
+        # Sent for `/init` and `/review`, with what was typed after them.
+        frames=(
+            r"Create or update `AGENTS\.md` for this repository\.\n.*?"
+            r"\nUser-provided focus or constraints \(honor these\):\n(.*?)\n+## How to investigate\n.*",
+            r"You are a code reviewer\. Your job is to review code changes and provide actionable feedback\.\n+---\n+"
+            r"Input: (.*?)\n+---\n.*",
+        ),
+    ),
     # Qwen Code
     Inserted(
         not_typed=(r"<qwen:user-prompt-submit-context>",),
@@ -241,6 +259,18 @@ def by_program(kind: str) -> Provided:
     return Provided(format=_BY_PROGRAM, fields={"kind": kind})
 
 
+def marked_typed(blocks: Sequence[Block], typed: str) -> tuple[Block, ...]:
+    """Returns a user's message with the mark of what the user typed, if the program sent other texts in its place: the
+    prompt that a command stands for."""
+    texts = [block.text.strip() for block in blocks if isinstance(block, TextBlock)]
+    if not typed or typed.strip() in texts:
+        return tuple(blocks)
+    marks = (
+        Provided(format=_BY_PROGRAM, fields={"kind": "expanded", "typed": own}) for own in (typed, *("" for _ in texts))
+    )
+    return tuple(replace(block, provided=next(marks)) if isinstance(block, TextBlock) else block for block in blocks)
+
+
 def is_by_program(written: Message | TextBlock) -> bool:
     """Returns whether a message or a text has the mark of `by_program`."""
     return written.provided is not None and written.provided.format == _BY_PROGRAM
@@ -254,7 +284,7 @@ def is_by_agent(message: Message) -> bool:
     if message.role is not Role.USER or any(isinstance(block, ToolResultBlock) for block in message.content):
         return False
     texts = [block for block in message.content if isinstance(block, TextBlock)]
-    return bool(texts) and not any(_says(block.text) for block in texts if not is_by_program(block))
+    return bool(texts) and not any(_says(_own_text(block)) for block in texts)
 
 
 def speaker_of(message: Message) -> str:
@@ -272,15 +302,23 @@ def typed_texts(message: Message) -> list[str]:
     return [text for text in texts if text and is_typed(text)]
 
 
+def _own_text(block: TextBlock) -> str:
+    """Returns a text of the user's, or what the user typed where the program wrote another one instead. Empty if the
+    program wrote the text by itself."""
+    if block.provided is None or not is_by_program(block):
+        return block.text
+    return as_text(block.provided.fields.get("typed"))
+
+
 def _own_texts(message: Message) -> dict[int, str]:
     """Returns the texts of a message by their places, without those that its program wrote and those of files that the
     user named in it."""
     own, is_inside = dict[int, str](), False
     for place, block in enumerate(message.content):
-        if isinstance(block, TextBlock) and not is_by_program(block) and (text := block.text.strip()):
+        if isinstance(block, TextBlock) and (text := _own_text(block).strip()):
             is_inside |= text.startswith(_FILES)
             if not is_inside:
-                own[place] = block.text
+                own[place] = _own_text(block)
             is_inside &= not text.endswith(_END_OF_FILES)
     return own
 

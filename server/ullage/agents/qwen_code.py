@@ -29,7 +29,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.agents.agent import AcpAgent, Agent, Occupancy, Sessions, first_prompt, prompt_and_answer, token_count
-from ullage.agents.inserted import by_program
+from ullage.agents.inserted import by_program, marked_typed
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import (
     Exists,
@@ -192,6 +192,8 @@ class QwenReader(SidechainReader):
         # The path to each record, by its id.
         self._paths: dict[str, Path] = {}
         self._answer: _Answer | None = None
+        # What the user typed where the next prompt is that of a command.
+        self._command = ""
 
     def _read(self, value: JsonObject, number: int) -> None:
         if self._is_side is None:
@@ -213,6 +215,9 @@ class QwenReader(SidechainReader):
         if kind in _ROLES:
             said = Said(role=_ROLES[kind], blocks=tuple(_parts(self._parts, value)))
             source = as_text(value.get("provenance"))
+            if kind == "user":
+                said = replace(said, blocks=marked_typed(said.blocks, self._command))
+                self._command = ""
             path = self._add(said, path, uuid, _time(value), by_program(source) if source in _OWN_SOURCES else None)
         elif kind == "system":
             path = self._take_system(value, path, number)
@@ -271,6 +276,7 @@ class QwenReader(SidechainReader):
         payload = as_object(value.get("systemPayload"))
         if subtype == "chat_compression":
             return self._compact(value, path, number)
+        self._command = _command(value) or self._command
         if subtype == "custom_title":
             self._builder.title = as_text(payload.get("customTitle")) or self._builder.title
         if subtype == "rewind":
@@ -315,6 +321,13 @@ def _parts(reader: PartReader, value: JsonObject) -> list[Block]:
     return reader.read(as_object(value.get("message")).get("parts"))
 
 
+def _command(value: JsonObject) -> str:
+    """Returns the command that the user typed, from the record before the prompt that it stands for; else ""."""
+    payload = as_object(value.get("systemPayload"))
+    is_sent = payload.get("phase") == "invocation" and payload.get("sentToModel") is True
+    return as_text(payload.get("rawCommand")) if is_sent and value.get("subtype") == "slash_command" else ""
+
+
 def _time(value: JsonObject) -> int:
     return as_timestamp(value.get("timestamp"))
 
@@ -355,9 +368,16 @@ def _companions(path: str) -> tuple[str, ...]:
 def _title_of(records: Sequence[JsonObject]) -> str:
     payloads = [as_object(record.get("systemPayload")) for record in records]
     titles = [title for payload in payloads if (title := as_text(payload.get("customTitle")))]
-    typed = (one for one in records if one.get("type") == "user" and one.get("provenance") not in _OWN_SOURCES)
-    said = [as_object(record.get("message")) for record in typed]
-    return titles[-1] if titles else first_prompt(message.get("parts") for message in said)
+    return titles[-1] if titles else first_prompt(_prompts(records))
+
+
+def _prompts(records: Sequence[JsonObject]) -> Iterator[object]:
+    command = ""
+    for record in records:
+        command = _command(record) or command
+        if record.get("type") == "user" and record.get("provenance") not in _OWN_SOURCES:
+            yield command or as_object(record.get("message")).get("parts")
+            command = ""
 
 
 _SHARE, _KEPT = 0.85, 33_000

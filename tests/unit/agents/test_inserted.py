@@ -2,11 +2,22 @@
 
 import pytest
 
-from ullage.agents.inserted import is_by_agent, is_summary, is_typed, typed_texts, without_inserted
+from ullage.agents.inserted import (
+    is_by_agent,
+    is_summary,
+    is_typed,
+    marked_typed,
+    typed_blocks,
+    typed_texts,
+    without_inserted,
+)
 from ullage.model.message import Block, Message, Role, TextBlock, ToolResultBlock
 
 # What Crush puts before a prompt that it sends again.
 INTERRUPTED = "The previous session was interrupted because it got too long, the initial user request was"
+
+# What opencode sends for `/init`, before what the user typed after that.
+INIT = "Create or update `AGENTS.md` for this repository.\n\nUser-provided focus or constraints (honor these):"
 
 
 def test_a_text_without_what_was_inserted_is_the_users() -> None:
@@ -72,6 +83,13 @@ def test_a_text_without_what_was_inserted_is_the_users() -> None:
         ("<info-msg>\nIt is currently 2026-11-22 10:00:00\nWorking directory: /srv\n</info-msg>\nFix it.", "Fix it."),
         (f"{INTERRUPTED}: `Fix `a.py``", "Fix `a.py`"),
         (f"{INTERRUPTED}: `{INTERRUPTED}: `Fix `a.py```", "Fix `a.py`"),
+        (f"{INIT}\nBe brief.\nNo lists.\n\n\n## How to investigate\n\nRead.", "Be brief.\nNo lists."),
+        (f"{INIT}\n\n\n## How to investigate\n\nRead.", ""),
+        (
+            "You are a code reviewer. Your job is to review code changes and provide actionable feedback.\n\n---\n\n"
+            "Input: the last commit\n\n---\n\n## What",
+            "the last commit",
+        ),
         ("What does <user_query>x</user_query> mean?", "What does <user_query>x</user_query> mean?"),
     ],
 )
@@ -104,6 +122,10 @@ def test_what_is_around_the_users_words_is_left_out(text: str, typed: str) -> No
         "Here is a summary of changes in the user's editor context, in JSON format.",
         "## Context Usage\n\n**Model:** claude-opus-4-8  \n**Tokens:** 22.9k / 1m (2%)",
         "Base directory for this skill: /skills/review\n\n# Review",
+        "I ran the following shell command:\n```sh\nls\n```\n\nThis produced the following result:\n```\na\n```",
+        "Generate a file named AGENTS.md that serves as a contributor guide for this repository.\nBefore",
+        "\nYou are an AI agent that brings the power of Gemini directly into the terminal. Your task is to analyze",
+        "\nYou are Qwen Code, an interactive CLI agent. Analyze the current directory and generate x",
         "Please always provide EXACTLY ONE action in triple backticks, found 2 actions.",
         "Tool call error:\n\n<error>\nNo tool calls found in the response.\n</error>",
         "ERROR! Your Patch is empty. Please provide a patch that fixes the problem.",
@@ -125,6 +147,15 @@ def test_files_that_were_named_in_a_message_are_not_typed() -> None:
     )
     message = Message(id="u", role=Role.USER, content=tuple(TextBlock(text=text) for text in texts))
     assert typed_texts(message) == ["Fix @a.py, and not @b.py.", "And be quick."]
+
+
+def test_of_the_prompt_that_a_command_stands_for_the_command_is_typed() -> None:
+    sent = (TextBlock(text="Fix this: x. Then test it."), TextBlock(text="x = 1"))
+    message = Message(id="u", role=Role.USER, content=marked_typed(sent, "/fix x"))
+    assert typed_texts(message) == ["/fix x"]
+    assert list(typed_blocks(message)) == [0, 1]
+    assert (message.text, is_by_agent(message)) == ("Fix this: x. Then test it.\nx = 1", False)
+    assert marked_typed(sent, "") == marked_typed(sent, "x = 1 ") == sent
 
 
 def test_an_agents_summary_is_known_by_its_opening() -> None:

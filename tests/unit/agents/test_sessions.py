@@ -142,6 +142,11 @@ def test_a_title_of_a_session_is_the_users_or_a_made_one_or_else_the_first_promp
     assert title("Qwen Code", asked) == "count the casks"
     assert title("Qwen Code", asked | {"provenance": "system"}) == ""
     assert title("Qwen Code", asked, named, {}) == "Casks"
+    command = {"phase": "invocation", "rawCommand": "/fix the cask", "sentToModel": True}
+    fixed = {"type": "system", "subtype": "slash_command", "systemPayload": command}
+    assert title("Qwen Code", fixed, asked) == "/fix the cask"
+    shown = {"type": "user", "content": [{"text": "Fix this: x."}], "displayContent": [{"text": "/fix x"}]}
+    assert title("Gemini CLI", shown) == "/fix x"
 
 
 def test_sub_agents_files_are_companions_of_their_session() -> None:
