@@ -81,7 +81,8 @@ _REFUSED = expression(
     r"|Permission (?:to use \w+|for this tool use was denied)|The user (?:rejected|declined|denied)"
     r"|Tool execution (?:was )?(?:rejected|cancel)|Th(?:e|is) tool call (?:is|was) rejected by the user"
     r"|Plan (?:rejected|not approved)\."
-    r"|(?:rejected|aborted|cancelled) by (?:the )?user|Command (?:blocked|aborted)|Hook .{0,60}denied)",
+    r"|(?:Wall time: [\d.]+ seconds\s+)?(?:rejected|aborted|cancelled) by (?:the )?user|\[Operation Cancelled\]"
+    r"|Command (?:blocked|aborted)|Hook .{0,60}denied)",
     re.IGNORECASE,
 )
 # What agents return for a call that the user refused, or let run, with words. It begins the result: what comes later

@@ -149,8 +149,10 @@ def _message_of(step: Path) -> Said:
 _ROLES = {"user": Role.USER, "tool_result": Role.USER, "assistant": Role.ASSISTANT}
 # Kinds of system records that Qwen Code writes for itself. The model is sent none of them.
 _OWN_RECORDS = {
-    *("at_command", "attribution_snapshot", "custom_title", "session_artifact_snapshot", "slash_command"),
-    "ui_telemetry",
+    *("at_command", "attribution_snapshot", "background_task_completed", "branch_checkpoint", "custom_title"),
+    *("file_history_snapshot", "goal_state", "goal_turn_end", "omni_recall", "parent_session", "session_source"),
+    *("session_artifact_event", "session_artifact_snapshot", "session_model", "session_sources_snapshot"),
+    *("slash_command", "turn_result", "ui_telemetry", "user_text_elements"),
 }
 # The `compressionStatus` of a compaction that was made. The others are failures that left the context as it was.
 _COMPRESSED = 1
@@ -216,7 +218,7 @@ class QwenReader(SidechainReader):
             said = Said(role=_ROLES[kind], blocks=tuple(_parts(self._parts, value)))
             source = as_text(value.get("provenance"))
             if kind == "user":
-                said = replace(said, blocks=marked_typed(said.blocks, self._command))
+                said = replace(said, blocks=marked_typed(said.blocks, self._command or _shown(value)))
                 self._command = ""
             path = self._add(said, path, uuid, _time(value), by_program(source) if source in _OWN_SOURCES else None)
         elif kind == "system":
@@ -326,6 +328,12 @@ def _command(value: JsonObject) -> str:
     payload = as_object(value.get("systemPayload"))
     is_sent = payload.get("phase") == "invocation" and payload.get("sentToModel") is True
     return as_text(payload.get("rawCommand")) if is_sent and value.get("subtype") == "slash_command" else ""
+
+
+def _shown(value: JsonObject) -> str:
+    """Returns what the user is shown of a message that was typed while the model worked, as it was typed; else ""."""
+    is_typed = value.get("subtype") == "mid_turn_user_message"
+    return as_text(as_object(value.get("systemPayload")).get("displayText")) if is_typed else ""
 
 
 def _time(value: JsonObject) -> int:

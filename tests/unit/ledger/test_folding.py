@@ -933,6 +933,19 @@ def test_a_check_that_goes_on_in_a_terminal_has_not_passed(place: str) -> None:
     assert ledger(Talk().shell("false", "it failed", failed=True).shell("pytest", still, failed=False)).checks == ()
 
 
+@pytest.mark.parametrize(
+    "result",
+    [
+        "[Operation Cancelled] Reason: User did not allow tool call",
+        "Wall time: 3.2 seconds\naborted by user",
+        "The user rejected permission to use this specific tool call.",
+    ],
+)
+def test_a_command_that_the_user_refused_is_no_problem(result: str) -> None:
+    kept = ledger(Talk().shell("pytest", result, failed=True))
+    assert (kept.problems, kept.checks) == ((), ())
+
+
 def test_a_note_that_a_check_in_the_background_failed_is_a_problem() -> None:
     talk = Talk().call("Bash", {"command": "npm test", "run_in_background": True}, _IN_BACKGROUND)
     talk.user(

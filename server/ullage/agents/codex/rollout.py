@@ -70,7 +70,11 @@ def is_context(text: str) -> bool:
 # What is not part of the conversation. The names are those of Codex's own types (openai/codex, `codex-rs/protocol`).
 # Names of later versions are missing, so that the reader reports them. First, types of lines with Codex's own state.
 _OWN_LINES = frozenset(
-    {"world_state", "inter_agent_communication_metadata", "rollout_reference", "turn_context", "security_risk_score"}
+    (
+        *("world_state", "inter_agent_communication_metadata", "rollout_reference", "turn_context"),
+        # The user's answers to questions, which the model is not sent again after a compaction (0.166).
+        *("security_risk_score", "retained_context"),
+    )
 )
 # Items that Codex keeps among the conversation's items and does not send to the model, or that only OpenAI can read.
 _OWN_ITEMS = frozenset(
