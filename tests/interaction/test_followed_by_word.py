@@ -310,6 +310,30 @@ async def test_what_a_database_does_not_show_yet_is_looked_at_again_however_long
         await rig.until(4)
 
 
+async def test_a_database_that_took_long_to_read_is_read_soon_after_the_next_changes(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As after a look that took as long.
+    for name, value in {"_TOLD_EVERY": 10 * PATIENCE, "_SETTLES": (10 * PATIENCE,)}.items():
+        monkeypatch.setattr(agent_follower, name, value)
+    path = rig.path.with_name("opencode.db")
+    rig.found = [FoundFile(path=path, agent="opencode", origin_id="one")]
+    put(
+        path,
+        [opencode_session("one"), *opencode("m1", USER, said("Which port?")), *opencode("m2", DONE, said("8042."))],
+    )
+    async with rig.following():
+        await rig.until(2)
+        monkeypatch.setattr(agent_follower, "_TOLD_EVERY", 0.0)
+        monkeypatch.setattr(growing_files, "_VISIBLE", 3_600 * 10**9)
+        put(path, [*opencode("m3", USER, said("Why?")), *opencode("m4", DONE, said("It is free."))])
+        rig.words.say_anywhere()
+        await rig.until(4)
+        put(path, [*opencode("m5", USER, said("Is it?")), *opencode("m6", DONE, said("It is."))])
+        rig.words.say(path)
+        await rig.until(6)
+
+
 async def test_a_conversation_that_begins_with_a_prompt_in_parts_has_its_row_before_it_has_settled(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

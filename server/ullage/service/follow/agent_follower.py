@@ -197,7 +197,6 @@ class _Followed:
         dues = [self.changed + enough for enough in self._settling if self.settled < enough]
         dues += [self.shown_again] if self.is_unshown else []
         due = min([*dues, self.changed + max(_QUIET, since) + _LOOK_EVERY])
-        self.pause = max(_TOLD_EVERY, 2 * (now - self.looked))
         self.due = max(now if self.is_touched else due, self.looked + self.pause)
 
     def wait(self, now: float) -> None:
@@ -441,6 +440,7 @@ class AgentFollower:
 
     def _wait(self, found: FoundFile, followed: _Followed, now: float) -> None:
         mark = followed.file.mark
+        followed.pause = max(_TOLD_EVERY, 2 * (now - followed.looked))
         if self._ports.watching.covers(found.path) and (mark is None or mark.stat):
             followed.wait_for_word(now, self._since)
         else:
