@@ -302,12 +302,15 @@ def typed_texts(message: Message) -> list[str]:
     return [text for text in texts if text and is_typed(text)]
 
 
+def typed_instead(block: TextBlock) -> str:
+    """Returns what the user typed where an agent's program wrote this text instead, as `marked_typed` says; else ""."""
+    return as_text(block.provided.fields.get("typed")) if block.provided and is_by_program(block) else ""
+
+
 def _own_text(block: TextBlock) -> str:
     """Returns a text of the user's, or what the user typed where the program wrote another one instead. Empty if the
     program wrote the text by itself."""
-    if block.provided is None or not is_by_program(block):
-        return block.text
-    return as_text(block.provided.fields.get("typed"))
+    return typed_instead(block) if is_by_program(block) else block.text
 
 
 def _own_texts(message: Message) -> dict[int, str]:

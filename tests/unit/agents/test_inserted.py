@@ -12,6 +12,7 @@ from ullage.agents.inserted import (
     without_inserted,
 )
 from ullage.model.message import Block, Message, Role, TextBlock, ToolResultBlock
+from ullage.store.search.word_index import message_text
 
 # What Crush puts before a prompt that it sends again.
 INTERRUPTED = "The previous session was interrupted because it got too long, the initial user request was"
@@ -153,6 +154,7 @@ def test_of_the_prompt_that_a_command_stands_for_the_command_is_typed() -> None:
     sent = (TextBlock(text="Fix this: x. Then test it."), TextBlock(text="x = 1"))
     message = Message(id="u", role=Role.USER, content=marked_typed(sent, "/fix x"))
     assert typed_texts(message) == ["/fix x"]
+    assert message_text(message) == "/fix x\nFix this: x. Then test it.\nx = 1"
     assert list(typed_blocks(message)) == [0, 1]
     assert (message.text, is_by_agent(message)) == ("Fix this: x. Then test it.\nx = 1", False)
     assert marked_typed(sent, "") == marked_typed(sent, "x = 1 ") == sent

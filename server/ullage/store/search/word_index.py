@@ -27,6 +27,7 @@ from unicodedata import normalize
 
 from msgspec import Struct
 
+from ullage.agents.inserted import typed_instead
 from ullage.model.events import MessageAppended
 from ullage.model.expressions import expression
 from ullage.model.message import Block, Message, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
@@ -42,8 +43,9 @@ CHUNK_CHARS = 2_000
 
 
 def message_text(message: Message) -> str:
-    """Returns the searchable text of a message: its texts, tool inputs, tool results and resources. Of a block with
-    more than `BLOCK_CHARS` characters only the beginning and the end are included."""
+    """Returns the searchable text of a message: its texts, what the user typed for them (`typed_instead`), tool inputs,
+    tool results and resources. Of a block with more than `BLOCK_CHARS` characters only the beginning and the end are
+    included."""
     return "\n".join(text for block in message.content if (text := _bounded(_block_text(block))))
 
 
@@ -70,7 +72,7 @@ def _bounded(text: str) -> str:
 def _block_text(block: Block) -> str:
     match block:
         case TextBlock():
-            return block.text
+            return "\n".join(filter(None, (typed_instead(block), block.text)))
         case ToolUseBlock():
             return "\n".join((block.name, *_leaves(block.input)))
         case ToolResultBlock():
