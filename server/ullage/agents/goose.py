@@ -11,6 +11,7 @@ goose compacts. 0 and 1 switch compaction off (read in its source, `context_mgmt
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 
 from msgspec.structs import replace
 
@@ -56,6 +57,8 @@ def _title_of(records: Sequence[JsonObject]) -> str:
 
 
 NAME = "goose"
+# Characters of an id that a message has not from goose: enough that two of one conversation never have the same.
+_ID = 16
 TABLES = ("sessions", "messages")
 # Items that are shown to the user, or ask the user, and are never sent to the model.
 _NOTICES = {
@@ -101,7 +104,7 @@ def _records(document: Document) -> Records:
     session = sessions[chosen] if sessions else {}
     messages: list[JsonObject] = [
         {
-            "id": row.get("message_id") or f"{row.get('session_id')}-{row.get('id')}",
+            "id": as_text(row.get("message_id")) or _made_id(row),
             "role": row.get("role"),
             "created": row.get("created_timestamp"),
             "content": parsed(row.get("content_json")),
@@ -111,6 +114,14 @@ def _records(document: Document) -> Records:
         if row.get("session_id") == session.get("id")
     ]
     return records_of([session, *messages], others)
+
+
+def _made_id(row: JsonObject) -> str:
+    """Returns an id for a row without one, as goose wrote them up to version 5 of its tables. At a compaction it writes
+    all rows again, which changes their numbers and who sees them, and nothing else (its source, `session_manager.rs`).
+    """
+    said = "\n".join(str(row.get(name)) for name in ("session_id", "role", "created_timestamp", "content_json"))
+    return sha256(said.encode(errors="surrogatepass")).hexdigest()[:_ID]
 
 
 def _title(head: JsonObject) -> str:
