@@ -227,7 +227,9 @@ class Context:
         self._known = [*before, _Known(frozenset({marker.id}), marker, (edit_id,), place), *kept]
         # What was taken away before a compaction is not resumed after it.
         self._earlier = []
-        new = [entry for entry, place in zip(entries, found, strict=True) if place < 0 and entry is not marker]
+        fresh = (entry for entry, place in zip(entries, found, strict=True) if place < 0 and entry is not marker)
+        # The surroundings were left out before, and stand before the summary.
+        new = [entry for entry in fresh if not entry.is_surroundings]
         # The program answers its own summary: no model said that. Whatever else is new was said.
         if new and new[0].role is Role.ASSISTANT:
             self._acknowledgements.add(new.pop(0).id)
