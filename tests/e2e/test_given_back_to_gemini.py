@@ -1,5 +1,5 @@
 """The real Gemini CLI with a model on the loopback, and what `ullage wire` adds: the prompt after a compression has
-what the summary left out, once, and what Ullage's MCP server says."""
+what the summary left out, once, and what Ullage's MCP server says. What is typed in its terminal is said once."""
 
 import json
 from collections.abc import Mapping
@@ -12,11 +12,15 @@ from msgspec.structs import replace
 
 from support.agents.launch import need
 from support.agents.model_server import SUMMARY, ModelServer
+from support.agents.panes import HAS_TMUX, panes
 from support.agents.runs import ONE_SHOTS
 from support.command_line import ullage
 from support.hook_place import TRIES, arrivals_at, until_counted
 from support.systems import needs_linux
-from ullage.lost.left_out import HEAD
+from support.wire.replies import Call
+from ullage.cli.session_source import read_transcript
+from ullage.ledger.folding import fold
+from ullage.lost.left_out import HEAD, messages_of
 
 DECISION = "Decided: the port stays 8443, because src/shop/proxy.py expects it."
 # Tokens of this share of the window: more than a new conversation has, and less than the long answer.
@@ -113,3 +117,29 @@ async def test_the_prompt_after_a_compression_has_what_the_summary_left_out_once
     assert {row["event"] for row in rows} == {"BeforeAgent"}
     assert ullage("unwire", "--yes", "--store", store, env=variables).status == 0
     assert settings(tmp_path).read_bytes() == before
+
+
+@pytest.mark.long
+@needs_linux
+@pytest.mark.skipif(not HAS_TMUX, reason="tmux is not installed")
+async def test_what_is_typed_around_a_refused_call_and_as_a_command_is_said_once(tmp_path: Path) -> None:
+    need(GEMINI.known)
+    rule, count = 'Never rinse with "sand".', "Count the files."
+    model = ModelServer()
+    model.scripted[count] = Call("c1", "run_shell_command", json.dumps({"command": "touch x"}))
+    async with model.serving():
+        launch = GEMINI.known.launch(tmp_path, model.url)
+        with panes(tmp_path) as opened:
+            pane = opened.open("gemini", [str(GEMINI.known.program)], launch.environment, launch.cwd)
+            await pane.until("Type your message")
+            await pane.type(rule)
+            await pane.until("This is answer 1.")
+            await pane.type(count)
+            await pane.until("3. No, suggest changes")
+            await pane.type("3")
+            await pane.until("Request cancelled.")
+            await pane.type("/init")
+            await pane.until(SUMMARY[:20])
+    (log,) = (tmp_path / ".gemini" / "tmp").glob("*/chats/*.jsonl")
+    said = fold(messages_of(read_transcript(str(log), None, None))).said
+    assert [entry.text for entry in said] == [rule, count, "/init"]
