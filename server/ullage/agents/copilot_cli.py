@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from ullage.agents.agent import Agent, Processes, Sessions, common_facts, first_prompt, last_text, running_in_name
-from ullage.agents.inserted import by_program
+from ullage.agents.inserted import by_program, marked_typed
 from ullage.agents.machine import Machine
 from ullage.agents.own_context import OwnContext, OwnSettings, Reading, share
 from ullage.agents.record_reader import RecordReader
@@ -351,16 +351,17 @@ class CopilotReader(RecordReader):
         )
 
 
-def _texts(data: JsonObject) -> list[TextBlock]:
+def _texts(data: JsonObject) -> list[Block]:
     """Returns the texts of a message as the model got them: what the user typed by itself, and what the program wrote
-    before and after it. A command of the user may be sent as something else, which then comes before it."""
+    before and after it. A command of the user may be sent as something else."""
     typed, source = as_text(data.get("content")), as_text(data.get("source"))
     sent, mark = as_text(data.get("transformedContent")) or typed, by_program(source or "transformedContent")
     if not typed or source:
         return [TextBlock(text=sent, provided=mark)]
     at = len(sent) - len(typed) if sent.endswith(typed) else sent.rfind(f"{typed}\n")
-    before, after = (sent, "") if at < 0 else (sent[:at], sent[at + len(typed) :])
-    texts = ((before, mark), (typed, None), (after, mark))
+    if at < 0:
+        return [*marked_typed([TextBlock(text=sent)], typed)]
+    texts = ((sent[:at], mark), (typed, None), (sent[at + len(typed) :], mark))
     return [TextBlock(text=text, provided=provided) for text, provided in texts if text.strip()]
 
 

@@ -78,9 +78,9 @@ _REFUSED = expression(
     # Cline's is JSON.
     r"\s*(?:\{\"error\":\")?"
     r"(?:The user doesn't want to (?:proceed|take this action)|\[Request interrupted by user|<tool_use_error>"
-    r"|Permission (?:to use \w+|for this tool use was denied)|The user (?:rejected|declined|denied)"
+    r"|Permission (?:to use \w+|for this tool use was denied)|(?:The )?User (?:rejected|declined|denied)"
     r"|Tool execution (?:was )?(?:rejected|cancel)|Th(?:e|is) tool call (?:is|was) rejected by the user"
-    r"|Plan (?:rejected|not approved)\."
+    r"|Plan (?:rejected|not approved)\.|Tool \"[^\"\n]{1,200}\" was not run because the user rejected"
     r"|(?:Wall time: [\d.]+ seconds\s+)?(?:rejected|aborted|cancelled) by (?:the )?user|\[Operation Cancelled\]"
     r"|Command (?:blocked|aborted)|Hook .{0,60}denied)",
     re.IGNORECASE,
@@ -97,9 +97,15 @@ _REFUSING = (
     expression(
         r"\s*The (?:tool call is rejected by the user|user rejected)\b[^\n]{0,200}?\bfeedback:\s*(\S.*)", re.DOTALL
     ),
+    expression(
+        r"\s*Tool \"[^\"\n]{1,200}\" was not run because the user rejected the approval request\. Reason:\s*(\S.*)",
+        re.DOTALL,
+    ),
 )
-# Gemini CLI and Copilot CLI, for a plan; Cline and Roo Code.
+# Gemini CLI, Copilot CLI and Kimi Code, for a plan, of which Kimi Code lets the user choose one; Cline and Roo Code.
 _SAYING = (
+    expression(r"\s*User rejected the plan\. Feedback:\s+(\S.*)", re.DOTALL),
+    expression(r"\s*Exited plan mode\. Selected approach: ([^\n]+)"),
     expression(
         r"\s*Plan (?:rejected|not approved)\. User feedback:\s+(\S.*?)"
         r"(?:\n\nThe plan is stored at: [^\n]*\n[^\n]*|\n\nPlease update the plan based on this feedback[^\n]*)?$",

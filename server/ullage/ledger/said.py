@@ -175,8 +175,9 @@ def _answers(call: ToolCall) -> Iterator[tuple[str, str]]:
         several = {question for question, one in zip(questions, asked, strict=True) if one.get("multiSelect") is True}
         for question, answer in answers:
             yield question, _IN_JSON.sub(_unescaped, answer) if question in several else answer
-    elif given := as_object(json_or_none(said).get("answers")):
-        names = [(one.get("id"), one.get("header"), str(at)) for at, one in enumerate(asked)]
+    elif "answers" in (written := json_or_none(said)):
+        given = as_object(written["answers"])
+        names = [(one.get("id"), one.get("header"), str(at), one.get("question")) for at, one in enumerate(asked)]
         places = {
             key: next((at for at, own in enumerate(names) if key in own), place) for place, key in enumerate(given)
         }

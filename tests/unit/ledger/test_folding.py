@@ -103,6 +103,11 @@ RUNNING_FEEDBACK = "\n\nThe user provided the following feedback:\n<feedback>\n{
             "in refusing",
         ),
         ("The user rejected this tool call. User feedback: {}", "in refusing"),
+        (
+            'Tool "Bash" was not run because the user rejected the approval request. Reason: {}',
+            "in refusing",
+        ),
+        ("User rejected the plan. Feedback:\n\n{}", "in refusing"),
         ("Permission for this tool use was denied. The tool use was rejected. The user said:\n{}", "in refusing"),
         (
             "The user denied this operation and provided the following feedback:\n<feedback>\n{}\n</feedback>",
@@ -145,12 +150,19 @@ def test_a_result_without_words_of_the_user_says_nothing(result: str) -> None:
         "The user doesn't want to proceed with this tool use. The tool use was rejected.",
         "The user rejected this tool call.",
         "The tool call is rejected by the user.",
+        'Tool "Bash" was not run because the user rejected the approval request.',
         '{"error":"This tool call was rejected by the user and not executed. -- NOT a tool or system failure."}',
     ],
 )
 def test_a_check_that_the_user_did_not_let_run_is_no_problem(result: str) -> None:
     found = ledger(Talk().shell("pytest", result, failed=True))
     assert (found.problems, found.checks) == ((), ())
+
+
+def test_the_plan_that_the_user_chose_of_several_is_said() -> None:
+    chosen = "Exited plan mode. Selected approach: Slowly\nExecute ONLY the selected approach."
+    (said,) = ledger(Talk().call("ExitPlanMode", {}, chosen)).said
+    assert (said.text, said.beside) == ("Slowly", "about ExitPlanMode")
 
 
 def test_a_page_that_begins_as_a_refusal_has_no_words_of_the_user() -> None:
@@ -856,6 +868,7 @@ _ASKED: dict[str, Any] = {"questions": [{"id": "p", "header": "Port", "question"
         ("AskUserQuestion", _ASKED, 'User has answered your questions: "Which port?"="8123". You can now continue.'),
         ("request_user_input", _ASKED, '{"answers":{"p":{"answers":["8123"]}}}'),
         ("ask_user", _ASKED, '{"answers":{"0":"8123"}}'),
+        ("AskUserQuestion", _ASKED, '{"answers":{"Which port?":"8123"}}'),
         ("vscode_askQuestions", _ASKED, '{"answers":{"Port":{"selected":[],"freeText":"8123","skipped":false}}}'),
         ("ask_user_question", _ASKED, "User has provided the following answers:\n\n**Port**: 8123"),
         ("ask_followup_question", {"question": "Which port?"}, "<answer>\n8123\n</answer>"),
@@ -875,6 +888,7 @@ def test_an_answer_is_the_users_with_its_question(tool: str, given: dict[str, An
         "The user dismissed the dialog.",
         "User cancelled the request.",
         "[User dismissed the question]",
+        '{"answers":{},"note":"User dismissed the question without answering."}',
         "The user is not available to respond and will review your work later.",
     ],
 )
