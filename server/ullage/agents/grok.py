@@ -138,7 +138,7 @@ _UPDATE, _SIGNALS, _CHECKPOINTS = "session/update", "signals", "checkpoints"
 # What else the program notes.
 _OWN_UPDATES = {
     *("available_commands_update", "current_mode_update", "plan", "config_option_update", "session_info_update"),
-    *("auto_compact_started", "compaction_checkpoint", "subagent_spawned", "subagent_finished"),
+    *("auto_compact_started", "compaction_checkpoint", "subagent_spawned", "subagent_finished", "background_tasks"),
 }
 
 
