@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs real agents from npm for the tests of the proxy and of following, each in its own folder:
-# ./scripts/rigs/agents.sh [AGENT…] (by default all). The packages of the ACP agents for Claude Code and Codex contain
+# ./scripts/rigs/agents.sh [AGENT…] (by default all but grok). The packages of the ACP agents for Claude Code and Codex contain
 # these programs themselves. Prints a line "AGENT<TAB>PROGRAM" for each installed agent, and says which could not be installed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -15,6 +15,7 @@ package_of() {
     gemini) echo @google/gemini-cli@0.61.0 ;;
     pi) echo @earendil-works/pi-coding-agent@1.5.2 ;;
     qwen) echo @qwen-code/qwen-code@0.24.4 ;;
+    grok) echo @xai-official/grok@1.0.41 ;;
     *) say "There is no rig for the agent $1." && return 2 ;;
   esac
 }

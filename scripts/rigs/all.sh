@@ -36,6 +36,7 @@ get editors "$1"
 get "$rig/acp.sh"
 get "$rig/mcp.sh"
 get "$rig/agents.sh"
+[ "$1" != --long ] || get "$rig/agents.sh" grok
 get "$rig/adapters.sh" "$1"
 get "$rig/vscode.sh"
 get debian_packages

@@ -48,7 +48,8 @@ class OneShot(Struct, frozen=True, kw_only=True):
 
     `figure` returns the size of its context in tokens after the last answer, from its own files in a home folder. The
     agent compacts by itself at `compacts_at` tokens; `tool` and its arguments are a call without which it would not,
-    because it does so only between two requests of one process. It ends within `patience` seconds.
+    because it does so only between two requests of one process. `asks_summary` are words of its request for a summary
+    if others of its requests have the usual ones. It ends within `patience` seconds.
     """
 
     known: Known
@@ -57,6 +58,7 @@ class OneShot(Struct, frozen=True, kw_only=True):
     figure: Callable[[Path], int]
     compacts_at: int
     tool: tuple[str, Json] | None = None
+    asks_summary: tuple[str, ...] = ()
     patience: float = 2 * PATIENCE
 
     async def ask(self, home: Path, url: str, prompt: str, *, again: bool) -> None:
@@ -103,6 +105,22 @@ def _opencode(home: Path) -> int:
     with closing(sqlite3.connect(home / "data" / "opencode" / "opencode.db")) as database:
         rows = [json.loads(data) for (data,) in database.execute("SELECT data FROM message ORDER BY time_created, id")]
     return _last(row["tokens"]["total"] for row in rows if row["role"] == "assistant" and not row.get("summary"))
+
+
+def _grok(home: Path) -> int:
+    """Returns what the last turn used, which is one request's as long as no tool is called."""
+    newest = max(home.glob(".grok/sessions/*/*/usage.json"), key=lambda file: file.stat().st_mtime_ns)
+    turn = json.loads(newest.read_text(encoding="utf-8"))["turns"][-1]
+    assert turn["modelCalls"] == 1
+    return turn["totalTokens"]
+
+
+def _prepare_grok(home: Path, url: str) -> Mapping[str, str]:
+    (home / ".grok").mkdir(exist_ok=True)
+    model = {"model": "m", "name": "m", "base_url": f"{url}/v1", "api_key": "sk-false", "context_window": 100_000}
+    lines = ('[models]\ndefault = "m"\n[model.m]', *(f"{name} = {json.dumps(value)}" for name, value in model.items()))
+    (home / ".grok" / "config.toml").write_text("\n".join(lines))
+    return {"GROK_DISABLE_AUTOUPDATER": "1"}
 
 
 def _prepare_pi(home: Path, url: str) -> Mapping[str, str]:
@@ -251,5 +269,15 @@ ONE_SHOTS = (
         compacts_at=524_288,
         # What it resumes has no usage, so before a process's first request it takes the context for small.
         tool=("list_directory", {"dir_path": "."}),
+    ),
+    OneShot(
+        known=Known(name="grok", package="@xai-official/grok", prepare=_prepare_grok),
+        first=("-m", "m", "--always-approve", "-p"),
+        again=("-m", "m", "--always-approve", "-c", "-p"),
+        figure=_grok,
+        compacts_at=85_000,
+        # A new process estimates what it resumes.
+        tool=("list_dir", {"target_directory": "."}),
+        asks_summary=("a successor assistant can continue",),
     ),
 )
