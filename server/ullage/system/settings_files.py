@@ -37,7 +37,7 @@ _FRONT_MATTER = re.compile(r"---\s*\n(.*?)\n---", re.DOTALL)
 # Files of one folder that are looked at.
 _MOST_FILES = 200
 _TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', re.DOTALL)
-_FLAT_LINE = re.compile(r"""^([A-Za-z_]\w*):\s*["']?([^"'#\n]*?)["']?\s*(?:#.*)?$""", re.MULTILINE)
+_KEY_LINE = re.compile(r"""^( *)([A-Za-z_][\w-]*):(?:[ \t]+["']?([^"'#\n]*?)["']?)?[ \t\r]*(?:#.*)?$""", re.MULTILINE)
 
 
 class LocalAgentSettings:
@@ -137,21 +137,39 @@ def _text(path: str) -> str:
 
 def parse_settings(path: str, text: str) -> JsonObject:
     """Returns the contents of a settings file as an object: TOML or YAML by the ending of its name, else JSON, which
-    may have comments and trailing commas. Of YAML, also before the text of a Markdown file,
-    only the lines `key: value` at the top are read. Returns an empty
-    object if the text can't be understood."""
+    may have comments and trailing commas. Of YAML, also before the text of a Markdown file, only the lines
+    `key: value` are read, and what is indented below a key. Returns an empty object if the text can't be understood."""
     try:
         if path.endswith(".toml"):
             return tomllib.loads(text)
         if path.endswith((".yaml", ".yml")):
-            return {key: value.strip() for key, value in _FLAT_LINE.findall(text)}
+            return _objects_of(text)
         if path.endswith(".md"):
             front = _FRONT_MATTER.match(text)
-            return {key: value.strip() for key, value in _FLAT_LINE.findall(front[1] if front else "")}
+            return _objects_of(front[1] if front else "")
         bare = _STRING_OR_COMMENT.sub(lambda found: found[1] or " ", text)
         return as_object(json.loads(_TRAILING_COMMA.sub(lambda found: found[1] or "", bare)))
     except (ValueError, RecursionError):
         return {}
+
+
+def _objects_of(text: str) -> JsonObject:
+    """Returns the lines `key: value` of a YAML file as objects with texts and switches. Lists are left out."""
+    found: JsonObject = {}
+    # The keys that the next line may be below: the indent of each, the object that has it, and the key.
+    above: list[tuple[int, JsonObject, str]] = []
+    for indent, key, value in _KEY_LINE.findall(text):
+        while above and above[-1][0] >= len(indent):
+            above.pop()
+        inside = found
+        if above:
+            _, outer, name = above[-1]
+            if outer[name] and not isinstance(outer[name], dict):
+                continue
+            inside = outer[name] = as_object(outer[name])
+        inside[key] = {"true": True, "false": False}.get(value.strip(), value.strip())
+        above.append((len(indent), inside, key))
+    return found
 
 
 # Seconds after which a lock that nobody renews is that of a program that has ended, and that a held one is waited for:

@@ -226,12 +226,20 @@ def test_the_file_that_defines_a_sub_agent_of_claude_code_lowers_its_window(
     assert threshold("Claude Code", said, 1_000_000, "2.1.332", "claude-haiku-5-5") == 87_000
 
 
-def test_toml_and_flat_yaml_are_read() -> None:
+def test_toml_and_the_keys_of_yaml_are_read() -> None:
     assert parse_settings("config.toml", "model_auto_compact_token_limit = 5\n") == {
         "model_auto_compact_token_limit": 5
     }
     text = "# c\nGOOSE_MODEL: 'x'\nGOOSE_AUTO_COMPACT_THRESHOLD: 0.6  # mine\nextensions:\n  a: 1\n"
     assert parse_settings("config.yaml", text)["GOOSE_AUTO_COMPACT_THRESHOLD"] == "0.6"
+    text = "a:\n  b: x\n  c:\n    d: true\n    - e\n\nf:\n  - g\n  h: 1\ni: text\n  j: more\nk:\nl: 'yes'\n"
+    assert parse_settings("config.yaml", text) == {
+        "a": {"b": "x", "c": {"d": True}},
+        "f": {"h": "1"},
+        "i": "text",
+        "k": "",
+        "l": "yes",
+    }
     assert parse_settings("config.toml", "= broken") == {}
 
 
