@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from support.agent_databases import GROWING, LATER, T, crush, goose, opencode, opencode_session, put, said
+from support.agent_databases import GROWING, LATER, T, crush, goose, hermes, opencode, opencode_session, put, said
 from support.memory_store import MemoryStore
 from support.workspace import build_test_client
 from ullage.agents.transcripts import read_document
@@ -172,6 +172,21 @@ async def test_a_conversation_that_is_deleted_from_its_database_is_missing_and_s
     assert len(rig.workspace.ports.store.list()) == 1
 
 
+async def test_a_compaction_and_an_undo_of_hermes_are_shown_when_they_are_made(rig: Rig) -> None:
+    seen = list[list[str]]()
+    for rows in GROWING["hermes"]:
+        put(rig.path, rows)
+        await rig.look()
+        seen.append(rig.view()[1:])
+    compacted = ["1", "7-summary-marker"]
+    assert seen == [
+        *(["1"], ["1", "2"], ["1", "2", "3", "4"], ["1", "2", "3", "4", "5"], [*compacted, "5"]),
+        *([*compacted, "5", "9"], compacted, [*compacted, "10"]),
+    ]
+    # No copy is a message of its own.
+    assert rig.said()[1:] == ["1", "2", "3", "4", "5", "9", "10"]
+
+
 async def test_a_title_that_a_database_gets_later_is_the_sessions_title(rig: Rig) -> None:
     for rows in GROWING["opencode"]:
         put(rig.path, rows)
@@ -232,9 +247,12 @@ class Wholes(GrowingFiles):
 
 def changed_at_random(path: Path, agent: str, number: int, chance: random.Random) -> None:
     """Adds a message, or edits, deletes or moves a row of messages."""
-    table, column = {"opencode": ("part", "data"), "crush": ("messages", "parts")}.get(
-        agent, ("messages", "content_json")
-    )
+    table, column = {
+        "opencode": ("part", "data"),
+        "crush": ("messages", "parts"),
+        "goose": ("messages", "content_json"),
+        "hermes": ("messages", "content"),
+    }[agent]
     with closing(sqlite3.connect(path)) as database, database:
         ids = [row[0] for row in database.execute(f"SELECT id FROM {table} WHERE session_id = 'one' ORDER BY rowid")]
         chosen = chance.choice([*ids[-3:], chance.choice(ids)])
@@ -257,13 +275,15 @@ def changed_at_random(path: Path, agent: str, number: int, chance: random.Random
         rows = opencode(f"n{number:03}", LATER | {"time": {"created": T + 10 + number}}, said(words))
     elif agent == "crush":
         rows = [crush(f"n{number:03}", "user", {"type": "text", "data": {"text": words}})]
+    elif agent == "hermes":
+        rows = [hermes(100 + number, "user", words)]
     else:
         rows = [goose(100 + number, "user", words)]
     put(path, rows)
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("agent", ["opencode", "crush", "goose"])
+@pytest.mark.parametrize("agent", ["opencode", "crush", "goose", "hermes"])
 async def test_rows_that_are_added_edited_deleted_or_moved_are_read_as_by_a_whole_reading(
     agent: str, seed: int, tmp_path: Path
 ) -> None:

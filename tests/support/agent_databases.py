@@ -49,6 +49,23 @@ def goose(number: int, role: str, words: str) -> Put:
     }  # fmt: skip
 
 
+def hermes(number: int, role: str, words: str, *, active: int = 1, compacted: int = 0, **more: Any) -> Put:
+    return "messages", {
+        "id": number, "session_id": "one", "role": role, "content": words, "tool_call_id": None, "tool_calls": None,
+        "timestamp": T / 1_000 + number, "finish_reason": "stop" if role == "assistant" else None, "active": active,
+        "compacted": compacted,
+    } | more  # fmt: skip
+
+
+def hermes_session(name: str, tokens: int = 0, calls: int = 1) -> Put:
+    return "sessions", {
+        "id": name, "source": "cli", "title": "Ports", "model": "m", "model_config": "{}", "parent_session_id": None,
+        "system_prompt": "Be brief.", "cwd": "/home/ann", "started_at": T / 1_000, "ended_at": None,
+        "input_tokens": tokens, "cache_read_tokens": 0, "cache_write_tokens": 0, "output_tokens": 5 * calls,
+        "api_call_count": calls,
+    }  # fmt: skip
+
+
 def opencode_session(name: str, title: str = "") -> Put:
     return "session", {
         "id": name, "project_id": "p", "parent_id": None, "directory": "/home/ann", "title": title, "version": "1.18",
@@ -78,6 +95,11 @@ WRITTEN = {"model": {"id": "m", "providerID": "p"}, "content": [said("8042.")], 
 FINISHED = {"type": "finish", "data": {"reason": "end_turn"}}
 ASKED = {"type": "text", "data": {"text": "Which port?"}}
 TEXT = {"type": "text", "data": {"text": "8042."}}
+HERMES_SAID = [
+    *((1, "user", "Which port?"), (2, "assistant", "8042."), (3, "user", "And then?"), (4, "assistant", "80.")),
+    (5, "user", "Why?"),
+]
+HERMES_SUMMARY = "[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted:\n"
 # For each agent what its program writes, step by step, of the conversation `one` next to another one.
 GROWING: dict[str, list[Sequence[Put]]] = {
     "opencode": [
@@ -102,6 +124,25 @@ GROWING: dict[str, list[Sequence[Put]]] = {
         [goose_session("zero"), goose_session("one"), goose(1, "user", "Which port?")],
         [goose(2, "assistant", "8042."), goose_session("one", 900)],
         [goose(3, "user", "And then?")],
+    ],
+    "hermes": [
+        [hermes_session("zero"), hermes_session("one"), hermes(1, "user", "Which port?")],
+        [hermes(2, "assistant", "8042."), hermes_session("one", 900)],
+        [hermes(3, "user", "And then?"), hermes(4, "assistant", "80."), hermes_session("one", 1_900, 2)],
+        [hermes(5, "user", "Why?")],
+        [
+            *(hermes(*said, active=0, compacted=1) for said in HERMES_SAID),
+            hermes(6, "user", "Which port?", timestamp=T / 1_000 + 6),
+            hermes(7, "assistant", f"{HERMES_SUMMARY}The port is 8042.", timestamp=T / 1_000 + 6),
+            hermes(8, "user", "Why?", timestamp=T / 1_000 + 6),
+        ],
+        [hermes(9, "assistant", "So that no other has it."), hermes_session("one", 2_500, 3)],
+        # The last question is taken back.
+        [
+            hermes(8, "user", "Why?", active=0, timestamp=T / 1_000 + 6),
+            hermes(9, "assistant", "So that no other has it.", active=0),
+        ],
+        [hermes(10, "user", "Which cask?")],
     ],
 }  # fmt: skip
 

@@ -191,6 +191,10 @@ def _put_databases(home: Home) -> Iterable[Kept]:
     more = {"updated_at": "2026-11-22 10:00:00", "model_config_json": '{"model_name": "m"}', "session_type": "user"}
     home.put_rows(".local/share/goose/sessions/sessions.db", "sessions", [{**goose, **more}])
     yield Kept(agent="goose", format="goose", title="Tide", run=1)
+    hermes = {"id": "20261122_2", "source": "cli", "title": "Surf", "cwd": PROJECT, "api_call_count": 1}
+    more = {"started_at": OLDEST, "parent_session_id": None, "model": "m", "model_config": "{}"}
+    home.put_rows(".hermes/state.db", "sessions", [{**hermes, **more}])
+    yield Kept(agent="Hermes", format="hermes", title="Surf", run=1)
     own = home.path / "code"
     projects = {"projects": [{"path": str(own), "data_dir": ".crush"}]}
     home.put(".local/share/crush/projects.json", json.dumps(projects))

@@ -239,6 +239,7 @@ class Sessions(Struct, frozen=True, kw_only=True):
     - `format`: the name of the files' format, if the agent has no formats of its own.
     - `table`: the table whose rows are conversations, if they are kept in a SQLite database. `newer_table`: that of
       newer versions, whose name sorts after it. Its row decides where both have a conversation.
+    - `newest`: the table and its column of times that say when a conversation has changed last, if its own row doesn't.
     - `marks`: some of these bytes are in each record of a compaction, and in each that says the window otherwise than
       with every answer.
     - `superseded_by`: returns the path of the file that has more of a conversation than one that a pattern finds, and
@@ -255,6 +256,7 @@ class Sessions(Struct, frozen=True, kw_only=True):
     format: str = ""
     table: str = ""
     newer_table: str = ""
+    newest: tuple[str, str] | None = None
     marks: tuple[bytes, ...] = (b"ompact",)
     superseded_by: Callable[[str], str] = lambda _: ""
     registry: Callable[[Sequence[JsonObject]], tuple[str, ...]] | None = None

@@ -108,6 +108,8 @@ _PI = Inserted(
         rf"/(?:{_PI_BEGINNINGS})?\s*\Z",
     ),
 )
+# How a summary of Hermes Agent begins, now and in older versions.
+HERMES_COMPACTED = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]:")
 _AGAIN = "The previous session was interrupted because it got too long, the initial user request was: "
 _INSERTED = (
     CLAUDE_CODE,
@@ -155,6 +157,20 @@ _INSERTED = (
     ),
     # goose
     Inserted(tags=("info-msg",)),
+    # Hermes Agent
+    Inserted(
+        summary_openings=HERMES_COMPACTED,
+        not_typed=(
+            r"\[(?:System: |Your active task list was preserved|USER INITIATED SKILLS RELOAD:)",
+            # What ends in the background, a skill without words, a job that is due, a server that was read again.
+            r"\[IMPORTANT: (?:Background process \w|The user (?:has invoked|launched this)|You are running as a"
+            r" scheduled|MCP servers have)",
+        ),
+        frames=(
+            r"\s*\[IMPORTANT: The user has invoked .*\nThe user has provided the following instruction alongside the"
+            r" skill invocation: (.*)",
+        ),
+    ),
     # Kimi Code
     Inserted(tags=("git-context", "system-reminder")),
     # opencode

@@ -16,6 +16,7 @@ from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from stat import S_ISREG
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,7 +26,7 @@ from ullage.agents.discovery import DATABASES, UnreadFile, origin_in
 from ullage.agents.machine import Machine
 from ullage.agents.table import AGENTS
 from ullage.agents.transcripts import read_with
-from ullage.formats.parsing import Line, clean_text
+from ullage.formats.parsing import Line, as_timestamp, clean_text
 from ullage.host import this_system
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import JsonObject
@@ -244,11 +245,13 @@ def _rows(candidate: Candidate) -> Iterator[Candidate]:
     database = import_module("ullage.watch.database_rows")
     tables = {candidate.sessions.table, candidate.sessions.newer_table} - {""}
     lines: tuple[Line, ...] = database.read_rows(Path(candidate.path), tables)
+    newest = candidate.sessions.newest
+    times: dict[str, Any] = database.newest_in(Path(candidate.path), *newest) if newest else {}
     beside = tuple(read_fact_files(candidate))
     rows: dict[str | int, Candidate] = {}
     for number, line in enumerate(lines, start=1):
         facts = candidate.sessions.facts_of(candidate.name, [line.value or {}, *beside])
-        updated_at = facts.updated_at or candidate.updated_at
+        updated_at = as_timestamp(times.get(facts.session_id)) or facts.updated_at or candidate.updated_at
         rows[facts.session_id or number] = replace(
             candidate,
             row=line.value,

@@ -55,6 +55,19 @@ def read_rows(path: Path, tables: Collection[str], session_id: str = "", most: i
         raise InvalidRequest(f"cannot read the database {path}: {error}") from error
 
 
+def newest_in(path: Path, table: str, column: str) -> dict[str, Any]:
+    """Returns the largest value of a column in a table's rows of each session, by `session_id`; nothing without that
+    table. Raises `InvalidRequest` if the database can't be read."""
+    try:
+        with _opened(path) as database:
+            held = {row[1] for row in database.execute(f'PRAGMA table_info("{table}")')}
+            # The names are an agent's, so nothing foreign becomes part of a query.
+            query = f'SELECT session_id, MAX("{column}") FROM "{table}" GROUP BY session_id'
+            return dict(database.execute(query)) if {"session_id", column} <= held else {}
+    except sqlite3.Error as error:
+        raise InvalidRequest(f"cannot read the database {path}: {error}") from error
+
+
 def read_rows_on(path: Path, tables: Collection[str], session_id: str, known: RowsKnown | None) -> RowsOn:
     """Returns the rows of a session as `read_rows` does or, if only its last messages have changed since `known`, the
     rows of those. Every row is compared: any may have been edited, deleted or put elsewhere. Raises `InvalidRequest`

@@ -97,6 +97,7 @@ def test_other_agents_follow_their_settings() -> None:
         threshold("goose", given("goose", {"GOOSE_AUTO_COMPACT_THRESHOLD": "0.5"}, GOOSE_AUTO_COMPACT_THRESHOLD="0.6"))
         == 120_000
     )
+    assert threshold("Hermes", given("Hermes", {"compression": {"threshold": "0.8"}})) == 160_000
     limit = {"provider": {"own": {"models": {"m": {"limit": {"context": 100_000, "input": 90_000, "output": 8_000}}}}}}
     assert threshold("opencode", given("opencode", limit)) == 70_000
     # Before version 2, no more is kept free than the longest answer has.
@@ -109,6 +110,21 @@ def test_other_agents_follow_their_settings() -> None:
     assert threshold("Kimi Code", given("Kimi Code", models), 100_000) == 50_000
 
 
+def test_hermes_compacts_at_a_larger_share_of_a_small_window() -> None:
+    def at(window: int, share: str = "", output: str = "") -> int | str:
+        model = {"default": "m", "max_tokens": output} if output else {}
+        return threshold("Hermes", given("Hermes", {"compression": {"threshold": share}, "model": model}), window)
+
+    assert [at(window) for window in (1_000_000, 512_000, 511_999, 100_000)] == [500_000, 256_000, 383_999, 75_000]
+    # At least 64,000, as long as that is less than the window.
+    assert [at(window) for window in (80_000, 64_000, 50_000)] == [64_000, 54_400, 42_500]
+    assert (at(100_000, "0.9"), at(100_000, "0.2"), at(600_000, "0.05")) == (90_000, 75_000, 64_000)
+    said = given("Hermes", {"compression": {"threshold": "0.2"}})
+    rule = BY_NAME["Hermes"].own_context.threshold(Setup(window=100_000, given=said))
+    assert isinstance(rule, Rule) and (rule.setting, rule.ignored) == ("", "compression.threshold=0.2")
+    assert at(200_000, output="20000") == 135_000
+
+
 @pytest.mark.parametrize(
     ("name", "off"),
     [
@@ -117,6 +133,7 @@ def test_other_agents_follow_their_settings() -> None:
         ("pi", {"compaction": {"enabled": False}}),
         ("Crush", {"options": {"disable_auto_summarize": True}}),
         ("goose", {"GOOSE_AUTO_COMPACT_THRESHOLD": 0}),
+        ("Hermes", {"compression": {"enabled": False}}),
     ],
 )
 def test_a_switch_that_is_off_is_named(name: str, off: dict[str, Any]) -> None:
@@ -375,6 +392,8 @@ def of_pi(**provider: Any) -> dict[str, Any]:
             "maxContextLimit=90000",
         ),
         ("goose", "m", [{"GOOSE_CONTEXT_LIMIT": "50000"}], 50_000, "GOOSE_CONTEXT_LIMIT=50000"),
+        ("Hermes", "m", [{"model": {"default": "m", "context_length": "70000"}}], 70_000, "model.context_length=70000"),
+        ("Hermes", "other", [{"model": {"default": "m", "context_length": "70000"}}], None, ""),
     ],
 )
 def test_a_window_comes_from_where_the_agent_takes_it(
@@ -549,6 +568,7 @@ def test_a_list_of_models_that_codexs_settings_name_is_read(tmp_path: Path, monk
         ("Kilo Code", "mcp"),
         ("Crush", "mcp"),
         ("goose", "extensions"),
+        ("Hermes", "mcp_servers"),
         ("Droid", "mcpServers"),
     ],
 )

@@ -91,6 +91,11 @@ def test_a_text_without_what_was_inserted_is_the_users() -> None:
             "Input: the last commit\n\n---\n\n## What",
             "the last commit",
         ),
+        (
+            '[IMPORTANT: The user has invoked the "hoops" skill, and wants it.]\n\nCount each hoop.\n\nThe user has '
+            "provided the following instruction alongside the skill invocation: Fix it.",
+            "Fix it.",
+        ),
         ("What does <user_query>x</user_query> mean?", "What does <user_query>x</user_query> mean?"),
     ],
 )
@@ -133,6 +138,10 @@ def test_what_is_around_the_users_words_is_left_out(text: str, typed: str) -> No
         "EXECUTION RESULT of [terminal]:\ntotal 784\n[The command completed with exit code 0.]",
         "Continue if you have next steps, or stop and ask for clarification if you are unsure how to proceed.",
         "The following is a <SYSTEM_MESSAGE> not actually sent by the user.\n\n<SYSTEM_MESSAGE>x</SYSTEM_MESSAGE>",
+        '[IMPORTANT: The user has invoked the "hoops" skill, and wants it.]\n\nCount each hoop.',
+        "[IMPORTANT: Background process proc_1 completed normally (exit code 0).\nCommand: make\nOutput:\nok]",
+        "[System: Your previous response was truncated by the output length limit. Continue.]",
+        "[Your active task list was preserved across context compression]\n- [ ] 1. Push it.",
         "Please continue with the next step, or if the task is complete or you need clarification, use the 'x' tool.",
     ],
 )

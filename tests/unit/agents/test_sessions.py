@@ -72,6 +72,11 @@ def test_a_database_lies_in_the_folder_for_data() -> None:
     assert patterns("goose", moved)[0] == "/data/goose/sessions/sessions.db"
     assert patterns("goose", WINDOWS)[0] == "C:/Users/ann/AppData/Roaming/Block/goose/data/sessions/sessions.db"
     assert patterns("Crush", moved) == ("/data/crush/projects.json",)
+    places = ("state.db", "profiles/*/state.db")
+    assert patterns("Hermes", LINUX) == tuple(f"/home/ann/.hermes/{place}" for place in places)
+    assert patterns("Hermes", WINDOWS) == tuple(f"C:/Users/ann/AppData/Local/hermes/{place}" for place in places)
+    moved = Machine(system="linux", home="/home/ann", variables={"HERMES_HOME": "/data/hermes/"})
+    assert patterns("Hermes", moved)[0] == "/data/hermes/state.db"
 
 
 def test_a_row_or_a_companion_holds_the_title() -> None:
