@@ -601,6 +601,22 @@ def test_what_follows_an_answer_counts_where_an_agent_keeps_the_newest_usage_alo
     assert shown.used_source is UsageSource.STALE
 
 
+def test_of_hermes_the_estimate_from_all_requests_and_the_time_of_the_last_message_are_listed(
+    home: Home, workspace: Workspace
+) -> None:
+    database = home.put(".hermes/state.db", "")
+    for rows in GROWING["hermes"]:
+        put(database, rows)
+    conversations = known(home, workspace)
+    one, zero = conversations.found
+    whole = read_document(read_database(database, "one"))
+    figure_of_whole = figure(row_of(asyncio.run(project_transcript(workspace, whole))))
+    assert figure(one) == figure_of_whole == figure(conversations.read_closer([one])[0])
+    # A third of 2,500, and a quarter of the 62 characters that there are more now than in the mean request.
+    assert (one.used, one.used_source) == (848, UsageSource.ESTIMATED)
+    assert (one.updated_at, zero.updated_at) == (T + 10_000, T)
+
+
 def test_a_compaction_at_the_end_of_a_conversation_in_a_large_database_is_counted_from_all_its_rows(
     home: Home, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

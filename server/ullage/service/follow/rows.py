@@ -27,6 +27,7 @@ from ullage.ledger.finished_work import may_end
 from ullage.model.events import (
     CompactionEdit,
     ContextEdited,
+    ContextEstimated,
     ConversationImported,
     EditReverted,
     Event,
@@ -542,6 +543,8 @@ class CatalogueRows:
             return self._named(row_of(_finished(projecting)), transcript)
         if is_left:
             used = _left_by_length(transcript.events, begun or transcript.events)
+        if transcript.events and isinstance(said_last := transcript.events[-1], ContextEstimated):
+            used, is_left = said_last.tokens, True
         rules = self._rules_of(transcript, evidence)
         window = rules.budget.window if rules.budget else None
         left = None if window is None else tokens_left(used, rules, rules.keeper)
