@@ -75,8 +75,8 @@ _ERROR_LINE = expression(
 )
 # What agents return for a command that the user or a rule did not let run.
 _REFUSED = expression(
-    # Cline's is JSON.
-    r"\s*(?:\{\"error\":\")?"
+    # Cline's is JSON, and Hermes Agent's has an exit code.
+    r"\s*(?:\{\"error\":\"|Exit code -1\nBLOCKED: )?"
     r"(?:The user doesn't want to (?:proceed|take this action)|\[Request interrupted by user|<tool_use_error>"
     r"|Permission (?:to use \w+|for this tool use was denied)|(?:The )?User (?:rejected|declined|denied)"
     r"|Tool execution (?:was )?(?:rejected|cancel)|Th(?:e|is) tool call (?:is|was) rejected by the user"

@@ -66,22 +66,27 @@ class _About(Struct, frozen=True):
 
 class _Envelope(Struct, frozen=True):
     output: str
-    metadata: _About
+    metadata: _About | None = None
+    exit_code: int | None = None
+    error: str | None = None
 
 
 def printed(text: str) -> str:
     """Returns what a tool printed, from the text of its result. Codex before 0.58 put the output of a command into a
-    JSON object with the exit code; of such a text, returns the output, after a line with the exit code if that is not
-    0. Of what Gemini CLI and Qwen Code write around an output, what is before it is left out. Any other text is
-    returned as it is."""
+    JSON object with the exit code, and so does Hermes Agent; of such a text, returns the output, after a line with the
+    exit code if that is not 0. Of what Gemini CLI and Qwen Code write around an output, what is before it is left out.
+    Any other text is returned as it is."""
     if not text.startswith('{"output":'):
         return _LABELLED.sub("", text) if text.startswith(("Output: ", "Command: ", "<untrusted_context>")) else text
     try:
         envelope = msgspec.convert(_decoded(text), _Envelope)
     except (msgspec.ValidationError, ValueError):
         return text
-    code = envelope.metadata.exit_code
-    return f"Exit code {code}\n{envelope.output}" if code else envelope.output
+    code = envelope.metadata.exit_code if envelope.metadata else envelope.exit_code
+    if code is None:
+        return text
+    output = "\n".join(filter(None, (envelope.output, envelope.error)))
+    return f"Exit code {code}\n{output}" if code else output
 
 
 def _decoded(text: str) -> object:

@@ -17,7 +17,7 @@ from ullage.agents.tools import plain, strings_in, text_of
 from ullage.ledger.ledger_entry import Entry, Kind, Life
 from ullage.ledger.prose import on_one_line
 from ullage.model.expressions import expression
-from ullage.model.json_values import JsonObject, as_list, as_object
+from ullage.model.json_values import JsonObject, as_list, as_object, as_text
 from ullage.model.message import Message
 
 # Characters. A reply that is no longer may need the question before it.
@@ -42,7 +42,7 @@ _ASKING = {
     plain(name)
     for name in (
         *("AskUserQuestion", "ask_user", "ask_followup_question", "request_user_input", "question", "askQuestion"),
-        "vscode_askQuestions",
+        *("vscode_askQuestions", "clarify"),
     )
 }
 # What Claude Code and opencode write around an answer, after the question in quotes: `="8123"`, or in the next line
@@ -167,6 +167,8 @@ def _answers(call: ToolCall) -> Iterator[tuple[str, str]]:
     to answer: what the user said then is its answer."""
     refused = said_in_result(call.result, failed=bool(call.failed))
     said = (refused or ("" if call.failed else call.result)).strip()
+    # Hermes Agent's result also has the question.
+    said = as_text(json_or_none(said).get("user_response")) or said
     asked = [as_object(one) for one in as_list(call.input.get("questions"))]
     questions = [text_of(one, ("question",)) for one in asked] or [
         text_of(call.input, ("question", "prompt", "message"))

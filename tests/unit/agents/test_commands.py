@@ -4,7 +4,7 @@ import pytest
 
 from support.conversations import agent, call, tool_calls, user
 from ullage.agents.calls import ToolCall, open_file, touches_of
-from ullage.agents.outcomes import judge
+from ullage.agents.outcomes import judge, was_refused
 from ullage.agents.results import printed
 from ullage.agents.shell import is_test, only_looks, shell_read, touched_files
 from ullage.agents.shell_purpose import covers, purpose_of
@@ -241,6 +241,13 @@ def test_a_failed_commands_exit_code_stays_before_its_output() -> None:
 def test_an_envelope_whose_output_was_shortened_is_one_all_the_same() -> None:
     text = '{"output":"first\\n\n[… 6,160 characters left out to make room …]\n\\nlast 5","metadata":{"exit_code":0}}'
     assert printed(text) == "first\n\n[… 6,160 characters left out to make room …]\n\nlast 5"
+
+
+def test_the_output_and_the_error_of_a_command_are_taken_out_of_hermes_envelope() -> None:
+    assert printed('{"output": "two files", "exit_code": 0, "error": null}') == "two files"
+    assert printed('{"output": "one", "exit_code": 124, "error": "timed out"}') == "Exit code 124\none\ntimed out"
+    refused = '{"output": "", "exit_code": -1, "error": "BLOCKED: User denied this command. Do NOT retry it."}'
+    assert was_refused(printed(refused))
 
 
 @pytest.mark.parametrize(

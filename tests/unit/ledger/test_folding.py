@@ -874,6 +874,7 @@ _ASKED: dict[str, Any] = {"questions": [{"id": "p", "header": "Port", "question"
         ("ask_followup_question", {"question": "Which port?"}, "<answer>\n8123\n</answer>"),
         ("question", {"question": "Which port?"}, "8123"),
         ("ask_user", {"message": "Which port?", "requestedSchema": {}}, "User responded: 8123"),
+        ("clarify", {"question": "Which port?"}, '{"question": "Which port?", "user_response": "8123"}'),
     ],
 )
 def test_an_answer_is_the_users_with_its_question(tool: str, given: dict[str, Any], result: str) -> None:
@@ -889,6 +890,7 @@ def test_an_answer_is_the_users_with_its_question(tool: str, given: dict[str, An
         "User cancelled the request.",
         "[User dismissed the question]",
         '{"answers":{},"note":"User dismissed the question without answering."}',
+        '{"question": "Which port?", "user_response": "The user did not provide a response within the limit."}',
         "The user is not available to respond and will review your work later.",
     ],
 )
