@@ -81,3 +81,11 @@ async def test_a_file_that_cannot_be_read_is_told_beside_the_others(client: Test
     result = await client.call("transcripts/list")
     assert len(result["transcripts"]) == 1
     assert [one["path"] for one in result["unread"]] == [str(broken)]
+
+
+async def test_a_database_of_other_tables_than_are_known_says_so(client: TestClient, home: Home) -> None:
+    path = home.put_rows(".hermes/state.db", "chats", [{"id": "one"}])
+    result = await client.call("transcripts/list")
+    (unread,) = result["unread"]
+    assert (result["transcripts"], unread["path"]) == ([], str(path))
+    assert unread["reason"].endswith("has none of the tables that Ullage knows of Hermes")

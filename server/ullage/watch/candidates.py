@@ -245,6 +245,8 @@ def _rows(candidate: Candidate) -> Iterator[Candidate]:
     database = import_module("ullage.watch.database_rows")
     tables = {candidate.sessions.table, candidate.sessions.newer_table} - {""}
     lines: tuple[Line, ...] = database.read_rows(Path(candidate.path), tables)
+    if not lines and not database.has_one_of(Path(candidate.path), tables):
+        raise InvalidRequest(f"{candidate.path} has none of the tables that Ullage knows of {candidate.agent.name}")
     newest = candidate.sessions.newest
     times: dict[str, Any] = database.newest_in(Path(candidate.path), *newest) if newest else {}
     beside = tuple(read_fact_files(candidate))

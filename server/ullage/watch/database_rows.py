@@ -55,6 +55,15 @@ def read_rows(path: Path, tables: Collection[str], session_id: str = "", most: i
         raise InvalidRequest(f"cannot read the database {path}: {error}") from error
 
 
+def has_one_of(path: Path, tables: Collection[str]) -> bool:
+    """Returns whether a database has one of these tables. Raises `InvalidRequest` if it can't be read."""
+    try:
+        with _opened(path) as database:
+            return any(row[0] in tables for row in database.execute("SELECT name FROM sqlite_schema"))
+    except sqlite3.Error as error:
+        raise InvalidRequest(f"cannot read the database {path}: {error}") from error
+
+
 def newest_in(path: Path, table: str, column: str) -> dict[str, Any]:
     """Returns the largest value of a column in a table's rows of each session, by `session_id`; nothing without that
     table. Raises `InvalidRequest` if the database can't be read."""
