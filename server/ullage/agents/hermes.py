@@ -32,7 +32,7 @@ from ullage.agents.own_context import (
     switched_off,
 )
 from ullage.agents.record_reader import RecordReader
-from ullage.formats.parsing import Document, as_count, as_timestamp, usage_beside
+from ullage.formats.parsing import Document, as_count, as_timestamp, to_json, usage_beside
 from ullage.formats.transcripts.builder import kept_place
 from ullage.formats.transcripts.chat import ChatReader, read_functions, read_parts, result_block
 from ullage.formats.transcripts.format import (
@@ -97,17 +97,27 @@ def _matches(document: Document) -> bool:
     if any({"parent_session_id", "api_call_count"} <= row.keys() for row in rows_of(document, "sessions")):
         return True
     session = as_object(document.value)
-    return isinstance(session.get("messages"), list) and {"session_id", "platform", "session_start"} <= set(session)
+    is_saved = isinstance(session.get("messages"), list) and {"session_id", "platform", "session_start"} <= set(session)
+    return is_saved or bool(_exported(document))
+
+
+def _exported(document: Document) -> Sequence[JsonObject]:
+    """Returns the rows of the sessions that `hermes sessions export` wrote, one a line, with those of their messages
+    in them. Only messages of the context are there."""
+    values = document.objects if document.value is None else (as_object(document.value),)
+    return values if values and {"source", "messages", "api_call_count"} <= values[0].keys() else ()
 
 
 def _records(document: Document) -> Records:
     """Returns a record with the session's facts, then one per message, compaction or going back. `document.run` chooses
     a session of a database, by default the newest that is not a sub-agent's; the others are listed as skipped."""
-    if document.value is not None:
+    exported = _exported(document)
+    if document.value is not None and not exported:
         session = as_object(document.value)
         facts: JsonObject = {_FACTS: {key: value for key, value in session.items() if key != "messages"}}
         return records_of([facts, *as_objects(session.get("messages"))])
-    sessions, rows = rows_of(document, "sessions"), rows_of(document, "messages")
+    sessions = exported or rows_of(document, "sessions")
+    rows = [row for one in exported for row in as_objects(one.get("messages"))] or rows_of(document, "messages")
     sizes = Counter(as_text(row.get("session_id")) for row in rows)
     newest = {as_text(row.get("session_id")): as_timestamp(row.get("timestamp")) for row in rows}
     found = [
@@ -125,7 +135,9 @@ def _records(document: Document) -> Records:
     own = sorted(
         (row for row in rows if row.get("session_id") == session.get("id")), key=lambda row: as_count(row.get("id"))
     )
-    return records_of([{_FACTS: session}, *_steps([*map(_Row, own)], is_continued=_is_continued(session))], others)
+    return records_of(
+        [{_FACTS: session}, *_steps([*map(_Row, own)], is_continued=bool(exported) or _is_continued(session))], others
+    )
 
 
 def _is_delegated(row: JsonObject) -> bool:
@@ -150,8 +162,9 @@ class _Row:
     the summary that the message is. If it has one at its end (`is_joined`), the key is that of the message alone."""
 
     def __init__(self, row: JsonObject) -> None:
-        text = as_text(row.get("content"))
-        content = parsed(text.removeprefix(_PARTS)) if text.startswith(_PARTS) else text
+        content = row.get("content") or ""
+        if isinstance(content, str) and content.startswith(_PARTS):
+            content = parsed(content.removeprefix(_PARTS))
         text = join_texts(read_parts(content))
         before, joint, after = text.partition(_AFTER)
         self.is_joined = bool(joint) and text.startswith(_BEFORE)
@@ -169,7 +182,7 @@ class _Row:
             "tool_calls": calls,
             "reasoning_content": row.get("reasoning_content") or row.get("reasoning"),
             _TIME: row.get("timestamp"),
-            _SIZE: len(text) + len(as_text(row.get("tool_calls"))),
+            _SIZE: len(text) + len(to_json(calls) if calls else ""),
             # An answer that was broken off, or copied into a branch, has none.
             _ENDED: row.get("finish_reason"),
         }
