@@ -161,7 +161,7 @@ _INSERTED = (
     Inserted(
         summary_openings=HERMES_COMPACTED,
         not_typed=(
-            r"\[(?:System: |Your active task list was preserved|USER INITIATED SKILLS RELOAD:)",
+            r"\[(?:System: |Your active task list was preserved|ASYNC DELEGATION |USER INITIATED SKILLS RELOAD:)",
             # What ends in the background, a skill without words, a job that is due, a server that was read again.
             r"\[IMPORTANT: (?:Background process \w|The user (?:has invoked|launched this)|You are running as a"
             r" scheduled|MCP servers have)",

@@ -124,7 +124,7 @@ _SAYING = (
 )
 # What agents return for a command that still runs.
 _GOES_ON = expression(
-    r"\s*(?:Command (?:running|was (?:manually )?(?:backgrounded|moved)).{0,40}background"
+    r"\s*(?:Background process started|Command (?:running|was (?:manually )?(?:backgrounded|moved)).{0,40}background"
     r"|.{0,200}?(?:Process|Command) (?:is )?(?:still )?running (?:with|in) "
     r"(?:session|background|(?:the user's )?terminal))",
     re.IGNORECASE | re.DOTALL,

@@ -140,6 +140,7 @@ def test_what_is_around_the_users_words_is_left_out(text: str, typed: str) -> No
         "The following is a <SYSTEM_MESSAGE> not actually sent by the user.\n\n<SYSTEM_MESSAGE>x</SYSTEM_MESSAGE>",
         '[IMPORTANT: The user has invoked the "hoops" skill, and wants it.]\n\nCount each hoop.',
         "[IMPORTANT: Background process proc_1 completed normally (exit code 0).\nCommand: make\nOutput:\nok]",
+        "[ASYNC DELEGATION BATCH COMPLETE — deleg_1]\nA background fan-out of 1 subagent(s) has finished.",
         "[System: Your previous response was truncated by the output length limit. Continue.]",
         "[Your active task list was preserved across context compression]\n- [ ] 1. Push it.",
         "Please continue with the next step, or if the task is complete or you need clarification, use the 'x' tool.",

@@ -943,9 +943,15 @@ def test_a_check_in_the_background_ends_as_its_output_shows(failed: bool) -> Non
         assert [one.life for one in found.problems] == ([Life.OPEN] if failed else [])
 
 
-@pytest.mark.parametrize("place", ["the user's terminal", "terminal 1 from '/p'"])
-def test_a_check_that_goes_on_in_a_terminal_has_not_passed(place: str) -> None:
-    still = f"Command is still running in {place}.\nHere's the output so far:\ncollected 3 items"
+@pytest.mark.parametrize(
+    "still",
+    [
+        "Command is still running in the user's terminal.\nHere's the output so far:\ncollected 3 items",
+        "Command is still running in terminal 1 from '/p'.\nHere's the output so far:\ncollected 3 items",
+        '{"output": "Background process started", "session_id": "proc_1", "exit_code": 0, "error": null}',
+    ],
+)
+def test_a_check_that_goes_on_has_not_passed(still: str) -> None:
     assert ledger(Talk().shell("false", "it failed", failed=True).shell("pytest", still, failed=False)).checks == ()
 
 
