@@ -23,13 +23,12 @@ package_of() {
 # The agents need a newer Node.js than some systems have.
 PATH=$("$root/scripts/rigs/node.sh"):$PATH
 [ $# -gt 0 ] || set -- claude-agent-acp codex-acp opencode gemini qwen pi
-installing=()
+installing=() missing=()
 for agent in "$@"; do
   package=$(package_of "$agent")
   once "$home/$agent/.ready" "$package" npm_install "$home/$agent" "$package" &
   installing+=("$! $agent")
 done
-missing=()
 for each in "${installing[@]}"; do
   read -r installer agent <<<"$each"
   if wait "$installer"; then
