@@ -291,18 +291,22 @@ async def test_a_conversation_that_a_database_gets_is_found_soon_after_each_chan
                     pass
 
 
+def put_answered(rig: Rig) -> Path:
+    """Puts a question and its answer into a database of opencode that is followed. Returns its path."""
+    path = rig.path.with_name("opencode.db")
+    rig.found = [FoundFile(path=path, agent="opencode", origin_id="one")]
+    talk = (*opencode("m1", USER, said("Which port?")), *opencode("m2", DONE, said("8042.")))
+    put(path, [opencode_session("one"), *talk])
+    return path
+
+
 async def test_what_a_database_does_not_show_yet_is_looked_at_again_however_long_it_was_quiet(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(growing_files, "_VISIBLE", 3_600 * 10**9)
     for name, value in {"_SEARCH_EVERY": 600.0, "_RECENT": 0.0, "_LOOK_OFTEN": 2 * PATIENCE}.items():
         monkeypatch.setattr(agent_follower, name, value)
-    path = rig.path.with_name("opencode.db")
-    rig.found = [FoundFile(path=path, agent="opencode", origin_id="one")]
-    put(
-        path,
-        [opencode_session("one"), *opencode("m1", USER, said("Which port?")), *opencode("m2", DONE, said("8042."))],
-    )
+    path = put_answered(rig)
     async with rig.following():
         await rig.until(2)
         # The word came with what was written before.
@@ -316,12 +320,7 @@ async def test_a_database_that_took_long_to_read_is_read_soon_after_the_next_cha
     # As after a look that took as long.
     for name, value in {"_TOLD_EVERY": 10 * PATIENCE, "_SETTLES": (10 * PATIENCE,)}.items():
         monkeypatch.setattr(agent_follower, name, value)
-    path = rig.path.with_name("opencode.db")
-    rig.found = [FoundFile(path=path, agent="opencode", origin_id="one")]
-    put(
-        path,
-        [opencode_session("one"), *opencode("m1", USER, said("Which port?")), *opencode("m2", DONE, said("8042."))],
-    )
+    path = put_answered(rig)
     async with rig.following():
         await rig.until(2)
         monkeypatch.setattr(agent_follower, "_TOLD_EVERY", 0.0)

@@ -230,8 +230,10 @@ class UpdatesReader(PieceRecordReader):
         self._builder.use_model(as_text(about.get("modelId")))
         if prompt != self._prompt or is_hidden:
             self._flush()
-            self._before.setdefault(prompt, self._builder.tip)
-            self._prompt, self._prompt_id = prompt, message_id
+        if prompt != self._prompt:
+            # After going back, prompts have the numbers of those that are gone.
+            self._before[prompt] = self._builder.tip
+            self._prompt, self._prompt_id = prompt, "" if is_hidden else message_id
         if is_hidden:
             self._builder.add(Role.USER, content, message_id, time, by_program("hideFromScrollback"))
         else:
@@ -240,7 +242,9 @@ class UpdatesReader(PieceRecordReader):
     def _take_result(self, update: JsonObject, message_id: str, time: int) -> None:
         if update.get("status") not in ("completed", "failed"):
             return
-        self._flush_answer()
+        if self._total:
+            # The answer ends. The results of its calls are one message.
+            self._flush()
         raw = as_object(update.get("rawOutput"))
         said = read_parts(raw.get("output_for_prompt")) or read_parts(
             [part.get("content") for part in as_objects(update.get("content"))]
@@ -248,11 +252,6 @@ class UpdatesReader(PieceRecordReader):
         failed = update.get("status") == "failed" or raw.get("exit_code") not in (None, 0)
         call = as_text(update.get("toolCallId"))
         self._pieces.result(said, call, failed=failed, message_id=message_id, time=time)
-
-    def _flush_answer(self) -> None:
-        """Ends the answer whose calls have results now. The results of several calls are one message."""
-        if self._total:
-            self._flush()
 
     def _take_turn(self, usage: JsonObject, time: int) -> None:
         """Ends a turn. Its last request has what the others leave of the sum, if each of them is known."""
